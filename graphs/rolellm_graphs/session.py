@@ -1,0 +1,372 @@
+"""The seam between a conversation and whatever shows it: a front end holds a `Session`.
+
+A session drives the role graph, keeps the transcript, and yields typed events. The transcript is the
+truth; the graph gets its history from there and needs no checkpointer.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
+from rolellm_agents.models.catalog import describe_model, get_model, load_model
+from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.persona import Persona
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
+from rolellm_agents.transcript import Message, Transcript
+from rolellm_agents.transcript.message import USER
+from rolellm_agents.transcript.store import MAIN
+from rolellm_graphs.events import Event, MessageDone, Recalled, TokenDelta, TurnFailed
+from rolellm_graphs.role import RoleContext, role_graph
+
+_STEPS = 10
+"""LangGraph's recursion limit for one turn, which takes three."""
+
+
+class Session:
+    """One person's conversation with one persona."""
+
+    def __init__(
+        self,
+        persona: Persona,
+        transcript: Transcript,
+        *,
+        model: BaseChatModel | str = DEFAULT_MODEL,
+        model_name: str | None = None,
+        strategy: str = DEFAULT_STRATEGY,
+        conversation: str | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Open a conversation.
+
+        Args:
+            persona: whom to talk with.
+            transcript: where everything said is kept.
+            model: any LangChain chat model, or a spec for `get_model`.
+            model_name: what the transcript calls the model; its spec when None.
+            strategy: how the persona reaches the model.
+            conversation: the id of one to go on with; a new one begins with the first message.
+            seed: makes answers repeatable; each swipe of an answer adds one to it.
+
+        Raises:
+            ModelError: there is no such model.
+            SettingsError: there is no such strategy.
+            StorageError: the transcript cannot be read.
+        """
+        self.persona = persona
+        self.model = get_model(model) if isinstance(model, str) else model
+        spec = model if isinstance(model, str) else describe_model(model)
+        self.model_name = model_name or spec
+        self.strategy = strategy
+        self.conversation = conversation
+        self._seed = seed
+        self._transcript = transcript
+        self._graph = role_graph(persona, model=self.model, strategy=strategy)
+        self._branch = transcript.latest_branch(conversation) if conversation else MAIN
+        self._path = transcript.path(conversation, self._branch) if conversation else []
+        self._turn: _Turn | None = None
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """What was said on this branch, oldest first."""
+        return tuple(self._path)
+
+    @property
+    def answering(self) -> bool:
+        """Whether an answer is on its way."""
+        return self._turn is not None
+
+    async def prepare(self) -> None:
+        """Load the model now, while the person reads or types.
+
+        Raises:
+            ModelError: it cannot be loaded.
+        """
+        await asyncio.to_thread(load_model, self.model)
+
+    async def greet(self) -> None:
+        """Let the persona's greeting, if it has one, be the first message.
+
+        Call it before the first `send`, so that a conversation nobody began is not kept.
+
+        Raises:
+            StorageError: it could not be recorded.
+        """
+        await asyncio.to_thread(self._record_greeting)
+
+    async def send(self, text: str) -> AsyncIterator[Event]:
+        """Say something and hear the answer.
+
+        Raises:
+            MessageError: the text is empty, or an answer is still on its way. Nothing was recorded.
+            StorageError: the text could not be recorded.
+        """
+        self._check_idle()
+        line = _checked(text)
+        user = await asyncio.to_thread(self._record_line, line)
+        yield MessageDone(message=user)
+        async with aclosing(self._answer()) as events:
+            async for event in events:
+                yield event
+
+    async def regenerate(self) -> AsyncIterator[Event]:
+        """Answer the person's last line again; the answer before stays, as a swipe.
+
+        Raises:
+            MessageError: there is nothing to answer, or an answer is still on its way.
+        """
+        self._check_idle()
+        asked = [place for place, message in enumerate(self._path) if message.speaker == USER]
+        if not asked:
+            raise MessageError("There is nothing to answer yet; say something first.")
+        before = self._path
+        self._path = before[: asked[-1] + 1]
+        async with aclosing(self._answer()) as events:
+            async for event in events:
+                if isinstance(event, TurnFailed) and event.message is None:
+                    self._path = before
+                yield event
+
+    async def edit(self, message_id: str, text: str) -> AsyncIterator[Event]:
+        """Put other words beside a message of this branch and go on from there; the old ones stay.
+
+        A line of the person's is answered anew.
+
+        Raises:
+            MessageError: the text is empty, there is no such message, or an answer is on its way.
+        """
+        self._check_idle()
+        line = _checked(text)
+        old = self._path[self._place_of(message_id)]
+        edited = await asyncio.to_thread(self._record_edit, old, line)
+        yield MessageDone(message=edited)
+        if edited.speaker == USER:
+            async with aclosing(self._answer()) as events:
+                async for event in events:
+                    yield event
+
+    def branch(self, message_id: str) -> str:
+        """Go on from a message of this branch in a new branch; returns the new branch's name.
+
+        Raises:
+            MessageError: there is no such message, or an answer is on its way.
+        """
+        self._check_idle()
+        kept = self._path[: self._place_of(message_id) + 1]
+        self._branch = f"branch-{len(self._transcript.branches(kept[0].conversation)) + 1}"
+        self._go_to(kept)
+        return self._branch
+
+    def cancel(self) -> None:
+        """Stop the answer that is on its way, if any; what was said of it is kept."""
+        if self._turn is not None and self._turn.work is not None:
+            self._turn.work.cancel()
+
+    # Recording
+
+    def _record_line(self, text: str) -> Message:
+        if self.conversation is None:
+            self.conversation = self._transcript.create_conversation(self.persona.id)
+        return self._append(USER, text)
+
+    def _record_greeting(self) -> None:
+        if not self._path and self.persona.greeting:
+            if self.conversation is None:
+                self.conversation = self._transcript.create_conversation(self.persona.id)
+            self._append(self.persona.id, self.persona.greeting, made_by={"greeting": True})
+
+    def _record_edit(self, old: Message, text: str) -> Message:
+        self._path = self._path[: self._place_of(old.id)]
+        return self._append(old.speaker, text, made_by={"edited": old.id})
+
+    def _append(self, speaker: str, text: str, made_by: dict[str, Any] | None = None) -> Message:
+        message = self._transcript.append(
+            self._known_conversation,
+            self._path[-1].id if self._path else None,
+            speaker=speaker,
+            audience=self._everybody,
+            text=text,
+            made_by=made_by,
+            branch=self._branch,
+        )
+        self._path.append(message)
+        return message
+
+    def _go_to(self, path: list[Message]) -> None:
+        self._transcript.move_branch(
+            self._known_conversation, path[-1].id if path else None, self._branch
+        )
+        self._path = path
+
+    def _place_of(self, message_id: str) -> int:
+        for place, message in enumerate(self._path):
+            if message.id == message_id:
+                return place
+        raise MessageError(f"There is no message {message_id!r} on this branch.")
+
+    @property
+    def _known_conversation(self) -> str:
+        if self.conversation is None:
+            raise MessageError("Nothing was said yet.")
+        return self.conversation
+
+    @property
+    def _everybody(self) -> tuple[str, str]:
+        return (USER, self.persona.id)
+
+    def _check_idle(self) -> None:
+        if self.answering:
+            raise MessageError("An answer is still on its way; stop it first, or wait for its end.")
+
+    # Answering
+
+    async def _answer(self) -> AsyncIterator[Event]:
+        """Let the persona answer the last message of the path, which is the person's."""
+        turn = self._turn = _Turn(self._next_seed())
+        turn.work = asyncio.create_task(self._run_graph(turn))
+        try:
+            while (part := await turn.parts.get()) is not None:
+                for event in self._take(turn, part):
+                    yield event
+            await asyncio.wait({turn.work})
+            if not turn.work.cancelled():
+                turn.work.result()  # raises what went wrong in the graph
+            yield await asyncio.to_thread(self._conclude, turn)
+        except (asyncio.CancelledError, GeneratorExit):
+            # Nobody listens any more: keep what was said, without awaiting anything.
+            if turn.message:
+                self._conclude(turn)
+            raise
+        except Exception as error:
+            explained = explain_failure(error, self.model)
+            part_said = self._conclude_failed(turn)
+            if explained is None:
+                raise
+            yield TurnFailed(error=explained, message=part_said)
+        finally:
+            turn.work.cancel()
+            self._turn = None
+
+    async def _run_graph(self, turn: "_Turn") -> None:
+        """Put the graph's stream into the turn's queue, and None at its end."""
+        try:
+            async for part in self._graph.astream(
+                {"messages": [_as_langchain(message) for message in self._path]},
+                {"recursion_limit": _STEPS},
+                context=RoleContext(seed=turn.seed),
+                stream_mode=["messages", "updates"],
+                version="v2",
+            ):
+                turn.parts.put_nowait(part)
+        finally:
+            turn.parts.put_nowait(None)
+
+    def _take(self, turn: "_Turn", part: Any) -> list[Event]:
+        """Turn one part of the graph's stream into events."""
+        if part["type"] == "messages":
+            chunk, _ = part["data"]
+            return self._take_words(turn, chunk.text) if isinstance(chunk, AIMessage) else []
+        update = part["data"]
+        if "recall" in update:
+            return [Recalled(items=tuple(update["recall"]["recalled"]))]
+        if "compose" in update:
+            turn.prompt_hash = _hash_prompt(update["compose"]["prompt"])
+        if "speak" in update:
+            turn.answer = update["speak"]["messages"][-1]
+        return []
+
+    def _take_words(self, turn: "_Turn", words: str) -> list[Event]:
+        if not words:
+            return []
+        if turn.message is None:
+            turn.message = self._transcript.begin(
+                self._known_conversation,
+                self._path[-1].id,
+                speaker=self.persona.id,
+                audience=self._everybody,
+                made_by={
+                    "model": self.model_name,
+                    "strategy": self.strategy,
+                    "prompt": turn.prompt_hash,
+                },
+                branch=self._branch,
+            )
+        self._transcript.add_piece(turn.message, words)
+        turn.text += words
+        return [TokenDelta(message=turn.message, text=words)]
+
+    def _conclude(self, turn: "_Turn") -> Event:
+        if turn.message is None:
+            if turn.answer is None:
+                error: RoleLLMError = MessageError("The answer was stopped before its first word.")
+            else:
+                error = ModelError(f"{self.model_name} had nothing to say; let it answer again.")
+            return TurnFailed(error=error, message=None)
+        metadata = turn.answer.response_metadata if turn.answer else {}
+        told = {key: metadata[key] for key in _TOLD_AT_THE_END if metadata.get(key) is not None}
+        done = self._transcript.end(
+            turn.message,
+            turn.text,
+            "complete" if turn.answer else "stopped",
+            dict(turn.answer.usage_metadata or {}) if turn.answer else None,
+            ({} if turn.seed is None else {"seed": turn.seed}) | told,
+        )
+        self._path.append(done)
+        return MessageDone(message=done)
+
+    def _conclude_failed(self, turn: "_Turn") -> Message | None:
+        if turn.message is None:
+            return None
+        try:
+            done = self._transcript.end(turn.message, turn.text, "failed")
+        except RoleLLMError:
+            # It was the transcript that failed; the pieces written so far stay in it.
+            return None
+        self._path.append(done)
+        return done
+
+    def _next_seed(self) -> int | None:
+        if self._seed is None:
+            return None
+        swipes = self._transcript.children(self._path[-1].id)
+        return self._seed + len(swipes)
+
+
+_TOLD_AT_THE_END = ("seed", "finish_reason", "dropped_messages")
+
+
+@dataclass
+class _Turn:
+    """An answer on its way."""
+
+    seed: int | None
+    parts: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
+    work: asyncio.Task[None] | None = None
+    prompt_hash: str = ""
+    message: str | None = None
+    text: str = ""
+    answer: AIMessage | None = None
+
+
+def _checked(text: str) -> str:
+    if not text.strip():
+        raise MessageError("The message is empty; type something to say.")
+    return text.strip()
+
+
+def _as_langchain(message: Message) -> BaseMessage:
+    kind = HumanMessage if message.speaker == USER else AIMessage
+    return kind(message.text)
+
+
+def _hash_prompt(prompt: list[dict[str, Any]]) -> str:
+    """The first 16 hex digits of the SHA-256 of roles and contents."""
+    turns = [[message["type"], message["data"]["content"]] for message in prompt]
+    return hashlib.sha256(json.dumps(turns, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""The bundled cast: data only, one YAML file a persona, by language."""

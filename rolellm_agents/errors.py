@@ -1,0 +1,25 @@
+"""The errors a person can act on: each message is one sentence that names the thing and the next step."""
+
+
+class RoleLLMError(Exception):
+    """Something the user can put right; the command line prints it and exits with code 2."""
+
+
+class PersonaError(RoleLLMError):
+    """A persona that does not exist, or a persona file that cannot be used."""
+
+
+class ModelError(RoleLLMError):
+    """A model that cannot be found, loaded or reached, or a request it cannot take."""
+
+
+class SettingsError(RoleLLMError):
+    """A settings file or environment variable with a key or value we do not know."""
+
+
+class StorageError(RoleLLMError):
+    """A folder or database that cannot be read or written."""
+
+
+class MessageError(RoleLLMError):
+    """A message that cannot be sent, or one that does not exist."""

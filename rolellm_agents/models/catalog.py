@@ -1,0 +1,177 @@
+"""`get_model("provider:name")`: from a model spec or a name of the user's to a LangChain chat model."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.names import named_models
+from rolellm_agents.text import did_you_mean
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One way to reach a model."""
+
+    name: str
+    example: str
+    help: str
+    make: Callable[[str, dict[str, Any]], BaseChatModel]
+    """From the spec's name and the options to the model."""
+
+
+def get_model(
+    name: str,
+    *,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> BaseChatModel:
+    """Make a chat model.
+
+    Args:
+        name: a spec such as `llamacpp:smollm2`, `openai:gpt-4o-mini` or `huggingface:org/model`, or a
+            name from `models.toml`.
+        temperature: sampling temperature; the model's default when None.
+        max_tokens: the longest answer; the model's default when None.
+        seed: for answers that can be repeated, where the model knows seeds.
+        options: what else the provider takes, such as `base_url` or `n_ctx`.
+
+    Raises:
+        ModelError: there is no such model, it cannot be used here, or it does not take an option.
+        SettingsError: `models.toml` cannot be used.
+    """
+    given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **options}
+    spec = name
+    if ":" not in name:
+        spec, named_options = _resolve(name)
+        given = {**named_options, **{key: value for key, value in given.items() if value is not None}}
+    provider_name, _, model_name = spec.partition(":")
+    chosen = {key: value for key, value in given.items() if value is not None}
+    try:
+        provider = PROVIDERS.get(provider_name)
+        return provider.make(model_name, chosen) if provider else _make_other(spec, chosen)
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "its options"
+        raise ModelError(f"The model {name!r} does not take {where}: {first['msg']}.") from error
+
+
+def describe_model(model: BaseChatModel) -> str:
+    """A model's spec as far as it can be told from the model itself."""
+    params = model._get_ls_params()  # noqa: SLF001 - LangChain's one way to ask for provider and name
+    return f"{params.get('ls_provider', 'model')}:{params.get('ls_model_name') or '?'}"
+
+
+def load_model(model: BaseChatModel) -> None:
+    """Open a local model's file now rather than at its first answer; others need nothing.
+
+    Raises:
+        ModelError: the file cannot be loaded.
+    """
+    # Who has not imported it holds no such model, and should not pay for llama.cpp here.
+    if "rolellm_agents.models.llamacpp.chat" in sys.modules:
+        from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp  # noqa: PLC0415
+
+        if isinstance(model, ChatLlamaCpp):
+            model.load()
+
+
+def _resolve(name: str) -> tuple[str, dict[str, Any]]:
+    names = named_models()
+    if name in names:
+        return names[name].spec, names[name].options
+    if name.endswith(".gguf"):
+        raise ModelError(f"There is no model {name!r}; a file is named llamacpp:{name}.")
+    known = [*names, *(provider.example for provider in PROVIDERS.values())]
+    raise ModelError(
+        f"There is no model {name!r}{did_you_mean(name, known) or ';'} a model is named "
+        "provider:name, as in llamacpp:smollm2; “rolellm models list” shows what there is."
+    )
+
+
+def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
+    from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp  # noqa: PLC0415 - loads llama.cpp
+    from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf  # noqa: PLC0415
+
+    _refuse_unknown("llamacpp", options, set(ChatLlamaCpp.model_fields))
+    if name == EMBEDDED:
+        # So small a model wanders when it may talk long or hot (docs/experiments.md).
+        calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160}
+        return ChatLlamaCpp(model_path=embedded_gguf(), **{**calm, **options})
+    if not name:
+        raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
+    if name != EMBEDDED and not name.endswith(".gguf") and not Path(name).expanduser().exists():
+        raise ModelError(
+            f"There is no model llamacpp:{name}{did_you_mean(name, [EMBEDDED]) or ';'} "
+            "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
+        )
+    return ChatLlamaCpp(model_path=Path(name).expanduser(), **options)
+
+
+def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:
+    from rolellm_agents.models.openai_compatible import make_openai  # noqa: PLC0415
+
+    return make_openai(name, **options)
+
+
+def _make_huggingface(name: str, options: dict[str, Any]) -> BaseChatModel:
+    try:
+        from rolellm_agents.models.huggingface import load_transformers  # noqa: PLC0415
+    except ImportError as error:
+        raise ModelError(
+            f"huggingface:{name} needs the extra “hf” ({error.name} is missing); "
+            "“pip install 'rolellm-agents[hf]'” brings it."
+        ) from error
+    return load_transformers(name, **options)
+
+
+def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
+    from rolellm_agents.models.scripted import ScriptedChatModel  # noqa: PLC0415
+
+    settings = {key: options[key] for key in ("seconds_per_word", "once") if key in options}
+    return ScriptedChatModel(replies=name.split("|") if name else [], **settings)
+
+
+def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
+    from langchain.chat_models import init_chat_model  # noqa: PLC0415 - loads all of LangChain
+
+    try:
+        model = init_chat_model(spec, **options)
+    except (ImportError, ValueError) as error:
+        provider = spec.partition(":")[0]
+        raise ModelError(
+            f"The model {spec!r} cannot be used: {' '.join(str(error).split())}"
+            f"{did_you_mean(provider, PROVIDERS)}"
+        ) from error
+    if not isinstance(model, BaseChatModel):
+        raise ModelError(f"The spec {spec!r} names no single model.")
+    return model
+
+
+def _refuse_unknown(provider: str, options: dict[str, Any], known: set[str]) -> None:
+    for key in options:
+        if key not in known:
+            raise ModelError(
+                f"A {provider} model takes no {key!r}{did_you_mean(key, known)} "
+                f"(known: {', '.join(sorted(known - {'model_path'}))})."
+            )
+
+
+PROVIDERS: dict[str, Provider] = {
+    provider.name: provider
+    for provider in (
+        Provider("llamacpp", "llamacpp:smollm2", "GGUF files through llama.cpp", _make_llamacpp),
+        Provider("openai", "openai:gpt-4o-mini", "any OpenAI-compatible server", _make_openai),
+        Provider(
+            "huggingface", "huggingface:org/model", "transformers, in this process", _make_huggingface
+        ),
+        Provider("scripted", "scripted:Hello.|Goodbye.", "fixed replies, for tests", _make_scripted),
+    )
+}

@@ -1,0 +1,65 @@
+"""Turn what a model's library raised into one sentence that names the thing and the next step."""
+
+import sys
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.errors import ModelError, RoleLLMError
+from rolellm_agents.models.catalog import describe_model
+from rolellm_agents.text import one_line
+
+
+def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | None:
+    """The error to show for `error`, or None when it is nobody's but ours.
+
+    Args:
+        error: what a call of `model` raised.
+        model: the model that was called.
+    """
+    if isinstance(error, RoleLLMError):
+        return error
+    # Who talks to no server has not imported these, and should not pay for them here.
+    if "langchain_openai" not in sys.modules:
+        return None
+    import openai  # noqa: PLC0415
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415
+
+    if not isinstance(model, ChatOpenAI):
+        return None
+    name, place = describe_model(model), model.openai_api_base or "OpenAI"
+    if isinstance(error, openai.APITimeoutError):
+        return ModelError(
+            f"{name} did not answer in time at {place}; try again, or raise “timeout” in models.toml."
+        )
+    if isinstance(error, openai.APIConnectionError):
+        return ModelError(f"Nothing answers at {place} for {name}; is the server running there?")
+    if isinstance(error, openai.APIStatusError):
+        return _explain_status(error, name, place)
+    if isinstance(error, openai.OpenAIError | ValueError | TypeError | LookupError | AttributeError):
+        return ModelError(
+            f"{place} answered {name} with something that is not an OpenAI-style reply "
+            f"({one_line(str(error), 120)}); check the base URL, which usually ends in /v1."
+        )
+    return None
+
+
+def _explain_status(error: "openai.APIStatusError", name: str, place: str) -> ModelError:  # type: ignore[name-defined]  # noqa: F821
+    said = one_line(error.message, 160)
+    match error.status_code:
+        case 401 | 403:
+            return ModelError(
+                f"{place} refuses the API key for {name} ({error.status_code}); set the right one in "
+                "OPENAI_API_KEY, or in the variable that api_key_env names in models.toml."
+            )
+        case 404:
+            return ModelError(
+                f"{place} knows no {name} (404: {said}); check the model's name and the base URL."
+            )
+        case 429:
+            return ModelError(f"{place} takes no more requests for {name} now (429); try again later.")
+        case 400 | 413 | 422 if "context" in said or "too long" in said or "token" in said:
+            return ModelError(f"The message is too long for {name} ({said}); shorten it.")
+        case status if status >= 500:
+            return ModelError(f"{place} failed on {name} ({status}: {said}); try again later.")
+        case status:
+            return ModelError(f"{place} refuses the request for {name} ({status}: {said}).")

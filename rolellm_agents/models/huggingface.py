@@ -1,0 +1,215 @@
+"""transformers models in this process, through langchain-huggingface.
+
+langchain-huggingface's chat model over a local pipeline knows no async, forgets the sampling settings
+while it streams, and cannot be stopped; this subclass streams by transformers itself and inherits the
+rest.
+"""
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models.chat_models import BaseChatModel, generate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_huggingface import ChatHuggingFace, HuggingFacePipeline
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    StoppingCriteriaList,
+    TextIteratorStreamer,
+    pipeline,
+    set_seed,
+)
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.template import CHATML, turns_of
+from rolellm_agents.text import one_line
+
+_DEFAULT_MAX_TOKENS = 256
+
+
+class ChatTransformers(ChatHuggingFace):
+    """A causal language model of transformers as a LangChain chat model."""
+
+    seed: int | None = None
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        tokenizer, model = self.llm.pipeline.tokenizer, self.llm.pipeline.model
+        inputs = tokenizer.apply_chat_template(
+            turns_of(messages), add_generation_prompt=True, return_tensors="pt", return_dict=True
+        ).to(model.device)
+        read = inputs["input_ids"].shape[-1]
+        answer = _Answer(model, tokenizer)
+        seed = kwargs.get("seed", self.seed)
+        settings = self._generation_settings(stop, kwargs)
+        try:
+            yield from answer.stream(inputs, settings, seed)
+        finally:
+            answer.abandon()
+        yield _last_chunk(self.model_id or "", read, answer.written, settings["max_new_tokens"])
+
+    def _generation_settings(self, stop: list[str] | None, given: dict[str, Any]) -> dict[str, Any]:
+        settings = dict(self.llm.pipeline_kwargs or {})
+        if given.get("max_tokens") is not None:
+            settings["max_new_tokens"] = given["max_tokens"]
+        if given.get("temperature") is not None:
+            settings |= _temperature(given["temperature"])
+        if stop:
+            settings |= {"stop_strings": stop, "tokenizer": self.llm.pipeline.tokenizer}
+        return settings
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        stream: bool | None = None,  # noqa: FBT001 - the base class's signature
+        **kwargs: Any,
+    ) -> ChatResult:
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        stream: bool | None = None,  # noqa: FBT001 - the base class's signature
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await BaseChatModel._agenerate(self, messages, stop, run_manager, **kwargs)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        chunks = BaseChatModel._astream(self, messages, stop, run_manager, **kwargs)
+        async for chunk in chunks:
+            yield chunk
+
+
+class _Answer:
+    """One run of `model.generate` in a thread of its own, as an iterator that can be left."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.written = 0
+        self._model = model
+        self._abandoned = threading.Event()
+        self._streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
+        self._error: Exception | None = None
+
+    def stream(
+        self, inputs: Any, settings: dict[str, Any], seed: int | None
+    ) -> Iterator[ChatGenerationChunk]:
+        read = inputs["input_ids"].shape[-1]
+
+        def leave(input_ids: torch.Tensor, _: Any, **__: Any) -> torch.Tensor:
+            self.written = input_ids.shape[-1] - read
+            return torch.full((input_ids.shape[0],), self._abandoned.is_set(), dtype=torch.bool)
+
+        def generate() -> None:
+            try:
+                if seed is not None:
+                    set_seed(seed)
+                self._model.generate(
+                    **inputs,
+                    **settings,
+                    streamer=self._streamer,
+                    stopping_criteria=StoppingCriteriaList([leave]),
+                )
+            except Exception as error:  # noqa: BLE001 - raised again in the reading thread
+                self._error = error
+                self._streamer.end()
+
+        thread = threading.Thread(target=generate, daemon=True)
+        thread.start()
+        for text in self._streamer:
+            if text:
+                yield ChatGenerationChunk(message=AIMessageChunk(content=text))
+        thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def abandon(self) -> None:
+        self._abandoned.set()
+
+
+def load_transformers(
+    name: str,
+    *,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+    dtype: str = "auto",
+) -> ChatTransformers:
+    """Load a model, or a PEFT adapter with its base, from a folder or the Hugging Face hub.
+
+    Args:
+        name: a folder, or `org/model` on the hub.
+        temperature: sampling temperature, 0 for the likeliest token; the model's default when None.
+        max_tokens: the longest answer.
+        seed: for answers that can be repeated.
+        device: as torch names it; where transformers puts it when None.
+        dtype: of the weights, as torch names it.
+
+    Raises:
+        ModelError: the model cannot be found or loaded.
+    """
+    if not name:
+        raise ModelError("“huggingface:” needs a folder or org/model, as in huggingface:org/model.")
+    place = str(Path(name).expanduser()) if Path(name).expanduser().exists() else name
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place)
+        model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype)
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"huggingface:{name} cannot be loaded: {one_line(str(error), 200)} "
+            "Name a folder with a model, or org/model on a hub you can reach."
+        ) from error
+    if tokenizer.chat_template is None:
+        tokenizer.chat_template = CHATML
+    settings: dict[str, Any] = {"max_new_tokens": max_tokens or _DEFAULT_MAX_TOKENS}
+    if temperature is not None:
+        settings |= _temperature(temperature)
+    text_generation = pipeline(
+        "text-generation", model=model.to(device) if device else model, tokenizer=tokenizer
+    )
+    llm = HuggingFacePipeline(
+        pipeline=text_generation, model_id=place, pipeline_kwargs=settings
+    )
+    return ChatTransformers(llm=llm, model_id=place, seed=seed)
+
+
+def _temperature(temperature: float) -> dict[str, Any]:
+    if temperature == 0:
+        return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+    return {"do_sample": True, "temperature": temperature}
+
+
+def _last_chunk(name: str, read: int, written: int, limit: int) -> ChatGenerationChunk:
+    usage = UsageMetadata(
+        input_tokens=read, output_tokens=written, total_tokens=read + written
+    )
+    metadata = {
+        "model_name": name,
+        "finish_reason": "length" if written >= limit else "stop",
+    }
+    return ChatGenerationChunk(
+        message=AIMessageChunk(
+            content="", usage_metadata=usage, response_metadata=metadata, chunk_position="last"
+        )
+    )

@@ -1,0 +1,1 @@
+"""GGUF models through llama.cpp, in this process."""

@@ -1,0 +1,61 @@
+"""Servers that speak the OpenAI protocol: OpenAI's own, vLLM, llama-server, Ollama, LM Studio."""
+
+import os
+
+import httpx
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from rolellm_agents.errors import ModelError
+
+_CONNECT_SECONDS = 10.0
+
+
+def make_openai(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key_env: str = "OPENAI_API_KEY",
+    timeout: float = 120.0,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+) -> ChatOpenAI:
+    """A model behind an OpenAI-compatible endpoint.
+
+    Args:
+        name: the model's name as the server knows it.
+        base_url: the endpoint, up to and with `/v1`; `OPENAI_BASE_URL` or OpenAI's own when None.
+        api_key_env: the environment variable that holds the key; only OpenAI's own endpoint
+            cannot do without one.
+        timeout: seconds to wait for the next part of an answer.
+        temperature: sampling temperature; the server's default when None.
+        max_tokens: the longest answer; the server's default when None.
+        seed: for servers that know seeds.
+
+    Raises:
+        ModelError: no key for OpenAI's own endpoint, or a base URL that is none.
+    """
+    if not name:
+        raise ModelError("“openai:” needs a model's name, as in openai:gpt-4o-mini.")
+    endpoint = base_url or os.environ.get("OPENAI_BASE_URL")
+    key = os.environ.get(api_key_env)
+    if not key and not endpoint:
+        raise ModelError(
+            f"openai:{name} needs an API key: set {api_key_env}, or name your own server with "
+            "--base-url (base_url in models.toml)."
+        )
+    if endpoint and not endpoint.startswith(("http://", "https://")):
+        raise ModelError(f"The base URL {endpoint!r} must begin with http:// or https://.")
+    return ChatOpenAI(
+        model=name,
+        base_url=endpoint,
+        api_key=SecretStr(key or "none"),
+        use_responses_api=False,
+        stream_usage=True,
+        max_retries=1,
+        timeout=httpx.Timeout(timeout, connect=_CONNECT_SECONDS),
+        temperature=temperature,
+        max_completion_tokens=max_tokens,
+        seed=seed,
+    )

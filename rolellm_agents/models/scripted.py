@@ -1,0 +1,102 @@
+"""A chat model that says what it was told to say: for tests, demonstrations and dry runs."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models.chat_models import BaseChatModel, generate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from rolellm_agents.errors import ModelError
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Answers with its `replies` in turn, streamed by words; an exception among them is raised.
+
+    After the last reply it begins again, unless `once` is set; then it raises, so that a test that
+    asks too often fails. Without replies it repeats the last message.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    replies: list[str | Exception] = Field(default_factory=list)
+    once: bool = False
+    seconds_per_word: float = 0.0
+    """How long each word takes."""
+    calls: list[list[BaseMessage]] = Field(default_factory=list)
+    """Every prompt it was given, oldest first."""
+
+    _next: int = PrivateAttr(default=0)
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for chunk in self._chunks(messages, stop):
+            time.sleep(self.seconds_per_word)
+            yield chunk
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._chunks(messages, stop):
+            await asyncio.sleep(self.seconds_per_word)
+            yield chunk
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+
+    def _chunks(
+        self, messages: list[BaseMessage], stop: list[str] | None
+    ) -> Iterator[ChatGenerationChunk]:
+        self.calls.append(list(messages))
+        reply = self._reply_to(messages)
+        for mark in stop or ():
+            reply = reply.partition(mark)[0]
+        words = re.findall(r"\s*\S+|\s+$", reply)
+        for word in words:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+        read = sum(len(message.text.split()) for message in messages)
+        usage = UsageMetadata(
+            input_tokens=read, output_tokens=len(words), total_tokens=read + len(words)
+        )
+        metadata = {"model_name": "scripted", "finish_reason": "stop"}
+        yield ChatGenerationChunk(
+            message=AIMessageChunk(
+                content="", usage_metadata=usage, response_metadata=metadata, chunk_position="last"
+            )
+        )
+
+    def _reply_to(self, messages: list[BaseMessage]) -> str:
+        if not self.replies:
+            return messages[-1].text
+        if self.once and self._next >= len(self.replies):
+            raise ModelError(f"The scripted model has no reply left after {len(self.replies)}.")
+        reply = self.replies[self._next % len(self.replies)]
+        self._next += 1
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"

@@ -1,0 +1,35 @@
+"""Text that comes from outside: make it safe to show, and find what somebody meant to type."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+_TERMINAL_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\)"  # OSC, DCS, SOS, PM, APC with their payload
+    r"|\x1b[@-Z\\-_]",
+    re.DOTALL,
+)
+# Everything in C0 and C1 but tab and newline; and the marks that turn the reading direction around.
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Remove terminal sequences and control characters, so that a terminal shows only text."""
+    without_returns = text.replace("\r\n", "\n")
+    return _CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", without_returns))
+
+
+def one_line(text: str, width: int = 0) -> str:
+    """Fold all white space into single spaces; with a `width`, cut there with an ellipsis."""
+    folded = " ".join(plain(text).split())
+    return folded if not width or len(folded) <= width else folded[: width - 1].rstrip() + "…"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Name the nearest of `known` as the end of a sentence, or return an empty string."""
+    by_key = {candidate.casefold(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.casefold(), by_key, n=3, cutoff=0.5)
+    if not near:
+        near = [key for key in by_key if name.casefold() and name.casefold() in key][:3]
+    return f"; did you mean {' or '.join(by_key[key] for key in near)}?" if near else ""

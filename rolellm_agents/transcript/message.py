@@ -1,0 +1,51 @@
+"""What a transcript holds, as it is handed out: plain, frozen values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+USER = "user"
+"""The speaker id of the person at the keyboard."""
+
+Kind = Literal["say", "whisper", "think", "act", "narrate", "join", "leave"]
+
+Status = Literal["complete", "stopped", "failed", "cut"]
+"""Ended by itself; by the person; by an error; or never: the process died, or is still writing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One node of a conversation's tree."""
+
+    id: str
+    conversation: str
+    parent: str | None
+    """The message it answers or follows; None for a first one. Siblings are swipes of each other."""
+    speaker: str
+    """A persona's id, or `USER`."""
+    audience: tuple[str, ...]
+    """Who witnessed it, the speaker among them."""
+    kind: Kind
+    text: str
+    status: Status
+    made_by: Mapping[str, Any] = field(default_factory=dict)
+    """For an answer: `model`, `strategy`, `prompt` (a hash of the very messages sent), `seed`, …"""
+    usage: Mapping[str, Any] | None = None
+    """Token counts as the model told them."""
+    created: str
+    """ISO 8601 in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationSummary:
+    """One line of the list of conversations."""
+
+    id: str
+    persona: str
+    created: str
+    updated: str
+    """When something was last said; ISO 8601 in UTC."""
+    messages: int
+    """In the whole tree, with swipes and branches."""
+    last: str
+    """The newest message's text, shortened."""

@@ -1,0 +1,1 @@
+"""Everything a terminal shows: the `rolellm` command and the app."""

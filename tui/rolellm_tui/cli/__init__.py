@@ -1,0 +1,75 @@
+"""The `rolellm` command, one file a command group.
+
+Nothing heavy is imported until a command runs, so that `--help` is instant: command functions import
+what they need, and never at the top of their file.
+"""
+
+import os
+import sys
+
+import typer
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_tui.cli import bench, chat, doctor, history, models, persona, say
+from rolellm_tui.cli.output import complain
+
+app = typer.Typer(
+    name="rolellm",
+    help="Talk with persona agents, offline or with any model.",
+    epilog=(
+        "\b\nExamples:\n"
+        "  rolellm chat\n"
+        "  rolellm say sherlock-holmes 'Who are you?'\n"
+        "  rolellm persona list"
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("chat")(chat.chat)
+app.command("say")(say.say)
+app.add_typer(persona.app)
+app.add_typer(models.app)
+app.add_typer(history.app)
+app.command("doctor")(doctor.doctor)
+app.add_typer(bench.app)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version."),  # noqa: FBT001, FBT003
+) -> None:
+    if version:
+        from importlib.metadata import version as installed_version  # noqa: PLC0415
+
+        typer.echo(installed_version("rolellm-agents"))
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line.
+
+    Exits with 0 when all is well, 2 for what the person can put right, 1 for what only we can, and
+    130 after Ctrl-C.
+    """
+    try:
+        app()
+    except RoleLLMError as error:
+        complain(str(error))
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain once more while closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("ROLELLM_DEBUG"):
+            raise
+        complain(
+            f"Something went wrong inside rolellm: {type(error).__name__}: {error}. "
+            "ROLELLM_DEBUG=1 shows where; please report it."
+        )
+        sys.exit(1)

@@ -1,0 +1,150 @@
+"""The checks behind `rolellm doctor`; each looks at one thing and never raises."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.paths import user_paths
+from rolellm_agents.settings import load_settings
+
+_PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "llama-cpp-python", "textual")
+_HF_PACKAGES = ("torch", "transformers", "peft", "langchain-huggingface")
+_SCARCE_BYTES = 200_000_000
+
+
+class Finding(NamedTuple):
+    """What one look found."""
+
+    what: str
+    state: Literal["ok", "note", "problem"]
+    found: str
+    advice: str = ""
+
+
+def run_checkup() -> list[Finding]:
+    """Look at everything, in an order that reads well."""
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _versions,
+        _extra,
+        _processor,
+        _settings,
+        _model,
+        _folders,
+        _personas,
+        _conversations,
+        _keys,
+    )
+    findings: list[Finding] = []
+    for check in checks:
+        try:
+            findings.extend(check())
+        except RoleLLMError as error:
+            findings.append(Finding(check.__name__.strip("_"), "problem", str(error)))
+    return findings
+
+
+def _versions() -> Iterator[Finding]:
+    own = importlib.metadata.version("rolellm-agents")
+    system = f"{platform.system()} {platform.machine()}"
+    yield Finding("rolellm", "ok", f"{own}, Python {platform.python_version()}, {system}")
+    for package in _PACKAGES:
+        yield _package(package, "problem", f"pip install {package}")
+
+
+def _extra() -> Iterator[Finding]:
+    for package in _HF_PACKAGES:
+        yield _package(package, "note", "for huggingface: models, pip install 'rolellm-agents[hf]'")
+
+
+def _package(package: str, state: Literal["note", "problem"], advice: str) -> Finding:
+    try:
+        return Finding(package, "ok", importlib.metadata.version(package))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(package, state, "not installed", advice)
+
+
+def _processor() -> Iterator[Finding]:
+    import llama_cpp  # noqa: PLC0415
+
+    said = llama_cpp.llama_print_system_info().decode()
+    features = [part.split(" = ")[0].strip() for part in said.split("|") if part.strip().endswith("= 1")]
+    gpu = "with" if llama_cpp.llama_supports_gpu_offload() else "without"
+    yield Finding(
+        "llama.cpp", "ok", f"{os.cpu_count()} processors, {gpu} GPU support; {', '.join(features)}"
+    )
+    if any("AMX" in feature for feature in features):
+        yield Finding(
+            "AMX", "note", "llama.cpp's AMX buffers crash with quantized weights; they are off here"
+        )
+
+
+def _settings() -> Iterator[Finding]:
+    settings = load_settings()
+    file = user_paths().settings_file
+    place = str(file) if file.exists() else f"{file} (not there, defaults are used)"
+    yield Finding("settings", "ok", place)
+    yield Finding("default", "ok", f"{settings.model} with {settings.strategy}")
+
+
+def _model() -> Iterator[Finding]:
+    from rolellm_agents.models.catalog import get_model, load_model  # noqa: PLC0415
+
+    name = load_settings().model
+    model = get_model(name)
+    load_model(model)
+    yield Finding("model", "ok", f"{name} can be used")
+
+
+def _folders() -> Iterator[Finding]:
+    paths = user_paths()
+    for what, folder in (("config", paths.config), ("data", paths.data), ("cache", paths.cache)):
+        existing = next(place for place in (folder, *folder.parents) if place.exists())
+        if not os.access(existing, os.W_OK):
+            yield Finding(
+                f"{what} folder",
+                "problem",
+                f"{folder} cannot be written",
+                "give it write permission, or set ROLELLM_HOME to another folder",
+            )
+        elif shutil.disk_usage(existing).free < _SCARCE_BYTES:
+            yield Finding(f"{what} folder", "problem", f"{folder} is nearly full", "make room there")
+        else:
+            yield Finding(f"{what} folder", "ok", str(folder))
+
+
+def _personas() -> Iterator[Finding]:
+    from rolellm_agents.persona import list_personas  # noqa: PLC0415
+
+    cast = list_personas()
+    yield Finding("personas", "ok", f"{len(cast.found)}; yours go into {user_paths().personas}")
+    for note in cast.notes:
+        yield Finding("personas", "note", note)
+
+
+def _conversations() -> Iterator[Finding]:
+    from rolellm_agents.transcript import Transcript  # noqa: PLC0415
+
+    place = user_paths().transcript
+    if not place.exists():
+        yield Finding("conversations", "ok", f"none yet; they go into {place}")
+        return
+    with Transcript(place) as transcript:
+        count = len(transcript.conversations())
+    yield Finding("conversations", "ok", f"{count} in {place} ({_size(place)})")
+
+
+def _keys() -> Iterator[Finding]:
+    if os.environ.get("OPENAI_API_KEY"):
+        yield Finding("OPENAI_API_KEY", "ok", "set")
+    else:
+        yield Finding("OPENAI_API_KEY", "note", "not set", "only OpenAI's own models need it")
+
+
+def _size(file: Path) -> str:
+    return f"{file.stat().st_size / 1_000_000:.1f} MB"

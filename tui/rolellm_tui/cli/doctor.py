@@ -1,0 +1,32 @@
+"""`rolellm doctor`: what is installed, what works here, and what to do about what does not."""
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.output import print_json, print_text
+
+_SIGNS = {"ok": "ok  ", "note": "note", "problem": "FIX "}
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Look at the installation: packages, processor, model, folders, personas, conversations.
+
+    Exits with 1 when something needs to be put right.
+
+    \b
+    Examples:
+      rolellm doctor
+      rolellm doctor --json
+    """
+    from rolellm_tui.cli.checkup import run_checkup  # noqa: PLC0415
+
+    findings = run_checkup()
+    if as_json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        for finding in findings:
+            print_text(f"{_SIGNS[finding.state]}  {finding.what}: {finding.found}")
+            if finding.advice:
+                print_text(f"      → {finding.advice}")
+    if any(finding.state == "problem" for finding in findings):
+        raise typer.Exit(1)

@@ -1,0 +1,84 @@
+"""Options that several commands share, and how they become a session."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rolellm_agents.persona import Persona
+    from rolellm_agents.transcript import Transcript
+    from rolellm_graphs.session import Session
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="A model spec or a name from models.toml.",
+        metavar="PROVIDER:NAME",
+    ),
+]
+BaseUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url", help="The OpenAI-compatible server of an openai: model.", metavar="URL"
+    ),
+]
+StrategyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        "-s",
+        help="zero-shot, few-shot-prompt, few-shot-dialogue or system.",
+        metavar="NAME",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Makes the answer repeatable.")]
+MaxTokensOption = Annotated[
+    int | None, typer.Option("--max-tokens", min=1, help="The longest answer, in tokens.")
+]
+TemperatureOption = Annotated[
+    float | None,
+    typer.Option("--temperature", "-t", min=0, max=5, help="0 always takes the likeliest word."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def open_session(
+    persona: "Persona",
+    transcript: "Transcript",
+    *,
+    model: str | None,
+    base_url: str | None,
+    strategy: str | None,
+    seed: int | None = None,
+    max_tokens: int | None = None,
+    temperature: float | None = None,
+    conversation: str | None = None,
+) -> "Session":
+    """A session with these options, and the user's defaults for those not given.
+
+    Raises:
+        RoleLLMError: an option names something that does not exist or cannot be used.
+    """
+    from rolellm_agents.models.catalog import get_model  # noqa: PLC0415
+    from rolellm_agents.settings import load_settings  # noqa: PLC0415
+    from rolellm_graphs.session import Session  # noqa: PLC0415
+
+    settings = load_settings()
+    name = model or settings.model
+    chat_model = get_model(
+        name,
+        temperature=settings.temperature if temperature is None else temperature,
+        max_tokens=max_tokens or settings.max_tokens,
+        base_url=base_url,
+    )
+    return Session(
+        persona,
+        transcript,
+        model=chat_model,
+        model_name=name,
+        strategy=strategy or settings.strategy,
+        conversation=conversation,
+        seed=seed,
+    )

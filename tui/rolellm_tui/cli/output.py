@@ -1,0 +1,39 @@
+"""What commands print: results on stdout, everything else on stderr, all of it plain text."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rolellm_agents.text import plain
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, indented, with Chinese as it is."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201
+
+
+def print_text(text: str, *, end: str = "\n") -> None:
+    """Text that may come from outside, shown at once."""
+    print(plain(text), end=end, flush=True)  # noqa: T201
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Aligned columns, for people; the widths know that Chinese characters take two cells."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    # Without a terminal there is no width to fold into: one row stays one line.
+    width = None if sys.stdout.isatty() else 10_000
+    Console(width=width, markup=False, highlight=False, soft_wrap=width is not None).print(table)
+
+
+def complain(text: str) -> None:
+    """One sentence for a person, on stderr."""
+    print(f"rolellm: {plain(text)}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,123 @@
+"""`rolellm say`: one line to a persona, its answer as it comes."""
+
+import asyncio
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rolellm_tui.cli.options import (
+    BaseUrlOption,
+    JsonOption,
+    MaxTokensOption,
+    ModelOption,
+    SeedOption,
+    StrategyOption,
+    TemperatureOption,
+    open_session,
+)
+from rolellm_tui.cli.output import complain, print_json, print_text
+
+if TYPE_CHECKING:
+    from rolellm_agents.transcript import Message
+    from rolellm_graphs.session import Session
+
+
+def say(
+    persona: Annotated[str, typer.Argument(help="An id, a name, or a persona file.")],
+    text: Annotated[str, typer.Argument(help="What to say; - reads standard input.")],
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    strategy: StrategyOption = None,
+    seed: SeedOption = None,
+    max_tokens: MaxTokensOption = None,
+    temperature: TemperatureOption = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", "-c", metavar="ID", help="Go on with this conversation."),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="Keep the exchange in the history.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Say something to a persona and print the answer as it comes.
+
+    \b
+    Examples:
+      rolellm say abraham-lincoln "What keeps you going?"
+      rolellm say 李白 "今晚喝什么？" --strategy system
+      cat letter.txt | rolellm say "Sherlock Holmes" - --json
+      rolellm say shrek "Hello" --model openai:qwen3 --base-url http://127.0.0.1:8080/v1
+    """
+    from rolellm_agents.paths import user_paths  # noqa: PLC0415
+    from rolellm_agents.persona import load_persona  # noqa: PLC0415
+    from rolellm_agents.transcript import Transcript  # noqa: PLC0415
+
+    line = sys.stdin.read() if text == "-" else text
+    with Transcript(user_paths().transcript if keep else None) as transcript:
+        going_on = transcript.find_conversation(conversation).id if conversation else None
+        session = open_session(
+            load_persona(persona),
+            transcript,
+            model=model,
+            base_url=base_url,
+            strategy=strategy,
+            seed=seed,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            conversation=going_on,
+        )
+        answer = asyncio.run(exchange(session, line, show=not as_json))
+        if as_json and answer:
+            print_json(_as_json(session, answer))
+        if answer is None or answer.status == "failed":
+            raise typer.Exit(2)
+
+
+async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":
+    """Send a line and, with `show`, print the answer as it comes; None when there is none."""
+    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed  # noqa: PLC0415
+
+    _end_like_interrupted()
+    answer: Message | None = None
+    events = session.send(line)
+    try:
+        async for event in events:
+            match event:
+                case TokenDelta(text=text) if show:
+                    print_text(text, end="")
+                case MessageDone(message=message) if message.speaker == session.persona.id:
+                    answer = message
+                case TurnFailed(error=error, message=answer):
+                    if show and answer:
+                        print_text("")
+                    complain(str(error))
+                    return answer
+    finally:
+        await events.aclose()
+    if show:
+        print_text("")
+    return answer
+
+
+def _end_like_interrupted() -> None:
+    """Let SIGTERM cancel the task as Ctrl-C does, so that what was said is kept as stopped."""
+    task = asyncio.current_task()
+    if task is not None and sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
+def _as_json(session: "Session", answer: "Message") -> dict[str, Any]:
+    return {
+        "persona": session.persona.id,
+        "model": session.model_name,
+        "strategy": session.strategy,
+        "text": answer.text,
+        "status": answer.status,
+        "usage": answer.usage,
+        "made_by": dict(answer.made_by),
+        "conversation": answer.conversation,
+        "message": answer.id,
+    }
