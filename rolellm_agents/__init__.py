@@ -1,0 +1,45 @@
+"""The ground of RoleLLM Agents: personas, strategies, models, the transcript. No state machine, no screen.
+
+```python
+from rolellm_agents import get_model, load_persona
+```
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rolellm_agents.errors import RoleLLMError
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.persona import Persona, list_personas, load_persona
+    from rolellm_agents.strategies import STRATEGIES, get_strategy
+    from rolellm_agents.transcript import Transcript
+
+_HOMES = {
+    "Persona": "persona",
+    "RoleLLMError": "errors",
+    "STRATEGIES": "strategies",
+    "Transcript": "transcript",
+    "get_model": "models.catalog",
+    "get_strategy": "strategies",
+    "list_personas": "persona",
+    "load_persona": "persona",
+}
+
+__all__ = [
+    "STRATEGIES",
+    "Persona",
+    "RoleLLMError",
+    "Transcript",
+    "get_model",
+    "get_strategy",
+    "list_personas",
+    "load_persona",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: importing the package alone loads nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -48,9 +48,7 @@ def few_shot_prompt(
         return zero_shot(persona, history, recalled, user)
     example = load_prompt("example", persona.language)
     examples = "\n\n".join(example.fill(user=pair.user, reply=pair.reply) for pair in pairs)
-    text = load_prompt("examples", persona.language).fill(
-        name=persona.name, examples=examples, user=user
-    )
+    text = load_prompt("examples", persona.language).fill(name=persona.name, examples=examples, user=user)
     return [_instruction("custom-instruction", persona), *history, HumanMessage(text)]
 
 
@@ -104,9 +102,7 @@ def _profile(persona: Persona) -> str:
     phrases = _BETWEEN[persona.language].join(
         _QUOTED[persona.language].format(phrase) for phrase in persona.catchphrases
     )
-    known_for = load_prompt("catchphrases", persona.language).fill(
-        name=persona.name, catchphrases=phrases
-    )
+    known_for = load_prompt("catchphrases", persona.language).fill(name=persona.name, catchphrases=phrases)
     return f"{persona.description}\n{known_for}"
 
 

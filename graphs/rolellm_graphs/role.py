@@ -16,7 +16,6 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
-from langchain_core.runnables import RunnableLambda
 from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -29,6 +28,7 @@ from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.recall import DemonstrationIndex, RecalledItem
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
 from rolellm_agents.strategies import DEMONSTRATIONS, get_strategy, uses_demonstrations
+from rolellm_graphs.node import Node
 
 
 class RoleState(MessagesState):
@@ -78,12 +78,11 @@ def role_graph(
     played = load_persona(persona) if isinstance(persona, str) else persona
     chat_model = get_model(model) if isinstance(model, str) else model
     compose_messages = get_strategy(strategy)
-    index = DemonstrationIndex(played)
-    wanted = DEMONSTRATIONS if uses_demonstrations(strategy) else 0
+    index = DemonstrationIndex(played) if uses_demonstrations(strategy) else None
 
     def recall(state: RoleState) -> dict[str, Any]:
         _, user = _split(state["messages"])
-        return {"recalled": index.search(user, wanted)}
+        return {"recalled": index.search(user, DEMONSTRATIONS) if index else []}
 
     def compose(state: RoleState) -> dict[str, Any]:
         history, user = _split(state["messages"])
@@ -104,9 +103,9 @@ def role_graph(
     builder = StateGraph(
         RoleState, context_schema=RoleContext, input_schema=MessagesState, output_schema=RoleOutput
     )
-    builder.add_node("recall", recall)
-    builder.add_node("compose", compose)
-    builder.add_node("speak", RunnableLambda(speak, afunc=speak_async, name="speak"))
+    builder.add_node("recall", Node(recall))
+    builder.add_node("compose", Node(compose))
+    builder.add_node("speak", Node(speak, speak_async))
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "compose")
     builder.add_edge("compose", "speak")

@@ -7,13 +7,14 @@ truth; the graph gets its history from there and needs no checkpointer.
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.graph import MessagesState
 
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
 from rolellm_agents.models.catalog import describe_model, get_model, load_model
@@ -91,7 +92,7 @@ class Session:
         """
         await asyncio.to_thread(load_model, self.model)
 
-    async def greet(self) -> None:
+    def greet(self) -> None:
         """Let the persona's greeting, if it has one, be the first message.
 
         Call it before the first `send`, so that a conversation nobody began is not kept.
@@ -99,9 +100,11 @@ class Session:
         Raises:
             StorageError: it could not be recorded.
         """
-        await asyncio.to_thread(self._record_greeting)
+        if not self._path and self.persona.greeting:
+            self._begin_conversation()
+            self._append(self.persona.id, self.persona.greeting, made_by={"greeting": True})
 
-    async def send(self, text: str) -> AsyncIterator[Event]:
+    async def send(self, text: str) -> AsyncGenerator[Event, None]:
         """Say something and hear the answer.
 
         Raises:
@@ -110,13 +113,13 @@ class Session:
         """
         self._check_idle()
         line = _checked(text)
-        user = await asyncio.to_thread(self._record_line, line)
+        user = self._record_line(line)
         yield MessageDone(message=user)
         async with aclosing(self._answer()) as events:
             async for event in events:
                 yield event
 
-    async def regenerate(self) -> AsyncIterator[Event]:
+    async def regenerate(self) -> AsyncGenerator[Event, None]:
         """Answer the person's last line again; the answer before stays, as a swipe.
 
         Raises:
@@ -134,7 +137,7 @@ class Session:
                     self._path = before
                 yield event
 
-    async def edit(self, message_id: str, text: str) -> AsyncIterator[Event]:
+    async def edit(self, message_id: str, text: str) -> AsyncGenerator[Event, None]:
         """Put other words beside a message of this branch and go on from there; the old ones stay.
 
         A line of the person's is answered anew.
@@ -145,7 +148,7 @@ class Session:
         self._check_idle()
         line = _checked(text)
         old = self._path[self._place_of(message_id)]
-        edited = await asyncio.to_thread(self._record_edit, old, line)
+        edited = self._record_edit(old, line)
         yield MessageDone(message=edited)
         if edited.speaker == USER:
             async with aclosing(self._answer()) as events:
@@ -172,15 +175,12 @@ class Session:
     # Recording
 
     def _record_line(self, text: str) -> Message:
-        if self.conversation is None:
-            self.conversation = self._transcript.create_conversation(self.persona.id)
+        self._begin_conversation()
         return self._append(USER, text)
 
-    def _record_greeting(self) -> None:
-        if not self._path and self.persona.greeting:
-            if self.conversation is None:
-                self.conversation = self._transcript.create_conversation(self.persona.id)
-            self._append(self.persona.id, self.persona.greeting, made_by={"greeting": True})
+    def _begin_conversation(self) -> None:
+        if self.conversation is None:
+            self.conversation = self._transcript.create_conversation(self.persona.id)
 
     def _record_edit(self, old: Message, text: str) -> Message:
         self._path = self._path[: self._place_of(old.id)]
@@ -200,9 +200,7 @@ class Session:
         return message
 
     def _go_to(self, path: list[Message]) -> None:
-        self._transcript.move_branch(
-            self._known_conversation, path[-1].id if path else None, self._branch
-        )
+        self._transcript.move_branch(self._known_conversation, path[-1].id if path else None, self._branch)
         self._path = path
 
     def _place_of(self, message_id: str) -> int:
@@ -227,13 +225,13 @@ class Session:
 
     # Answering
 
-    async def _answer(self) -> AsyncIterator[Event]:
+    async def _answer(self) -> AsyncGenerator[Event, None]:
         """Let the persona answer the last message of the path, which is the person's."""
         turn = self._turn = _Turn(self._next_seed())
         turn.work = asyncio.create_task(self._run_graph(turn))
         try:
-            while (part := await turn.parts.get()) is not None:
-                for event in self._take(turn, part):
+            while parts := await turn.waiting_parts():
+                for event in self._take(turn, parts):
                     yield event
             await asyncio.wait({turn.work})
             if not turn.work.cancelled():
@@ -257,8 +255,9 @@ class Session:
     async def _run_graph(self, turn: "_Turn") -> None:
         """Put the graph's stream into the turn's queue, and None at its end."""
         try:
+            said = MessagesState(messages=[_as_langchain(message) for message in self._path])
             async for part in self._graph.astream(
-                {"messages": [_as_langchain(message) for message in self._path]},
+                said,
                 {"recursion_limit": _STEPS},
                 context=RoleContext(seed=turn.seed),
                 stream_mode=["messages", "updates"],
@@ -268,23 +267,25 @@ class Session:
         finally:
             turn.parts.put_nowait(None)
 
-    def _take(self, turn: "_Turn", part: Any) -> list[Event]:
-        """Turn one part of the graph's stream into events."""
-        if part["type"] == "messages":
-            chunk, _ = part["data"]
-            return self._take_words(turn, chunk.text) if isinstance(chunk, AIMessage) else []
-        update = part["data"]
-        if "recall" in update:
-            return [Recalled(items=tuple(update["recall"]["recalled"]))]
-        if "compose" in update:
-            turn.prompt_hash = _hash_prompt(update["compose"]["prompt"])
-        if "speak" in update:
-            turn.answer = update["speak"]["messages"][-1]
-        return []
+    def _take(self, turn: "_Turn", parts: Sequence[Any]) -> list[Event]:
+        """Turn parts of the graph's stream into events; words that wait together come together."""
+        events: list[Event] = []
+        words = ""
+        for part in parts:
+            if part["type"] == "messages":
+                chunk, _ = part["data"]
+                words += chunk.text if isinstance(chunk, AIMessage) else ""
+            elif "recall" in part["data"]:
+                events.append(Recalled(items=tuple(part["data"]["recall"]["recalled"])))
+            elif "compose" in part["data"]:
+                turn.prompt_hash = _hash_prompt(part["data"]["compose"]["prompt"])
+            elif "speak" in part["data"]:
+                turn.answer = part["data"]["speak"]["messages"][-1]
+        if words:
+            events.append(self._take_words(turn, words))
+        return events
 
-    def _take_words(self, turn: "_Turn", words: str) -> list[Event]:
-        if not words:
-            return []
+    def _take_words(self, turn: "_Turn", words: str) -> TokenDelta:
         if turn.message is None:
             turn.message = self._transcript.begin(
                 self._known_conversation,
@@ -300,7 +301,7 @@ class Session:
             )
         self._transcript.add_piece(turn.message, words)
         turn.text += words
-        return [TokenDelta(message=turn.message, text=words)]
+        return TokenDelta(message=turn.message, text=words)
 
     def _conclude(self, turn: "_Turn") -> Event:
         if turn.message is None:
@@ -354,6 +355,17 @@ class _Turn:
     text: str = ""
     answer: AIMessage | None = None
 
+    async def waiting_parts(self) -> list[Any]:
+        """Wait for a part, and take all that have come by then; an empty list is the end."""
+        parts = [await self.parts.get()]
+        while not self.parts.empty():
+            parts.append(self.parts.get_nowait())
+        if parts[-1] is None:
+            parts.pop()
+            if parts:
+                self.parts.put_nowait(None)
+        return parts
+
 
 def _checked(text: str) -> str:
     if not text.strip():
@@ -361,7 +373,7 @@ def _checked(text: str) -> str:
     return text.strip()
 
 
-def _as_langchain(message: Message) -> BaseMessage:
+def _as_langchain(message: Message) -> AnyMessage:
     kind = HumanMessage if message.speaker == USER else AIMessage
     return kind(message.text)
 

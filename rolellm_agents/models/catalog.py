@@ -51,7 +51,10 @@ def get_model(
     spec = name
     if ":" not in name:
         spec, named_options = _resolve(name)
-        given = {**named_options, **{key: value for key, value in given.items() if value is not None}}
+        given = {
+            **named_options,
+            **{key: value for key, value in given.items() if value is not None},
+        }
     provider_name, _, model_name = spec.partition(":")
     chosen = {key: value for key, value in given.items() if value is not None}
     try:
@@ -77,7 +80,7 @@ def load_model(model: BaseChatModel) -> None:
     """
     # Who has not imported it holds no such model, and should not pay for llama.cpp here.
     if "rolellm_agents.models.llamacpp.chat" in sys.modules:
-        from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp  # noqa: PLC0415
+        from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 
         if isinstance(model, ChatLlamaCpp):
             model.load()
@@ -97,8 +100,8 @@ def _resolve(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
-    from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp  # noqa: PLC0415 - loads llama.cpp
-    from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf  # noqa: PLC0415
+    from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+    from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf
 
     _refuse_unknown("llamacpp", options, set(ChatLlamaCpp.model_fields))
     if name == EMBEDDED:
@@ -116,14 +119,14 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 
 def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:
-    from rolellm_agents.models.openai_compatible import make_openai  # noqa: PLC0415
+    from rolellm_agents.models.openai_compatible import make_openai
 
     return make_openai(name, **options)
 
 
 def _make_huggingface(name: str, options: dict[str, Any]) -> BaseChatModel:
     try:
-        from rolellm_agents.models.huggingface import load_transformers  # noqa: PLC0415
+        from rolellm_agents.models.huggingface import load_transformers
     except ImportError as error:
         raise ModelError(
             f"huggingface:{name} needs the extra “hf” ({error.name} is missing); "
@@ -133,14 +136,14 @@ def _make_huggingface(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 
 def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
-    from rolellm_agents.models.scripted import ScriptedChatModel  # noqa: PLC0415
+    from rolellm_agents.models.scripted import ScriptedChatModel
 
     settings = {key: options[key] for key in ("seconds_per_word", "once") if key in options}
     return ScriptedChatModel(replies=name.split("|") if name else [], **settings)
 
 
 def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
-    from langchain.chat_models import init_chat_model  # noqa: PLC0415 - loads all of LangChain
+    from langchain.chat_models import init_chat_model
 
     try:
         model = init_chat_model(spec, **options)
@@ -170,7 +173,10 @@ PROVIDERS: dict[str, Provider] = {
         Provider("llamacpp", "llamacpp:smollm2", "GGUF files through llama.cpp", _make_llamacpp),
         Provider("openai", "openai:gpt-4o-mini", "any OpenAI-compatible server", _make_openai),
         Provider(
-            "huggingface", "huggingface:org/model", "transformers, in this process", _make_huggingface
+            "huggingface",
+            "huggingface:org/model",
+            "transformers, in this process",
+            _make_huggingface,
         ),
         Provider("scripted", "scripted:Hello.|Goodbye.", "fixed replies, for tests", _make_scripted),
     )

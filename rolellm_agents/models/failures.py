@@ -21,8 +21,8 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
     # Who talks to no server has not imported these, and should not pay for them here.
     if "langchain_openai" not in sys.modules:
         return None
-    import openai  # noqa: PLC0415
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415
+    import openai
+    from langchain_openai import ChatOpenAI
 
     if not isinstance(model, ChatOpenAI):
         return None

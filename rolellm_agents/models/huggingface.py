@@ -6,13 +6,14 @@ rest.
 """
 
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import torch
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel, generate_from_stream
+from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -28,6 +29,7 @@ from transformers import (
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import CHATML, turns_of
+from rolellm_agents.models.threaded import stream_in_thread
 from rolellm_agents.text import one_line
 
 _DEFAULT_MAX_TOKENS = 256
@@ -45,19 +47,37 @@ class ChatTransformers(ChatHuggingFace):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
+        return self._chunks(messages, stop, kwargs, lambda: False)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        async with aclosing(
+            stream_in_thread(lambda should_stop: self._chunks(messages, stop, kwargs, should_stop))
+        ) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _chunks(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        given: dict[str, Any],
+        should_stop: Callable[[], bool],
+    ) -> Iterator[ChatGenerationChunk]:
         tokenizer, model = self.llm.pipeline.tokenizer, self.llm.pipeline.model
         inputs = tokenizer.apply_chat_template(
             turns_of(messages), add_generation_prompt=True, return_tensors="pt", return_dict=True
         ).to(model.device)
-        read = inputs["input_ids"].shape[-1]
-        answer = _Answer(model, tokenizer)
-        seed = kwargs.get("seed", self.seed)
-        settings = self._generation_settings(stop, kwargs)
-        try:
-            yield from answer.stream(inputs, settings, seed)
-        finally:
-            answer.abandon()
-        yield _last_chunk(self.model_id or "", read, answer.written, settings["max_new_tokens"])
+        settings = self._generation_settings(stop, given)
+        answer = _Answer(model, tokenizer, inputs, should_stop)
+        for text in answer.stream(settings, given.get("seed", self.seed)):
+            yield ChatGenerationChunk(message=AIMessageChunk(content=text))
+        yield _last_chunk(self.model_id or "", answer.read, answer.written, settings["max_new_tokens"])
 
     def _generation_settings(self, stop: list[str] | None, given: dict[str, Any]) -> dict[str, Any]:
         settings = dict(self.llm.pipeline_kwargs or {})
@@ -74,7 +94,7 @@ class ChatTransformers(ChatHuggingFace):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
-        stream: bool | None = None,  # noqa: FBT001 - the base class's signature
+        stream: bool | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
@@ -84,67 +104,56 @@ class ChatTransformers(ChatHuggingFace):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        stream: bool | None = None,  # noqa: FBT001 - the base class's signature
+        stream: bool | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return await BaseChatModel._agenerate(self, messages, stop, run_manager, **kwargs)
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        chunks = BaseChatModel._astream(self, messages, stop, run_manager, **kwargs)
-        async for chunk in chunks:
-            yield chunk
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
 
 class _Answer:
-    """One run of `model.generate` in a thread of its own, as an iterator that can be left."""
+    """One run of `model.generate`, in a thread of its own, as an iterator over its text."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, inputs: Any, should_stop: Callable[[], bool]) -> None:
+        self.read = inputs["input_ids"].shape[-1]
         self.written = 0
         self._model = model
-        self._abandoned = threading.Event()
+        self._inputs = inputs
+        self._should_stop = should_stop
+        self._abandoned = False
         self._streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
         self._error: Exception | None = None
 
-    def stream(
-        self, inputs: Any, settings: dict[str, Any], seed: int | None
-    ) -> Iterator[ChatGenerationChunk]:
-        read = inputs["input_ids"].shape[-1]
-
-        def leave(input_ids: torch.Tensor, _: Any, **__: Any) -> torch.Tensor:
-            self.written = input_ids.shape[-1] - read
-            return torch.full((input_ids.shape[0],), self._abandoned.is_set(), dtype=torch.bool)
-
-        def generate() -> None:
-            try:
-                if seed is not None:
-                    set_seed(seed)
-                self._model.generate(
-                    **inputs,
-                    **settings,
-                    streamer=self._streamer,
-                    stopping_criteria=StoppingCriteriaList([leave]),
-                )
-            except Exception as error:  # noqa: BLE001 - raised again in the reading thread
-                self._error = error
-                self._streamer.end()
-
-        thread = threading.Thread(target=generate, daemon=True)
+    def stream(self, settings: dict[str, Any], seed: int | None) -> Iterator[str]:
+        """Yield the text as it comes; leaving the iterator ends the run within one token."""
+        thread = threading.Thread(target=self._generate, args=(settings, seed), daemon=True)
         thread.start()
-        for text in self._streamer:
-            if text:
-                yield ChatGenerationChunk(message=AIMessageChunk(content=text))
-        thread.join()
+        try:
+            for text in self._streamer:
+                if text:
+                    yield text
+        finally:
+            self._abandoned = True
+            thread.join()
         if self._error is not None:
             raise self._error
 
-    def abandon(self) -> None:
-        self._abandoned.set()
+    def _generate(self, settings: dict[str, Any], seed: int | None) -> None:
+        try:
+            if seed is not None:
+                set_seed(seed)
+            self._model.generate(
+                **self._inputs,
+                **settings,
+                streamer=self._streamer,
+                stopping_criteria=StoppingCriteriaList([self._after_token]),
+            )
+        except Exception as error:  # noqa: BLE001 - raised again in the reading thread
+            self._error = error
+            self._streamer.end()
+
+    def _after_token(self, input_ids: torch.Tensor, _: Any, **__: Any) -> torch.Tensor:
+        self.written = input_ids.shape[-1] - self.read
+        return torch.full((input_ids.shape[0],), self._abandoned or self._should_stop(), dtype=torch.bool)
 
 
 def load_transformers(
@@ -188,9 +197,7 @@ def load_transformers(
     text_generation = pipeline(
         "text-generation", model=model.to(device) if device else model, tokenizer=tokenizer
     )
-    llm = HuggingFacePipeline(
-        pipeline=text_generation, model_id=place, pipeline_kwargs=settings
-    )
+    llm = HuggingFacePipeline(pipeline=text_generation, model_id=place, pipeline_kwargs=settings)
     return ChatTransformers(llm=llm, model_id=place, seed=seed)
 
 
@@ -201,9 +208,7 @@ def _temperature(temperature: float) -> dict[str, Any]:
 
 
 def _last_chunk(name: str, read: int, written: int, limit: int) -> ChatGenerationChunk:
-    usage = UsageMetadata(
-        input_tokens=read, output_tokens=written, total_tokens=read + written
-    )
+    usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
     metadata = {
         "model_name": name,
         "finish_reason": "length" if written >= limit else "stop",

@@ -46,9 +46,7 @@ def named_models() -> dict[str, NamedModel]:
     for name, table in tables.items():
         spec = table.get("spec") if isinstance(table, dict) else None
         if not isinstance(spec, str) or ":" not in spec:
-            raise SettingsError(
-                f'{file}: [models.{name}] needs a spec, as in spec = "openai:gpt-4o-mini".'
-            )
+            raise SettingsError(f'{file}: [models.{name}] needs a spec, as in spec = "openai:gpt-4o-mini".')
         options = {key: value for key, value in table.items() if key != "spec"}
         found[name] = NamedModel(name, spec, options)
     return found

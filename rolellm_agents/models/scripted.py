@@ -1,9 +1,9 @@
 """A chat model that says what it was told to say: for tests, demonstrations and dry runs."""
 
-import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.threaded import stream_in_thread
 
 
 class ScriptedChatModel(BaseChatModel):
@@ -41,9 +42,7 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in self._chunks(messages, stop):
-            time.sleep(self.seconds_per_word)
-            yield chunk
+        return self._chunks(messages, stop, lambda: False)
 
     async def _astream(
         self,
@@ -52,9 +51,11 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._chunks(messages, stop):
-            await asyncio.sleep(self.seconds_per_word)
-            yield chunk
+        async with aclosing(
+            stream_in_thread(lambda should_stop: self._chunks(messages, stop, should_stop))
+        ) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     def _generate(
         self,
@@ -66,7 +67,7 @@ class ScriptedChatModel(BaseChatModel):
         return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
 
     def _chunks(
-        self, messages: list[BaseMessage], stop: list[str] | None
+        self, messages: list[BaseMessage], stop: list[str] | None, should_stop: Callable[[], bool]
     ) -> Iterator[ChatGenerationChunk]:
         self.calls.append(list(messages))
         reply = self._reply_to(messages)
@@ -74,11 +75,12 @@ class ScriptedChatModel(BaseChatModel):
             reply = reply.partition(mark)[0]
         words = re.findall(r"\s*\S+|\s+$", reply)
         for word in words:
+            time.sleep(self.seconds_per_word)
+            if should_stop():
+                return
             yield ChatGenerationChunk(message=AIMessageChunk(content=word))
         read = sum(len(message.text.split()) for message in messages)
-        usage = UsageMetadata(
-            input_tokens=read, output_tokens=len(words), total_tokens=read + len(words)
-        )
+        usage = UsageMetadata(input_tokens=read, output_tokens=len(words), total_tokens=read + len(words))
         metadata = {"model_name": "scripted", "finish_reason": "stop"}
         yield ChatGenerationChunk(
             message=AIMessageChunk(

@@ -1,7 +1,5 @@
 """Find the demonstrations nearest to a user line by BM25, as RoleGPT does (arXiv 2310.00746, §3.2)."""
 
-import threading
-
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall.recalled import RecalledItem
 from rolellm_agents.recall.words import words_of
@@ -11,25 +9,21 @@ class DemonstrationIndex:
     """BM25 over a persona's demonstrations: the user's line and the reply together."""
 
     def __init__(self, persona: Persona) -> None:
-        """Remember the persona; the index is built at the first search."""
-        self._persona = persona
-        self._lock = threading.Lock()
-        self._index: _Bm25 | None = None
+        """Read the persona's demonstrations."""
+        self._language = persona.language
+        self._bm25 = _Bm25(
+            [words_of(f"{pair.user}\n{pair.reply}", persona.language) for pair in persona.demonstrations]
+        )
 
     def search(self, user: str, k: int) -> list[RecalledItem]:
         """The `k` nearest demonstrations, best first; ties keep the persona's order.
 
         Demonstrations that share no word with `user` come last: they still show the voice.
         """
-        texts = [f"{pair.user}\n{pair.reply}" for pair in self._persona.demonstrations]
-        if not texts or k <= 0:
+        if k <= 0:
             return []
-        language = self._persona.language
-        with self._lock:
-            if self._index is None:
-                self._index = _Bm25([words_of(text, language) for text in texts])
-        scores = self._index.scores(words_of(user, language))
-        ranked = sorted(range(len(texts)), key=lambda index: (-scores[index], index))
+        scores = self._bm25.scores(words_of(user, self._language))
+        ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         return [
             RecalledItem(kind="demonstration", index=index, score=round(scores[index], 4))
             for index in ranked[:k]
@@ -41,7 +35,7 @@ class _Bm25:
 
     def __init__(self, documents: list[list[str]]) -> None:
         # numpy comes with it; commands that never search should not pay for that.
-        import bm25s  # noqa: PLC0415
+        import bm25s
 
         self._documents = len(documents)
         self._model = bm25s.BM25()

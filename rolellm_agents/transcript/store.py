@@ -1,7 +1,9 @@
 """`Transcript`: read and append; nothing is ever overwritten.
 
 Any number of processes may hold the same file: SQLite's write-ahead log lets them read while one
-writes. Within a process the threads take turns.
+writes. Within a process the threads take turns. Whatever was written survives the end of the process,
+however it ends; a power cut may take what came after the last finished answer, since only the end of an
+answer waits for the disk.
 """
 
 import json
@@ -80,7 +82,7 @@ class Transcript:
     def create_conversation(self, persona: str) -> str:
         """Begin a conversation with a persona; returns its id."""
         conversation = secrets.token_hex(4)
-        with self._writing() as db:
+        with self._writing(durable=False) as db:
             db.execute(
                 "INSERT INTO conversation (id, persona, created) VALUES (?, ?, ?)",
                 (conversation, persona, _now()),
@@ -105,8 +107,7 @@ class Transcript:
             {"persona": persona},
         )
         return [
-            ConversationSummary(**{**row, "last": one_line(row["last"], _SUMMARY_WIDTH)})
-            for row in rows
+            ConversationSummary(**{**row, "last": one_line(row["last"], _SUMMARY_WIDTH)}) for row in rows
         ]
 
     def find_conversation(self, reference: str) -> ConversationSummary:
@@ -136,7 +137,7 @@ class Transcript:
         branch: str = MAIN,
     ) -> Message:
         """Add a finished message under `parent` and let the branch point to it."""
-        with self._writing():
+        with self._writing(durable=False):
             message = self._insert(conversation, parent, speaker, audience, kind, made_by or {})
             self._end(message, text, "complete", None, {})
             self._move(conversation, branch, message)
@@ -164,10 +165,7 @@ class Transcript:
         return message
 
     def add_piece(self, message: str, text: str) -> None:
-        """Add words to a message that has begun. They survive the end of the process from here on.
-
-        The write is not waited for until it is on the disk, so a power cut may take the last ones.
-        """
+        """Add words to a message that has begun."""
         with self._writing(durable=False) as db:
             db.execute(
                 """
@@ -188,6 +186,8 @@ class Transcript:
         made_by: Mapping[str, Any] | None = None,
     ) -> Message:
         """Give a message that has begun its final words; its pieces are no longer needed.
+
+        This, and with it all that was written before, is on the disk when it returns.
 
         Args:
             message: its id.
@@ -284,8 +284,7 @@ class Transcript:
     def latest_branch(self, conversation: str) -> str:
         """The branch that was moved last: where somebody who comes back goes on."""
         rows = self._rows(
-            "SELECT name FROM branch WHERE conversation = :conversation "
-            "ORDER BY number DESC LIMIT 1",
+            "SELECT name FROM branch WHERE conversation = :conversation ORDER BY number DESC LIMIT 1",
             {"conversation": conversation},
         )
         return rows[0]["name"] if rows else MAIN
@@ -391,7 +390,7 @@ class Transcript:
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """One transaction; a durable one is on the disk when it ends."""
+        """One transaction; a durable one is on the disk when it ends, and so are those before it."""
         with self._failures_told(), self._lock:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")

@@ -1,10 +1,10 @@
 """`ChatLlamaCpp`: a GGUF file as a LangChain chat model."""
 
-import asyncio
 import re
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,6 +26,7 @@ from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.gguf import check_gguf
 from rolellm_agents.models.llamacpp.runtime import Finished, LlamaRuntime, Sampling
 from rolellm_agents.models.llamacpp.template import turns_of
+from rolellm_agents.models.threaded import stream_in_thread
 
 # Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_disarm`.
 _LIKE_CONTROL = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
@@ -77,9 +78,7 @@ class ChatLlamaCpp(BaseChatModel):
             ModelError: llama.cpp cannot load it.
         """
         if self._runtime is None:
-            self._runtime = _shared_runtime(
-                self.model_path, self.n_ctx, self.n_threads, self.n_gpu_layers
-            )
+            self._runtime = _shared_runtime(self.model_path, self.n_ctx, self.n_threads, self.n_gpu_layers)
         return self._runtime
 
     def get_token_ids(self, text: str) -> list[int]:
@@ -120,27 +119,12 @@ class ChatLlamaCpp(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        """Compute in a thread; when nobody listens any more, it ends within one step."""
-        abandoned = threading.Event()
         sampling = self._sampling(stop, kwargs)
-        queue: asyncio.Queue[ChatGenerationChunk | None] = asyncio.Queue()
-        put = asyncio.get_running_loop().call_soon_threadsafe
-
-        def compute() -> None:
-            try:
-                for chunk in self._chunks(messages, sampling, abandoned.is_set):
-                    put(queue.put_nowait, chunk)
-            finally:
-                put(queue.put_nowait, None)
-
-        thread = asyncio.ensure_future(asyncio.to_thread(compute))
-        try:
-            while (chunk := await queue.get()) is not None:
+        async with aclosing(
+            stream_in_thread(lambda should_stop: self._chunks(messages, sampling, should_stop))
+        ) as chunks:
+            async for chunk in chunks:
                 yield chunk
-            await thread
-        finally:
-            abandoned.set()
-            await asyncio.wait([thread])
 
     def _sampling(self, stop: list[str] | None, overrides: dict[str, Any]) -> Sampling:
         """This call's settings: its own keyword arguments first, then the model's."""
@@ -245,9 +229,7 @@ def _shared_runtime(path: Path, n_ctx: int, n_threads: int, n_gpu_layers: int) -
         runtime = _RUNTIMES.get(key)
         if runtime is None:
             try:
-                runtime = LlamaRuntime(
-                    path, n_ctx=n_ctx, n_threads=n_threads, n_gpu_layers=n_gpu_layers
-                )
+                runtime = LlamaRuntime(path, n_ctx=n_ctx, n_threads=n_threads, n_gpu_layers=n_gpu_layers)
             except OSError as error:
                 raise ModelError(f"The model file {path} cannot be opened: {error}.") from error
             _RUNTIMES[key] = runtime

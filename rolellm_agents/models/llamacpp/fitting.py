@@ -45,9 +45,7 @@ def _oldest_turns(
     messages: Sequence[BaseMessage], excess: int, count: Callable[[Sequence[BaseMessage]], int]
 ) -> set[int]:
     """The places of the oldest droppable messages that free about `excess` tokens."""
-    droppable = [
-        place for place, message in enumerate(messages[:-1]) if message.type != "system"
-    ]
+    droppable = [place for place, message in enumerate(messages[:-1]) if message.type != "system"]
     own = [place for place in droppable if not _is_demonstration(messages[place])]
     victims: set[int] = set()
     freed = 0

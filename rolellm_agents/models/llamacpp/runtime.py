@@ -38,12 +38,15 @@ class Sampling:
     stop: tuple[str, ...] = ()
 
 
+Reason = Literal["stop", "length", "cancelled"]
+"""Why an answer ended: the model or a stop string, a limit, or somebody who asked for it."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """The last thing `LlamaRuntime.generate` yields."""
 
-    reason: Literal["stop", "length", "cancelled"]
-    """The model or a stop string ended it; a limit did; or somebody asked for it."""
+    reason: Reason
     prompt_tokens: int
     reused_tokens: int
     """Of the prompt's tokens, those still in the cache from the answer before."""
@@ -141,37 +144,41 @@ class LlamaRuntime:
     ) -> Iterator[str | Finished]:
         reused = self._keep_common_prefix(prompt)
         text = _StoppingText(sampling.stop)
-        generated = 0
-
-        def finished(reason: Literal["stop", "length", "cancelled"]) -> Finished:
-            return Finished(reason, len(prompt), reused, generated)
-
-        for start in range(reused, len(prompt), _READ_AT_ONCE):
-            if should_stop():
-                yield finished("cancelled")
-                return
-            self._read(prompt[start : start + _READ_AT_ONCE])
         limit = min(sampling.max_tokens, self.n_ctx - len(prompt))
-        reason: Literal["stop", "length", "cancelled"] = "length"
-        while generated < limit:
-            if should_stop():
-                reason = "cancelled"
-                break
-            token = llama_cpp.llama_sampler_sample(sampler, self._context, -1)
-            generated += 1
-            if llama_cpp.llama_vocab_is_eog(self._vocab, token):
-                reason = "stop"
-                break
-            if piece := text.push(self._bytes_of(token)):
+        written = 0
+        reason = self._read_in_steps(prompt[reused:], should_stop)
+        while reason is None:
+            piece, reason = self._write(sampler, text, written + 1 == limit, should_stop)
+            written += reason != "cancelled"
+            if piece:
                 yield piece
-            if text.stopped:
-                reason = "stop"
-                break
-            if generated < limit:
-                self._read([token])
         if rest := text.rest():
             yield rest
-        yield finished(reason)
+        yield Finished(reason, len(prompt), reused, written)
+
+    def _read_in_steps(self, tokens: list[int], should_stop: Callable[[], bool]) -> Reason | None:
+        for start in range(0, len(tokens), _READ_AT_ONCE):
+            if should_stop():
+                return "cancelled"
+            self._read(tokens[start : start + _READ_AT_ONCE])
+        return None
+
+    def _write(
+        self, sampler: Any, text: "_StoppingText", is_last: bool, should_stop: Callable[[], bool]
+    ) -> tuple[str, Reason | None]:
+        """Choose one token; the text it sets free, and why it is the last one, if it is."""
+        if should_stop():
+            return "", "cancelled"
+        token = llama_cpp.llama_sampler_sample(sampler, self._context, -1)
+        if llama_cpp.llama_vocab_is_eog(self._vocab, token):
+            return "", "stop"
+        piece = text.push(self._bytes_of(token))
+        if text.stopped:
+            return piece, "stop"
+        if is_last:
+            return piece, "length"
+        self._read([token])
+        return piece, None
 
     def _keep_common_prefix(self, prompt: list[int]) -> int:
         """Drop what is resident beyond the prefix shared with `prompt`; return the prefix's length."""
@@ -190,9 +197,7 @@ class LlamaRuntime:
 
     def _read(self, tokens: list[int]) -> None:
         array = (llama_cpp.llama_token * len(tokens))(*tokens)
-        failed = llama_cpp.llama_decode(
-            self._context, llama_cpp.llama_batch_get_one(array, len(tokens))
-        )
+        failed = llama_cpp.llama_decode(self._context, llama_cpp.llama_batch_get_one(array, len(tokens)))
         if failed:
             llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self._context), True)
             self._resident.clear()
@@ -214,7 +219,7 @@ class LlamaRuntime:
         if size < 0:
             return ""
         buffer = ctypes.create_string_buffer(size + 1)
-        llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, size + 1)  # type: ignore[arg-type]
+        llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, size + 1)
         return buffer.value.decode("utf-8", "replace")
 
 
@@ -297,9 +302,7 @@ def _processors() -> int:
 def _make_sampler(vocab: Any, sampling: Sampling) -> Any:
     chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
     n_vocab = llama_cpp.llama_vocab_n_tokens(vocab)
-    steps = [
-        llama_cpp.llama_sampler_init_penalties(n_vocab, 128, sampling.repeat_penalty, 0.0, 0.0)
-    ]
+    steps = [llama_cpp.llama_sampler_init_penalties(n_vocab, 128, sampling.repeat_penalty, 0.0, 0.0)]
     if sampling.temperature > 0:
         steps += [
             llama_cpp.llama_sampler_init_top_k(sampling.top_k),

@@ -26,9 +26,7 @@ _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 def turns_of(messages: Sequence[BaseMessage]) -> list[Turn]:
     """LangChain messages as a template's turns; what is neither system nor character is the user."""
-    return [
-        {"role": _ROLES.get(message.type, "user"), "content": message.text} for message in messages
-    ]
+    return [{"role": _ROLES.get(message.type, "user"), "content": message.text} for message in messages]
 
 
 class ChatTemplate:
@@ -72,9 +70,7 @@ class ChatTemplate:
                 ) from error
 
     def _render(self, turns: Sequence[Turn]) -> str:
-        return self._template.render(
-            messages=list(turns), add_generation_prompt=True, **self._special
-        )
+        return self._template.render(messages=list(turns), add_generation_prompt=True, **self._special)
 
 
 def fold(turns: Sequence[Turn]) -> list[Turn]:

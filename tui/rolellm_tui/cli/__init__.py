@@ -39,10 +39,10 @@ app.add_typer(bench.app)
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version."),  # noqa: FBT001, FBT003
+    version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
     if version:
-        from importlib.metadata import version as installed_version  # noqa: PLC0415
+        from importlib.metadata import version as installed_version
 
         typer.echo(installed_version("rolellm-agents"))
         raise typer.Exit

@@ -7,9 +7,7 @@ import typer
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import print_json, print_table
 
-app = typer.Typer(
-    name="bench", help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(name="bench", help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)
 
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="How often each is measured.")]
 
@@ -22,7 +20,7 @@ def start(rounds: RoundsOption = 5, as_json: JsonOption = False) -> None:
     Example:
       rolellm bench start --json
     """
-    from rolellm_tui.cli.start_benchmark import measure_start  # noqa: PLC0415
+    from rolellm_tui.cli.start_benchmark import measure_start
 
     _print(measure_start(rounds), as_json=as_json)
 
@@ -35,7 +33,7 @@ def turn(rounds: RoundsOption = 50, as_json: JsonOption = False) -> None:
     Example:
       rolellm bench turn --json
     """
-    from rolellm_graphs.session_benchmark import measure_turn  # noqa: PLC0415
+    from rolellm_graphs.session_benchmark import measure_turn
 
     _print(measure_turn(rounds), as_json=as_json)
 

@@ -37,9 +37,7 @@ def chat(
     seed: SeedOption = None,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
-    new: Annotated[
-        bool, typer.Option("--new", help="Begin a new conversation, not the last one.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new conversation, not the last one.")] = False,
 ) -> None:
     """Talk with a persona in the terminal.
 
@@ -52,9 +50,9 @@ def chat(
       rolellm chat 孙悟空 --new --strategy system
       printf 'Hello.\\nAnd you?\\n' | rolellm chat shrek
     """
-    from rolellm_agents.paths import user_paths  # noqa: PLC0415
-    from rolellm_agents.persona import load_persona  # noqa: PLC0415
-    from rolellm_agents.transcript import Transcript  # noqa: PLC0415
+    from rolellm_agents.paths import user_paths
+    from rolellm_agents.persona import load_persona
+    from rolellm_agents.transcript import Transcript
 
     in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     first = load_persona(persona) if persona else None
@@ -75,7 +73,7 @@ def chat(
             )
 
         if in_terminal:
-            from rolellm_tui.app import RoleApp  # noqa: PLC0415
+            from rolellm_tui.app import RoleApp
 
             RoleApp(open_chat, transcript, first=first, new=new).run()
         else:
@@ -95,7 +93,7 @@ async def _talk_in_lines(session: "Session") -> None:
     lines = [line for line in said.splitlines() if line.strip()]
     if not session.messages and persona.greeting:
         print_text(f"{persona.name}: {persona.greeting}\n")
-    await session.greet()
+    session.greet()
     for line in lines or [_FIRST_LINE[persona.language]]:
         print_text(f"You: {line}\n")
         print_text(f"{persona.name}: ", end="")

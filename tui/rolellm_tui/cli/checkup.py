@@ -70,7 +70,7 @@ def _package(package: str, state: Literal["note", "problem"], advice: str) -> Fi
 
 
 def _processor() -> Iterator[Finding]:
-    import llama_cpp  # noqa: PLC0415
+    import llama_cpp
 
     said = llama_cpp.llama_print_system_info().decode()
     features = [part.split(" = ")[0].strip() for part in said.split("|") if part.strip().endswith("= 1")]
@@ -93,7 +93,7 @@ def _settings() -> Iterator[Finding]:
 
 
 def _model() -> Iterator[Finding]:
-    from rolellm_agents.models.catalog import get_model, load_model  # noqa: PLC0415
+    from rolellm_agents.models.catalog import get_model, load_model
 
     name = load_settings().model
     model = get_model(name)
@@ -119,7 +119,7 @@ def _folders() -> Iterator[Finding]:
 
 
 def _personas() -> Iterator[Finding]:
-    from rolellm_agents.persona import list_personas  # noqa: PLC0415
+    from rolellm_agents.persona import list_personas
 
     cast = list_personas()
     yield Finding("personas", "ok", f"{len(cast.found)}; yours go into {user_paths().personas}")
@@ -128,7 +128,7 @@ def _personas() -> Iterator[Finding]:
 
 
 def _conversations() -> Iterator[Finding]:
-    from rolellm_agents.transcript import Transcript  # noqa: PLC0415
+    from rolellm_agents.transcript import Transcript
 
     place = user_paths().transcript
     if not place.exists():

@@ -18,7 +18,7 @@ def doctor(as_json: JsonOption = False) -> None:
       rolellm doctor
       rolellm doctor --json
     """
-    from rolellm_tui.cli.checkup import run_checkup  # noqa: PLC0415
+    from rolellm_tui.cli.checkup import run_checkup
 
     findings = run_checkup()
     if as_json:

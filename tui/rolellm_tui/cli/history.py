@@ -18,7 +18,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_MARKS = {"complete": "", "stopped": " [cut off]", "cut": " [cut off]", "failed": " [cut off by an error]"}
+_MARKS = {
+    "complete": "",
+    "stopped": " [cut off]",
+    "cut": " [cut off]",
+    "failed": " [cut off by an error]",
+}
 
 
 @app.command("list")
@@ -67,9 +72,7 @@ def show(
     with _open() as transcript:
         found = transcript.find_conversation(conversation)
         branch = transcript.latest_branch(found.id)
-        messages = (
-            transcript.messages(found.id) if everything else transcript.path(found.id, branch)
-        )
+        messages = transcript.messages(found.id) if everything else transcript.path(found.id, branch)
     if as_json:
         print_json(
             {
@@ -87,8 +90,8 @@ def show(
 
 
 def _open() -> "Transcript":
-    from rolellm_agents.paths import user_paths  # noqa: PLC0415
-    from rolellm_agents.transcript import Transcript  # noqa: PLC0415
+    from rolellm_agents.paths import user_paths
+    from rolellm_agents.transcript import Transcript
 
     return Transcript(user_paths().transcript)
 

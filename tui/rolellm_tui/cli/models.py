@@ -26,9 +26,9 @@ def list_(as_json: JsonOption = False) -> None:
       rolellm models list
       rolellm models list --json
     """
-    from rolellm_agents.models.catalog import PROVIDERS  # noqa: PLC0415
-    from rolellm_agents.models.names import named_models  # noqa: PLC0415
-    from rolellm_agents.settings import load_settings  # noqa: PLC0415
+    from rolellm_agents.models.catalog import PROVIDERS
+    from rolellm_agents.models.names import named_models
+    from rolellm_agents.settings import load_settings
 
     default = load_settings().model
     rows: list[dict[str, Any]] = [

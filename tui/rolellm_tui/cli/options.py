@@ -20,9 +20,7 @@ ModelOption = Annotated[
 ]
 BaseUrlOption = Annotated[
     str | None,
-    typer.Option(
-        "--base-url", help="The OpenAI-compatible server of an openai: model.", metavar="URL"
-    ),
+    typer.Option("--base-url", help="The OpenAI-compatible server of an openai: model.", metavar="URL"),
 ]
 StrategyOption = Annotated[
     str | None,
@@ -61,9 +59,9 @@ def open_session(
     Raises:
         RoleLLMError: an option names something that does not exist or cannot be used.
     """
-    from rolellm_agents.models.catalog import get_model  # noqa: PLC0415
-    from rolellm_agents.settings import load_settings  # noqa: PLC0415
-    from rolellm_graphs.session import Session  # noqa: PLC0415
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.settings import load_settings
+    from rolellm_graphs.session import Session
 
     settings = load_settings()
     name = model or settings.model

@@ -29,7 +29,7 @@ def list_(
       rolellm persona list --language zh
       rolellm persona list --json
     """
-    from rolellm_agents.persona import filter_personas, list_personas  # noqa: PLC0415
+    from rolellm_agents.persona import filter_personas, list_personas
 
     cast = list_personas()
     found = list(filter_personas(cast.found, language=language, category=category))
@@ -59,9 +59,7 @@ def list_(
                     one.persona.name,
                     one.persona.language,
                     one.persona.category,
-                    f"{one.persona.source.work}, {one.persona.source.year}"
-                    if one.persona.source
-                    else "",
+                    f"{one.persona.source.work}, {one.persona.source.year}" if one.persona.source else "",
                 )
                 for one in found
             ),
@@ -82,7 +80,7 @@ def show(
       rolellm persona show hal-9000
       rolellm persona show ./my-persona.yaml --json
     """
-    from rolellm_agents.persona import find_persona  # noqa: PLC0415
+    from rolellm_agents.persona import find_persona
 
     found = find_persona(persona)
     one = found.persona

@@ -51,9 +51,9 @@ def say(
       cat letter.txt | rolellm say "Sherlock Holmes" - --json
       rolellm say shrek "Hello" --model openai:qwen3 --base-url http://127.0.0.1:8080/v1
     """
-    from rolellm_agents.paths import user_paths  # noqa: PLC0415
-    from rolellm_agents.persona import load_persona  # noqa: PLC0415
-    from rolellm_agents.transcript import Transcript  # noqa: PLC0415
+    from rolellm_agents.paths import user_paths
+    from rolellm_agents.persona import load_persona
+    from rolellm_agents.transcript import Transcript
 
     line = sys.stdin.read() if text == "-" else text
     with Transcript(user_paths().transcript if keep else None) as transcript:
@@ -78,7 +78,7 @@ def say(
 
 async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":
     """Send a line and, with `show`, print the answer as it comes; None when there is none."""
-    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed  # noqa: PLC0415
+    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed
 
     _end_like_interrupted()
     answer: Message | None = None

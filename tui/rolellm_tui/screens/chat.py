@@ -1,6 +1,6 @@
 """The chat: one persona, one conversation."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -89,7 +89,7 @@ class ChatScreen(Screen[None]):
         """Send a line; whatever cannot be recorded goes back into the prompt."""
         self.answering = True
         try:
-            await self._session.greet()
+            self._session.greet()
             await self._follow(self._session.send(text))
         except RoleLLMError as error:
             self._complain(error)
@@ -107,10 +107,10 @@ class ChatScreen(Screen[None]):
         finally:
             self.answering = False
 
-    async def _follow(self, events: AsyncIterator[Event]) -> None:
+    async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
         self._answer = None
         self._tell(f"{self._session.persona.name} is thinking…")
-        async with aclosing(events):  # type: ignore[type-var]  # the session's iterators are generators
+        async with aclosing(events):
             async for event in events:
                 await self._show(event)
         self._answer = None

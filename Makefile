@@ -1,0 +1,52 @@
+# Each target makes .venv by itself and is quick the second time.
+
+PYTHON ?= python3
+PERSONA ?= sherlock-holmes
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help chat test lint bench screenshot clean
+
+help:  ## Show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+chat: .venv/.base  ## Talk with Sherlock Holmes (PERSONA=… for somebody else)
+	@$(BIN)/rolellm chat $(PERSONA)
+
+test: .venv/.dev  ## Run all tests
+	$(BIN)/python -m pytest
+
+lint: .venv/.dev  ## Check style, types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests
+	$(BIN)/lint-imports --no-logo
+
+bench: .venv/.base  ## Measure this machine
+	$(BIN)/rolellm bench start
+	$(BIN)/rolellm bench turn
+
+screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded model
+	$(BIN)/python docs/screenshot.py
+
+clean:  ## Remove .venv
+	rm -rf .venv
+
+.venv/bin/python:
+	@echo "Making .venv …"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) install --quiet --upgrade "pip>=25.1"
+
+.venv/.base: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing into .venv. The first time llama-cpp-python is compiled, which takes about four"
+	@echo "minutes on two cores; pip says “still running” meanwhile."
+	@$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing the tests' and checkers' packages too, torch and transformers among them. The first"
+	@echo "time llama-cpp-python is compiled, which takes about four minutes; pip says “still running”."
+	@$(PIP) install --constraint constraints.txt torch==2.13.0
+	@$(PIP) install --constraint constraints.txt --editable ".[hf]" --group test --group lint
+	@touch $@ .venv/.base
