@@ -35,6 +35,13 @@ class Message:
     created: str
     """ISO 8601 in UTC."""
 
+    @property
+    def ending(self) -> str:
+        """How it ended, in words for a person; empty when it simply ended."""
+        if self.status == "complete":
+            return "reached its token limit" if self.made_by.get("finish_reason") == "length" else ""
+        return "cut off by an error" if self.status == "failed" else "cut off"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationSummary:

@@ -18,13 +18,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_MARKS = {
-    "complete": "",
-    "stopped": " [cut off]",
-    "cut": " [cut off]",
-    "failed": " [cut off by an error]",
-}
-
 
 @app.command("list")
 def list_(
@@ -86,7 +79,8 @@ def show(
         )
         return
     for message in messages:
-        print_text(f"{message.speaker}: {message.text}{_MARKS[message.status]}\n")
+        ending = f" [{message.ending}]" if message.ending else ""
+        print_text(f"{message.speaker}: {message.text}{ending}\n")
 
 
 def _open() -> "Transcript":

@@ -37,7 +37,7 @@ class ChatScreen(Screen[None]):
         Binding("ctrl+l", "library", "Library", id="library", tooltip="Talk with somebody else."),
     ]
 
-    answering: var[bool] = var(False)
+    answering: var[bool] = var(False, bindings=True)
 
     @dataclass
     class NewConversation(Message):
@@ -130,10 +130,10 @@ class ChatScreen(Screen[None]):
                 await self.query_one("#conversation").mount(Bubble.of(message, ""))
             case MessageDone(message=message):
                 if self._answer is not None:
-                    self._answer.mark(message.status)
+                    self._answer.mark(message)
             case TurnFailed(error=error, message=part):
                 if self._answer is not None and part is not None:
-                    self._answer.mark(part.status)
+                    self._answer.mark(part)
                 self._complain(error)
 
     async def _remove_old_answer(self) -> None:
@@ -154,14 +154,17 @@ class ChatScreen(Screen[None]):
             bubbles = [Bubble(name, self._session.persona.greeting)]
         await conversation.mount_all(bubbles)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer Stop only while there is something to stop, and Again only while there is not."""
+        return {"stop": self.answering, "regenerate": not self.answering}.get(action, True)
+
     def action_stop(self) -> None:
         """Stop the answer; its words so far stay."""
         self._session.cancel()
 
     def action_regenerate(self) -> None:
         """Have another answer to the last line."""
-        if not self.answering:
-            self._say_again()
+        self._say_again()
 
     async def action_new(self) -> None:
         """Begin a new conversation with the same persona."""

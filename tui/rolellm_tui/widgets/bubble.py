@@ -5,15 +5,8 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from rolellm_agents.text import plain
-from rolellm_agents.transcript import Message, Status
+from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
-
-_NOTES: dict[Status, str] = {
-    "complete": "",
-    "stopped": "cut off",
-    "cut": "cut off",
-    "failed": "cut off by an error",
-}
 
 
 class Bubble(Vertical):
@@ -35,7 +28,7 @@ class Bubble(Vertical):
         """The bubble of a message in the transcript; `name` is the persona's."""
         mine = message.speaker == USER
         bubble = cls("You" if mine else name, message.text, mine=mine)
-        bubble.call_after_refresh(bubble.mark, message.status)
+        bubble.call_after_refresh(bubble.mark, message)
         return bubble
 
     def compose(self) -> ComposeResult:
@@ -51,8 +44,8 @@ class Bubble(Vertical):
         self._text += text
         self.query_one(".words", Static).update(plain(self._text))
 
-    def mark(self, status: Status) -> None:
+    def mark(self, message: Message) -> None:
         """Say how the message ended, unless it simply ended."""
         note = self.query_one(".note", Static)
-        note.update(_NOTES[status])
-        note.display = bool(_NOTES[status])
+        note.update(message.ending)
+        note.display = bool(message.ending)

@@ -1,0 +1,78 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.fitting import fit_messages
+from rolellm_agents.strategies import DEMONSTRATION_MARK
+
+MARK = {DEMONSTRATION_MARK: True}
+
+
+def words(messages: Sequence[BaseMessage]) -> int:
+    return sum(len(message.text.split()) for message in messages)
+
+
+def conversation(turns: int) -> list[BaseMessage]:
+    messages: list[BaseMessage] = [
+        SystemMessage("the persona"),
+        HumanMessage("example question", additional_kwargs=MARK),
+        AIMessage("example answer", additional_kwargs=MARK),
+    ]
+    for turn in range(turns):
+        messages += [HumanMessage(f"question {turn}"), AIMessage(f"answer {turn}")]
+    return [*messages, HumanMessage("last question")]
+
+
+def texts(messages: Sequence[BaseMessage]) -> list[str]:
+    return [message.text for message in messages]
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    messages = conversation(3)
+    assert fit_messages(messages, words(messages), words) == (messages, 0)
+
+
+def test_the_oldest_turns_go_first_and_whole() -> None:
+    kept, dropped = fit_messages(conversation(3), 14, words)
+    assert texts(kept) == [
+        "the persona",
+        "example question",
+        "example answer",
+        "question 2",
+        "answer 2",
+        "last question",
+    ]
+    assert dropped == 4
+
+
+def test_demonstrations_go_when_nothing_else_is_left() -> None:
+    kept, dropped = fit_messages(conversation(2), 5, words)
+    assert texts(kept) == ["the persona", "last question"]
+    assert dropped == 6
+
+
+def test_persona_and_last_message_too_long_is_an_error_with_the_numbers() -> None:
+    with pytest.raises(ModelError, match="takes 4 tokens and the model has room for 3"):
+        fit_messages(conversation(2), 3, words)
+
+
+@given(
+    turns=st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), max_size=20),
+    room=st.integers(4, 120),
+)
+def test_whatever_is_dropped_the_rest_fits_and_begins_with_a_question(
+    turns: list[tuple[int, int]], room: int
+) -> None:
+    messages: list[BaseMessage] = [SystemMessage("the persona")]
+    for asked, answered in turns:
+        messages += [HumanMessage("q " * asked), AIMessage("a " * answered)]
+    messages.append(HumanMessage("last question"))
+    kept, dropped = fit_messages(messages, room, words)
+    assert words(kept) <= room
+    assert kept[0] is messages[0]
+    assert kept[1:] == messages[1 + dropped :]
+    assert kept[1].type == "human"

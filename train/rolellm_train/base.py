@@ -1,0 +1,43 @@
+"""The base model that training starts from."""
+
+from pathlib import Path
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.gguf import check_gguf
+from rolellm_agents.text import one_line
+
+
+def unpack_gguf(gguf: Path, folder: Path) -> None:
+    """Write a GGUF file's weights and tokenizer as a folder that transformers, PEFT and the converters read.
+
+    The weights are dequantized to 32-bit floats, four bytes a weight.
+
+    Args:
+        gguf: a model of an architecture that transformers can read from GGUF.
+        folder: where to write; made if it is not there.
+
+    Raises:
+        ModelError: the file cannot be read, or the extra `hf` is not installed.
+    """
+    check_gguf(gguf)
+    try:
+        import torch  # noqa: PLC0415 - heavy
+        from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - heavy
+    except ImportError as error:
+        raise ModelError(
+            f"Reading {gguf.name} needs the extra “hf” ({error.name} is missing); "
+            "“pip install 'rolellm-agents[hf]'” brings it."
+        ) from error
+    where = {"gguf_file": gguf.name, "local_files_only": True}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **where)
+        model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"transformers cannot read {gguf}: {one_line(str(error), 200)}.") from error
+    # What is written is no longer quantized, and the converters ask for the architecture.
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.config.architectures = [type(model).__name__]
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
