@@ -28,12 +28,20 @@ class Node(Runnable[Any, dict[str, Any]]):
         self._step = step
         self._step_async = step_async
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
+    def invoke(
+        self,
+        input: Any,  # noqa: A002 - LangChain's name for it
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
         """Run the step."""
         return self._step(input)
 
     async def ainvoke(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+        self,
+        input: Any,  # noqa: A002 - LangChain's name for it
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
     ) -> dict[str, Any]:
         """Run the step's async form, if it has one."""
         return await self._step_async(input) if self._step_async else self._step(input)

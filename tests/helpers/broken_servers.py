@@ -1,12 +1,12 @@
 """Small HTTP servers on loopback that answer a chat request the wrong way."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import create_server
 from typing import Any
 
 JSON = "application/json"
@@ -86,7 +86,7 @@ def serving(answer: Answer) -> Iterator[LoopbackServer]:
             if answer.silent:
                 asked.closing.wait()
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
     with _running(Handler) as asked:
@@ -96,17 +96,14 @@ def serving(answer: Answer) -> Iterator[LoopbackServer]:
 @contextmanager
 def never_answering() -> Iterator[str]:
     """The URL of a server that takes connections and never says a word."""
-    with closing(create_server(("127.0.0.1", 0))) as listener:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
 
 
 @contextmanager
 def not_listening() -> Iterator[str]:
     """The URL of a port that nobody listens on, kept from others meanwhile."""
-    # A bound socket that does not listen refuses connections.
-    import socket
-
-    with socket.socket() as bound:
+    with socket.socket() as bound:  # bound, and so nobody else's, but it does not listen
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 

@@ -8,7 +8,7 @@ from rolellm_agents.text import one_line
 
 
 def unpack_gguf(gguf: Path, folder: Path) -> None:
-    """Write a GGUF file's weights and tokenizer as a folder that transformers, PEFT and the converters read.
+    """Write a GGUF file's weights and tokenizer as a folder for transformers, PEFT and the converters.
 
     The weights are dequantized to 32-bit floats, four bytes a weight.
 
@@ -21,8 +21,8 @@ def unpack_gguf(gguf: Path, folder: Path) -> None:
     """
     check_gguf(gguf)
     try:
-        import torch  # noqa: PLC0415 - heavy
-        from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - heavy
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise ModelError(
             f"Reading {gguf.name} needs the extra “hf” ({error.name} is missing); "

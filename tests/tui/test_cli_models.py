@@ -1,0 +1,41 @@
+"""`rolellm models`."""
+
+import json
+
+from helpers.commands import rolellm
+from helpers.user_files import write_config, write_models
+
+
+def test_the_list_names_the_embedded_model_first_and_one_example_for_each_provider() -> None:
+    listed = rolellm("models", "list", "--json")
+
+    assert (listed.returncode, listed.stderr) == (0, "")
+    rows = json.loads(listed.stdout)
+    assert [(row["name"], row["kind"], row["default"]) for row in rows] == [
+        ("llamacpp:smollm2", "embedded", True),
+        ("openai:gpt-4o-mini", "example", False),
+        ("huggingface:org/model", "example", False),
+        ("scripted:Hello.|Goodbye.", "example", False),
+    ]
+
+
+def test_own_names_come_first_with_their_options_and_the_default_is_marked() -> None:
+    write_models(
+        '[models.workstation]\nspec = "openai:qwen3-8b"\nbase_url = "http://127.0.0.1:8080/v1"\n'
+        '[models.parrot]\nspec = "scripted:"\n'
+    )
+    write_config('model = "workstation"\n')
+
+    rows = json.loads(rolellm("models", "list", "--json").stdout)
+    table = rolellm("models", "list").stdout.splitlines()
+
+    assert rows[0] == {
+        "name": "workstation",
+        "spec": "openai:qwen3-8b",
+        "kind": "yours",
+        "help": "base_url = http://127.0.0.1:8080/v1",
+        "default": True,
+    }
+    assert (rows[1]["name"], rows[1]["spec"], rows[1]["default"]) == ("parrot", "scripted:", False)
+    assert [row["name"] for row in rows if row["default"]] == ["workstation"]
+    assert table[1].split()[:3] == ["workstation", "(default)", "yours"]

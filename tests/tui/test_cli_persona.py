@@ -1,0 +1,123 @@
+"""`rolellm persona`."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from helpers.commands import rolellm
+from helpers.user_files import ADA, write_persona
+
+from rolellm_agents.persona import Persona, load_persona
+
+BROKEN = "id: broken\nname: Broken\ndescription: Somebody.\nfavourite_colour: red\n"
+
+
+def bundled(language: str = "*") -> set[str]:
+    """The ids of the bundled pack; each file is named after its persona's."""
+    pack = Path(str(files("rolellm_personas")))
+    return {file.stem for file in pack.glob(f"{language}/*.yaml")}
+
+
+def test_the_list_holds_the_whole_pack_and_says_where_each_is_from() -> None:
+    listed = rolellm("persona", "list", "--json")
+
+    assert (listed.returncode, listed.stderr) == (0, "")
+    cast = {one["id"]: one for one in json.loads(listed.stdout)}
+    assert set(cast) == bundled()
+    assert len(cast) >= 12
+    holmes = cast["sherlock-holmes"]
+    path = Path(holmes.pop("path"))
+    assert load_persona(path) == load_persona("sherlock-holmes")
+    assert holmes == {
+        "id": "sherlock-holmes",
+        "name": "Sherlock Holmes",
+        "language": "en",
+        "category": "thinker",
+        "tags": list(load_persona("sherlock-holmes").tags),
+        "source": {"work": "Sherlock Holmes", "year": 2009},
+        "demonstrations": len(load_persona("sherlock-holmes").demonstrations),
+        "origin": "bundled",
+    }
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (("--language", "zh"), bundled("zh")),
+        (("--language", "zh", "--category", "hero"), {"sun-wukong"}),
+        (("--language", "fr"), set()),
+    ],
+)
+def test_filters_narrow_the_list(filters: tuple[str, ...], expected: set[str]) -> None:
+    listed = rolellm("persona", "list", "--json", *filters)
+
+    assert listed.returncode == 0
+    assert {one["id"] for one in json.loads(listed.stdout)} == expected
+
+
+def test_a_broken_file_is_told_on_stderr_and_stdout_stays_json() -> None:
+    write_persona()
+    broken = write_persona(BROKEN, "broken.yaml")
+
+    listed = rolellm("persona", "list", "--json")
+
+    assert listed.returncode == 0
+    assert listed.stderr.startswith(f"rolellm: {broken}, line 4: unknown key 'favourite_colour'")
+    assert listed.stderr.count("\n") == 1
+    origins = {one["id"]: one["origin"] for one in json.loads(listed.stdout)}
+    assert origins == dict.fromkeys(bundled(), "bundled") | {"ada": "user"}
+
+
+def test_a_persona_of_the_users_hides_the_bundled_one_and_that_is_told() -> None:
+    mine = write_persona(ADA.replace("id: ada", "id: shrek"), "my-shrek.yaml")
+
+    listed = rolellm("persona", "list", "--json")
+
+    names = {one["id"]: one["name"] for one in json.loads(listed.stdout)}
+    assert names["shrek"] == "Ada"
+    assert listed.stderr.startswith(f"rolellm: {mine} hides ")
+    assert listed.stderr.endswith("shrek.yaml: both have the id 'shrek'.\n")
+
+
+def test_people_see_one_row_for_each_with_columns_aligned_in_both_languages() -> None:
+    rows = rolellm("persona", "list").stdout.splitlines()
+
+    assert rows[0].split() == ["ID", "NAME", "LANGUAGE", "CATEGORY", "FROM"]
+    assert {row.split()[0] for row in rows[1:]} == bundled()
+    (monkey,) = (row for row in rows if row.startswith("sun-wukong"))
+    # Each of the three characters takes two cells, so the language stands three places further left.
+    assert monkey.index("zh") == rows[0].index("LANGUAGE") - 3
+
+
+@pytest.mark.parametrize("reference", ["sun-wukong", "孙悟空"])
+def test_show_as_json_is_the_whole_persona(reference: str) -> None:
+    shown = rolellm("persona", "show", reference, "--json")
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    document = json.loads(shown.stdout)
+    assert Path(document.pop("path")).name == "sun-wukong.yaml"
+    assert Persona.model_validate(document) == load_persona("sun-wukong")
+    assert "孙悟空" in shown.stdout
+
+
+def test_show_tells_people_everything_in_plain_text(tmp_path: Path) -> None:
+    file = tmp_path / "eve.yaml"
+    file.write_text(
+        "id: eve\nname: 'Eve [bold]'\ndescription: \"Eve is \\e[31ma test\\e[0m.\"\n"
+        "source: {work: A Book, year: 1999}\ncategory: rogue\ngreeting: Hello.\n"
+        "catchphrases: [Ha., Ho.]\ndemonstrations: [{user: Who?, reply: Me.}]\n"
+        "knowledge: [{title: Home, text: I live here.}]\n",
+        encoding="utf-8",
+    )
+    shown = rolellm("persona", "show", str(file))
+
+    assert shown.returncode == 0
+    assert shown.stdout == (
+        "Eve [bold]  (eve · en · rogue · A Book, 1999)\n"
+        f"{file}\n\nEve is a test.\n\n"
+        "Catchphrases: Ha. · Ho.\n\n"
+        "Greeting: Hello.\n\n"
+        "  You: Who?\n  Eve [bold]: Me.\n\n"
+        "  [Home] I live here.\n\n"
+    )
