@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.names import named_models
-from rolellm_agents.text import did_you_mean
+from rolellm_agents.text import did_you_mean, one_line
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
     from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf
 
-    _refuse_unknown("llamacpp", options, set(ChatLlamaCpp.model_fields))
+    _refuse_unknown("llamacpp", options, set(ChatLlamaCpp.model_fields) - set(BaseChatModel.model_fields))
     if name == EMBEDDED:
         # So small a model wanders when it may talk long or hot (docs/experiments.md).
         calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160}
@@ -121,6 +122,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
 def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.openai_compatible import make_openai
 
+    _refuse_unknown("openai", options, set(signature(make_openai).parameters) - {"name"})
     return make_openai(name, **options)
 
 
@@ -132,13 +134,16 @@ def _make_huggingface(name: str, options: dict[str, Any]) -> BaseChatModel:
             f"huggingface:{name} needs the extra “hf” ({error.name} is missing); "
             "“pip install 'rolellm-agents[hf]'” brings it."
         ) from error
+    _refuse_unknown("huggingface", options, set(signature(load_transformers).parameters) - {"name"})
     return load_transformers(name, **options)
 
 
 def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.scripted import ScriptedChatModel
 
-    settings = {key: options[key] for key in ("seconds_per_word", "once") if key in options}
+    own = {"seconds_per_word", "once"}
+    _refuse_unknown("scripted", options, own | {"temperature", "max_tokens", "seed"})
+    settings = {key: options[key] for key in own if key in options}
     return ScriptedChatModel(replies=name.split("|") if name else [], **settings)
 
 
@@ -149,10 +154,12 @@ def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
         model = init_chat_model(spec, **options)
     except (ImportError, ValueError) as error:
         provider = spec.partition(":")[0]
-        raise ModelError(
-            f"The model {spec!r} cannot be used: {' '.join(str(error).split())}"
-            f"{did_you_mean(provider, PROVIDERS)}"
-        ) from error
+        if "Unable to infer" in str(error) or "Unsupported provider" in str(error):
+            raise ModelError(
+                f"There is no provider {provider!r}{did_you_mean(provider, PROVIDERS) or ';'} known are "
+                f"{', '.join(PROVIDERS)} and those of LangChain's init_chat_model."
+            ) from error
+        raise ModelError(f"The model {spec!r} cannot be used: {one_line(str(error), 300)}") from error
     if not isinstance(model, BaseChatModel):
         raise ModelError(f"The spec {spec!r} names no single model.")
     return model

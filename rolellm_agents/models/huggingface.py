@@ -11,7 +11,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import torch
+from huggingface_hub import HfApi, try_to_load_from_cache
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
@@ -180,14 +182,14 @@ def load_transformers(
     """
     if not name:
         raise ModelError("“huggingface:” needs a folder or org/model, as in huggingface:org/model.")
-    place = str(Path(name).expanduser()) if Path(name).expanduser().exists() else name
+    place, is_here = _find(name)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place)
-        model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype)
+        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=is_here)
+        model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, local_files_only=is_here)
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"huggingface:{name} cannot be loaded: {one_line(str(error), 200)} "
-            "Name a folder with a model, or org/model on a hub you can reach."
+            f"huggingface:{name} cannot be loaded ({one_line(str(error), 160)}); "
+            "name a folder with a model, or org/model on a hub you can reach."
         ) from error
     if tokenizer.chat_template is None:
         tokenizer.chat_template = CHATML
@@ -199,6 +201,31 @@ def load_transformers(
     )
     llm = HuggingFacePipeline(pipeline=text_generation, model_id=place, pipeline_kwargs=settings)
     return ChatTransformers(llm=llm, model_id=place, seed=seed)
+
+
+def _find(name: str) -> tuple[str, bool]:
+    """The folder or hub name to load, and whether all of it is on this machine.
+
+    The hub is asked only for what is not here yet, and once: transformers itself would try for a
+    minute before it admits that there is no network.
+    """
+    folder = Path(name).expanduser()
+    if folder.exists():
+        return str(folder), True
+    if any(
+        isinstance(try_to_load_from_cache(name, file), str)
+        for file in ("config.json", "adapter_config.json")
+        if name.count("/") == 1
+    ):
+        return name, True
+    try:
+        HfApi().model_info(name, timeout=10)
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        raise ModelError(
+            f"There is no folder {name!r}, and the hub does not give a model of that name "
+            f"({one_line(str(error), 120)}); check the name and the network."
+        ) from error
+    return name, False
 
 
 def _temperature(temperature: float) -> dict[str, Any]:

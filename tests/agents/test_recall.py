@@ -31,12 +31,13 @@ BAKER = persona_of(
         ("How do you bake bread?", "Slowly, with rye."),
         ("Do you fear wolves?", "Only at night."),
         ("What is your name?", "Ada, and I keep wolves away from my bread."),
-        ("Tell me a joke.", "No."),
+        ("Tell me a joke.", "Laughing burns the crust."),
     ]
 )
 
 MONKEY = persona_of(
     [
+        ("你好。", "何方妖怪？"),
         ("你师父是谁？", "唐僧，东土大唐来的和尚。"),
         ("你会什么本事？", "七十二般变化，一个筋斗云十万八千里。"),
         ("你最怕什么？", "紧箍咒。"),
@@ -49,9 +50,9 @@ MONKEY = persona_of(
     ("user", "ranking"),
     [
         # In the user's line.
-        ("Are you afraid of wolves?", [1, 2, 0, 3]),
+        ("Are wolves so bad?", [1, 2, 0, 3]),
         # In the reply.
-        ("Which rye is best?", [0, 1, 2, 3]),
+        ("Is the crust done?", [3, 0, 1, 2]),
         # A word that two pairs share, and one that only the longer has.
         ("wolves bread", [2, 1, 0, 3]),
         ("WOLVES, bread!!!", [2, 1, 0, 3]),
@@ -68,13 +69,7 @@ def test_the_nearest_pair_comes_first_and_those_that_share_no_word_last_in_their
 
 @pytest.mark.parametrize(
     ("user", "nearest"),
-    [
-        ("筋斗云有多快？", 1),
-        ("谁是唐僧？", 0),
-        ("念紧箍咒了！", 2),
-        ("你的师父呢", 0),
-        ("来几般变化看看", 1),
-    ],
+    [("谁是唐僧？", 1), ("师父呢", 1), ("筋斗云有多快？", 2), ("念紧箍咒了！", 3)],
 )
 def test_chinese_is_compared_word_by_word(user: str, nearest: int) -> None:
     assert indexes(MONKEY, user, 1) == [nearest]

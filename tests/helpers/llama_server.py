@@ -42,7 +42,7 @@ def _serve(gguf: str, alias: str, api_key: str) -> None:
     params.port = 0
     params.n_ctx = CONTEXT
     params.n_parallel = 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.no_extra_bufts = True  # they crash on processors with AMX
     params.cache_prompt = False  # the same request takes the same steps
     params.warmup = False

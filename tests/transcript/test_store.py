@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, get_args
@@ -33,8 +33,9 @@ def texts(messages: list[Message]) -> list[str]:
 
 
 @pytest.fixture
-def transcript(tmp_path: Path) -> Transcript:
-    return Transcript(tmp_path / "transcript.db")
+def transcript(tmp_path: Path) -> Iterator[Transcript]:
+    with Transcript(tmp_path / "transcript.db") as opened:
+        yield opened
 
 
 # What is kept

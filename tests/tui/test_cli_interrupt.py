@@ -1,6 +1,5 @@
 """What is left when a command ends before its time, and when two run at once."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -108,22 +107,3 @@ def test_two_at_once_in_a_fresh_home_are_both_kept() -> None:
     assert sorted(lines(kept(one)) for one in conversation_ids("ada")) == [
         [("user", f"Line {each}.", "complete"), ("ada", f"Reply {each}.", "complete")] for each in "AB"
     ]
-
-
-def test_interrupted_while_it_reads_its_input_it_ends_without_a_complaint() -> None:
-    reading, writing = os.pipe()
-    command = (*COMMAND, "say", "ada", "-", "--model", "scripted:Hello.")
-    with subprocess.Popen(
-        command, stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        os.close(reading)
-        # The pipe is full as soon as nobody reads any more: once all of this is written, it is read.
-        os.write(writing, b"a" * 65_536)
-        os.write(writing, b"b")
-        process.send_signal(signal.SIGINT)
-        out, complaint, code = end(process)
-        os.close(writing)
-
-    assert (out, complaint, code) == ("", "", 130)
-    with pytest.raises(ValueError, match="not enough"):
-        (_,) = conversation_ids()

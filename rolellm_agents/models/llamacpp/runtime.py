@@ -201,7 +201,7 @@ class LlamaRuntime:
         if failed:
             llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self._context), True)
             self._resident.clear()
-            raise ModelError(f"llama.cpp could not go on (code {failed}): {_LOG.last_complaint()}")
+            raise ModelError(f"llama.cpp could not go on (code {failed}): {_LOG.first_complaint()}")
         self._resident.extend(tokens)
 
     def _bytes_of(self, token: int, *, special: bool = False) -> bytes:
@@ -267,10 +267,11 @@ def model_params(n_gpu_layers: int) -> Any:
 
 
 def _load_model(path: Path, n_gpu_layers: int) -> Any:
+    _LOG.forget()
     model = llama_cpp.llama_model_load_from_file(os.fsencode(path), model_params(n_gpu_layers))
     if not model:
         raise ModelError(
-            f"llama.cpp cannot load {path}: {_LOG.last_complaint()}; the file may be cut short or "
+            f"llama.cpp cannot load {path}: {_LOG.first_complaint()}; the file may be cut short or "
             "damaged, so fetch it again, or use another model."
         )
     return model
@@ -324,7 +325,7 @@ def _free(context: Any, model: Any) -> None:
 
 
 class _Log:
-    """llama.cpp's log, which would otherwise flood the screen; the last complaints are kept."""
+    """llama.cpp's log, which would otherwise flood the screen; its complaints are kept."""
 
     _WARNING, _ERROR, _CONTINUED = 3, 4, 5
 
@@ -341,8 +342,13 @@ class _Log:
                 llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
                 self._listening = True
 
-    def last_complaint(self) -> str:
-        return self._complaints[-1] if self._complaints else "no reason given"
+    def forget(self) -> None:
+        self._complaints.clear()
+
+    def first_complaint(self) -> str:
+        """The first one names the cause; those after it only pass it on."""
+        first = self._complaints[0] if self._complaints else "no reason given"
+        return first.removeprefix("llama_model_load: error loading model: ")
 
     def _hear(self, level: int, text: bytes, _: object) -> None:
         if level != self._CONTINUED:
