@@ -20,6 +20,11 @@ def plain(text: str) -> str:
     return _CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", without_returns))
 
 
+def whole(text: str) -> str:
+    """Put U+FFFD where a character is cut in half (a lone surrogate): such text cannot be written."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def one_line(text: str, width: int = 0) -> str:
     """Fold all white space into single spaces; with a `width`, cut there with an ellipsis."""
     folded = " ".join(plain(text).split())

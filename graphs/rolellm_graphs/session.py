@@ -7,8 +7,8 @@ truth; the graph gets its history from there and needs no checkpointer.
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from rolellm_agents.transcript.store import MAIN
 from rolellm_graphs.events import Event, MessageDone, Recalled, TokenDelta, TurnFailed
 from rolellm_graphs.role import RoleContext, role_graph
 
+_STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
 _STEPS = 10
 """LangGraph's recursion limit for one turn, which takes three."""
 
@@ -101,8 +102,7 @@ class Session:
             StorageError: it could not be recorded.
         """
         if not self._path and self.persona.greeting:
-            self._begin_conversation()
-            self._append(self.persona.id, self.persona.greeting, made_by={"greeting": True})
+            self._append([], self.persona.id, self.persona.greeting, made_by={"greeting": True})
 
     async def send(self, text: str) -> AsyncGenerator[Event, None]:
         """Say something and hear the answer.
@@ -111,31 +111,34 @@ class Session:
             MessageError: the text is empty, or an answer is still on its way. Nothing was recorded.
             StorageError: the text could not be recorded.
         """
-        self._check_idle()
         line = _checked(text)
-        user = self._record_line(line)
-        yield MessageDone(message=user)
-        async with aclosing(self._answer()) as events:
-            async for event in events:
-                yield event
+        with self._begin_turn() as turn:
+            yield MessageDone(message=self._append(self._path, USER, line))
+            async with aclosing(self._answer(turn)) as events:
+                async for event in events:
+                    yield event
 
     async def regenerate(self) -> AsyncGenerator[Event, None]:
         """Answer the person's last line again; the answer before stays, as a swipe.
 
+        When no new answer comes, the one before stays in view.
+
         Raises:
             MessageError: there is nothing to answer, or an answer is still on its way.
         """
-        self._check_idle()
-        asked = [place for place, message in enumerate(self._path) if message.speaker == USER]
-        if not asked:
-            raise MessageError("There is nothing to answer yet; say something first.")
-        before = self._path
-        self._path = before[: asked[-1] + 1]
-        async with aclosing(self._answer()) as events:
-            async for event in events:
-                if isinstance(event, TurnFailed) and event.message is None:
+        with self._begin_turn() as turn:
+            before = self._path
+            asked = [place for place, message in enumerate(before) if message.speaker == USER]
+            if not asked:
+                raise MessageError("There is nothing to answer yet; say something first.")
+            self._path = before[: asked[-1] + 1]
+            try:
+                async with aclosing(self._answer(turn)) as events:
+                    async for event in events:
+                        yield event
+            finally:
+                if len(self._path) == asked[-1] + 1:
                     self._path = before
-                yield event
 
     async def edit(self, message_id: str, text: str) -> AsyncGenerator[Event, None]:
         """Put other words beside a message of this branch and go on from there; the old ones stay.
@@ -145,15 +148,16 @@ class Session:
         Raises:
             MessageError: the text is empty, there is no such message, or an answer is on its way.
         """
-        self._check_idle()
         line = _checked(text)
-        old = self._path[self._place_of(message_id)]
-        edited = self._record_edit(old, line)
-        yield MessageDone(message=edited)
-        if edited.speaker == USER:
-            async with aclosing(self._answer()) as events:
-                async for event in events:
-                    yield event
+        with self._begin_turn() as turn:
+            place = self._place_of(message_id)
+            old = self._path[place]
+            edited = self._append(self._path[:place], old.speaker, line, made_by={"edited": old.id})
+            yield MessageDone(message=edited)
+            if edited.speaker == USER:
+                async with aclosing(self._answer(turn)) as events:
+                    async for event in events:
+                        yield event
 
     def branch(self, message_id: str) -> str:
         """Go on from a message of this branch in a new branch; returns the new branch's name.
@@ -161,47 +165,39 @@ class Session:
         Raises:
             MessageError: there is no such message, or an answer is on its way.
         """
-        self._check_idle()
+        if self.answering:
+            raise MessageError(_STILL_ANSWERING)
         kept = self._path[: self._place_of(message_id) + 1]
-        self._branch = f"branch-{len(self._transcript.branches(kept[0].conversation)) + 1}"
-        self._go_to(kept)
-        return self._branch
+        conversation = kept[-1].conversation
+        name = f"branch-{len(self._transcript.branches(conversation)) + 1}"
+        self._transcript.move_branch(conversation, kept[-1].id, name)
+        self._branch, self._path = name, kept
+        return name
 
     def cancel(self) -> None:
         """Stop the answer that is on its way, if any; what was said of it is kept."""
-        if self._turn is not None and self._turn.work is not None:
-            self._turn.work.cancel()
+        if self._turn is not None:
+            self._turn.cancel()
 
     # Recording
 
-    def _record_line(self, text: str) -> Message:
-        self._begin_conversation()
-        return self._append(USER, text)
-
-    def _begin_conversation(self) -> None:
+    def _append(
+        self, path: list[Message], speaker: str, text: str, made_by: dict[str, Any] | None = None
+    ) -> Message:
+        """Record a finished message at the end of `path`, and go on from there."""
         if self.conversation is None:
             self.conversation = self._transcript.create_conversation(self.persona.id)
-
-    def _record_edit(self, old: Message, text: str) -> Message:
-        self._path = self._path[: self._place_of(old.id)]
-        return self._append(old.speaker, text, made_by={"edited": old.id})
-
-    def _append(self, speaker: str, text: str, made_by: dict[str, Any] | None = None) -> Message:
         message = self._transcript.append(
-            self._known_conversation,
-            self._path[-1].id if self._path else None,
+            self.conversation,
+            path[-1].id if path else None,
             speaker=speaker,
             audience=self._everybody,
             text=text,
             made_by=made_by,
             branch=self._branch,
         )
-        self._path.append(message)
+        self._path = [*path, message]
         return message
-
-    def _go_to(self, path: list[Message]) -> None:
-        self._transcript.move_branch(self._known_conversation, path[-1].id if path else None, self._branch)
-        self._path = path
 
     def _place_of(self, message_id: str) -> int:
         for place, message in enumerate(self._path):
@@ -210,36 +206,38 @@ class Session:
         raise MessageError(f"There is no message {message_id!r} on this branch.")
 
     @property
-    def _known_conversation(self) -> str:
-        if self.conversation is None:
-            raise MessageError("Nothing was said yet.")
-        return self.conversation
-
-    @property
     def _everybody(self) -> tuple[str, str]:
         return (USER, self.persona.id)
 
-    def _check_idle(self) -> None:
-        if self.answering:
-            raise MessageError("An answer is still on its way; stop it first, or wait for its end.")
-
     # Answering
 
-    async def _answer(self) -> AsyncGenerator[Event, None]:
-        """Let the persona answer the last message of the path, which is the person's."""
-        turn = self._turn = _Turn(self._next_seed())
-        turn.work = asyncio.create_task(self._run_graph(turn))
+    @contextmanager
+    def _begin_turn(self) -> Iterator["_Turn"]:
+        if self.answering:
+            raise MessageError(_STILL_ANSWERING)
+        self._turn = _Turn()
         try:
+            yield self._turn
+        finally:
+            self._turn = None
+
+    async def _answer(self, turn: "_Turn") -> AsyncGenerator[Event, None]:
+        """Let the persona answer the last message of the path, which is the person's."""
+        try:
+            turn.seed = self._next_seed()
+            work = turn.begin_work(self._run_graph(turn))
             while parts := await turn.waiting_parts():
                 for event in self._take(turn, parts):
                     yield event
-            await asyncio.wait({turn.work})
-            if not turn.work.cancelled():
-                turn.work.result()  # raises what went wrong in the graph
-            yield await asyncio.to_thread(self._conclude, turn)
+            if not work.cancelled():
+                work.result()  # raises what went wrong in the graph
+            turn.conclusion = asyncio.ensure_future(asyncio.to_thread(self._conclude, turn))
+            yield await asyncio.shield(turn.conclusion)
         except (asyncio.CancelledError, GeneratorExit):
-            # Nobody listens any more: keep what was said, without awaiting anything.
-            if turn.message:
+            # Nobody listens any more: keep what was said.
+            if turn.conclusion:
+                await asyncio.wait({turn.conclusion})
+            elif turn.message:
                 self._conclude(turn)
             raise
         except Exception as error:
@@ -249,23 +247,19 @@ class Session:
                 raise
             yield TurnFailed(error=explained, message=part_said)
         finally:
-            turn.work.cancel()
-            self._turn = None
+            turn.cancel()
 
     async def _run_graph(self, turn: "_Turn") -> None:
-        """Put the graph's stream into the turn's queue, and None at its end."""
-        try:
-            said = MessagesState(messages=[_as_langchain(message) for message in self._path])
-            async for part in self._graph.astream(
-                said,
-                {"recursion_limit": _STEPS},
-                context=RoleContext(seed=turn.seed),
-                stream_mode=["messages", "updates"],
-                version="v2",
-            ):
-                turn.parts.put_nowait(part)
-        finally:
-            turn.parts.put_nowait(None)
+        """Put the graph's stream into the turn's queue."""
+        said = MessagesState(messages=[_as_langchain(message) for message in self._path])
+        async for part in self._graph.astream(
+            said,
+            {"recursion_limit": _STEPS},
+            context=RoleContext(seed=turn.seed),
+            stream_mode=["messages", "updates"],
+            version="v2",
+        ):
+            turn.parts.put_nowait(part)
 
     def _take(self, turn: "_Turn", parts: Sequence[Any]) -> list[Event]:
         """Turn parts of the graph's stream into events; words that wait together come together."""
@@ -288,7 +282,7 @@ class Session:
     def _take_words(self, turn: "_Turn", words: str) -> TokenDelta:
         if turn.message is None:
             turn.message = self._transcript.begin(
-                self._known_conversation,
+                self._path[-1].conversation,
                 self._path[-1].id,
                 speaker=self.persona.id,
                 audience=self._everybody,
@@ -319,7 +313,7 @@ class Session:
             dict(turn.answer.usage_metadata or {}) if turn.answer else None,
             ({} if turn.seed is None else {"seed": turn.seed}) | told,
         )
-        self._path.append(done)
+        self._path = [*self._path, done]
         return MessageDone(message=done)
 
     def _conclude_failed(self, turn: "_Turn") -> Message | None:
@@ -330,7 +324,7 @@ class Session:
         except RoleLLMError:
             # It was the transcript that failed; the pieces written so far stay in it.
             return None
-        self._path.append(done)
+        self._path = [*self._path, done]
         return done
 
     def _next_seed(self) -> int | None:
@@ -347,13 +341,30 @@ _TOLD_AT_THE_END = ("seed", "finish_reason", "dropped_messages")
 class _Turn:
     """An answer on its way."""
 
-    seed: int | None
+    seed: int | None = None
     parts: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     work: asyncio.Task[None] | None = None
     prompt_hash: str = ""
     message: str | None = None
     text: str = ""
     answer: AIMessage | None = None
+    cancelled: bool = False
+    conclusion: asyncio.Future[Event] | None = None
+    """Its last words being written into the transcript."""
+
+    def begin_work(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run what fills `parts`; the end of it, however it comes, ends them."""
+        self.work = asyncio.create_task(work)
+        self.work.add_done_callback(lambda _: self.parts.put_nowait(None))
+        if self.cancelled:
+            self.work.cancel()
+        return self.work
+
+    def cancel(self) -> None:
+        """End the work, if it has begun, or as soon as it begins."""
+        self.cancelled = True
+        if self.work is not None:
+            self.work.cancel()
 
     async def waiting_parts(self) -> list[Any]:
         """Wait for a part, and take all that have come by then; an empty list is the end."""

@@ -1,12 +1,18 @@
 """Turn what a model's library raised into one sentence that names the thing and the next step."""
 
 import sys
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypeIs
 
 from rolellm_agents.errors import ModelError, RoleLLMError
 from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.text import one_line
+
+if TYPE_CHECKING:
+    from langchain_openai import ChatOpenAI
+    from openai import APIStatusError
 
 
 def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | None:
@@ -18,14 +24,10 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
     """
     if isinstance(error, RoleLLMError):
         return error
-    # Who talks to no server has not imported these, and should not pay for them here.
-    if "langchain_openai" not in sys.modules:
-        return None
+    if not _speaks_openai(model):
+        return _explain_foreign(error, model)
     import openai
-    from langchain_openai import ChatOpenAI
 
-    if not isinstance(model, ChatOpenAI):
-        return None
     name, place = describe_model(model), model.openai_api_base or "OpenAI"
     if isinstance(error, openai.APITimeoutError):
         return ModelError(
@@ -43,7 +45,25 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
     return None
 
 
-def _explain_status(error: "openai.APIStatusError", name: str, place: str) -> ModelError:  # type: ignore[name-defined]  # noqa: F821
+def _speaks_openai(model: BaseChatModel) -> TypeIs["ChatOpenAI"]:
+    # Who talks to no server has not imported it, and should not pay for it here.
+    if "langchain_openai" not in sys.modules:
+        return False
+    from langchain_openai import ChatOpenAI
+
+    return isinstance(model, ChatOpenAI)
+
+
+def _explain_foreign(error: Exception, model: BaseChatModel) -> ModelError | None:
+    """Any failure of a model that is not ours is the model's; of ours, it is a defect to be seen."""
+    ours = any(kind.__module__.startswith("rolellm_agents.") for kind in type(model).__mro__)
+    if ours and not isinstance(error, RuntimeError):  # what torch raises, for one when memory is short
+        return None
+    said = one_line(str(error), 160) or type(error).__name__
+    return ModelError(f"{describe_model(model)} failed ({said}); try again, or use another model.")
+
+
+def _explain_status(error: "APIStatusError", name: str, place: str) -> ModelError:
     said = one_line(error.message, 160)
     match error.status_code:
         case 401 | 403:

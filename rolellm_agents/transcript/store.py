@@ -10,6 +10,7 @@ import json
 import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from typing import Any, Literal
 
 from rolellm_agents.errors import MessageError, StorageError
 from rolellm_agents.paths import make_folder
-from rolellm_agents.text import one_line
+from rolellm_agents.text import one_line, whole
 from rolellm_agents.transcript.message import ConversationSummary, Kind, Message, Status
 
 MAIN = "main"
@@ -29,15 +30,19 @@ _VERSION = 1
 _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER = 10.0
 _SUMMARY_WIDTH = 80
 
-_MESSAGES = """
+_PIECES = """
+SELECT group_concat(text, '')
+FROM (SELECT text FROM piece WHERE piece.message = m.number ORDER BY piece.number)
+"""
+
+_MESSAGES = f"""
 SELECT m.id, m.conversation, parent.id AS parent, m.speaker, m.audience, m.kind, m.made_by,
        body.made_by AS made_by_at_end, m.created, body.status, body.usage,
-       coalesce(body.text, (SELECT group_concat(text, '') FROM
-           (SELECT text FROM piece WHERE piece.message = m.number ORDER BY piece.number)), '') AS text
+       coalesce(body.text, ({_PIECES}), '') AS text
 FROM message m
 LEFT JOIN message parent ON parent.number = m.parent
 LEFT JOIN body ON body.message = m.number
-"""
+"""  # noqa: S608 - no value is put into the text
 
 
 class Transcript:
@@ -94,13 +99,13 @@ class Transcript:
         """All conversations in which something was said, the latest first."""
         rows = self._rows(
             f"""
-            SELECT c.id, c.persona, c.created, newest.created AS updated, tally.messages,
-                   coalesce(body.text, '') AS last
+            SELECT c.id, c.persona, c.created, m.created AS updated, tally.messages,
+                   coalesce(body.text, ({_PIECES}), '') AS last
             FROM conversation c
             JOIN (SELECT conversation, count(*) AS messages, max(number) AS newest
                   FROM message GROUP BY conversation) tally ON tally.conversation = c.id
-            JOIN message newest ON newest.number = tally.newest
-            LEFT JOIN body ON body.message = newest.number
+            JOIN message m ON m.number = tally.newest
+            LEFT JOIN body ON body.message = m.number
             {"WHERE c.persona = :persona" if persona else ""}
             ORDER BY tally.newest DESC
             """,  # noqa: S608 - no value is put into the text
@@ -165,17 +170,24 @@ class Transcript:
         return message
 
     def add_piece(self, message: str, text: str) -> None:
-        """Add words to a message that has begun."""
+        """Add words to a message that has begun.
+
+        Raises:
+            MessageError: there is no such message, or it has ended.
+        """
         with self._writing(durable=False) as db:
-            db.execute(
+            added = db.execute(
                 """
                 INSERT INTO piece (message, number, text)
                 SELECT m.number, (SELECT coalesce(max(number), 0) + 1 FROM piece
-                                  WHERE piece.message = m.number), ?
-                FROM message m WHERE m.id = ?
+                                  WHERE piece.message = m.number), :text
+                FROM message m WHERE m.id = :id
+                    AND NOT EXISTS (SELECT 1 FROM body WHERE body.message = m.number)
                 """,
-                (text, message),
+                {"text": whole(text), "id": message},
             )
+            if added.rowcount != 1:
+                raise MessageError(f"The message {message!r} is not being written.")
 
     def end(
         self,
@@ -290,7 +302,11 @@ class Transcript:
         return rows[0]["name"] if rows else MAIN
 
     def move_branch(self, conversation: str, message: str | None, branch: str = MAIN) -> None:
-        """Let a branch, new or not, point to a message; None is before the first one."""
+        """Let a branch, new or not, point to a message; None is before the first one.
+
+        Raises:
+            MessageError: there is no such message in the conversation.
+        """
         with self._writing():
             self._move(conversation, branch, message)
 
@@ -304,10 +320,23 @@ class Transcript:
                 f"{self._place} was written by a newer rolellm (format {version}, this one knows "
                 f"{_VERSION}); update rolellm."
             )
-        self._db.execute("PRAGMA journal_mode = WAL")
+        self._switch_to_wal()
         self._db.execute("PRAGMA foreign_keys = ON")
         if version == 0:
             self._create()
+
+    def _switch_to_wal(self) -> None:
+        """SQLite does not wait by itself here when another process makes the same switch."""
+        deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def _create(self) -> None:
         with self._writing() as db:
@@ -330,12 +359,12 @@ class Transcript:
         message = secrets.token_hex(8)
         inserted = self._db.execute(
             """
-            INSERT INTO message (id, conversation, parent, speaker, audience, kind, made_by, created)
-            SELECT :id, :conversation, (SELECT number FROM message WHERE id = :parent
-                                        AND conversation = :conversation),
-                   :speaker, :audience, :kind, :made_by, :created
-            WHERE :parent IS NULL OR EXISTS (SELECT 1 FROM message WHERE id = :parent
-                                             AND conversation = :conversation)
+            INSERT INTO message
+                (id, conversation, parent, speaker, audience, kind, made_by, created)
+            SELECT :id, c.id, parent.number, :speaker, :audience, :kind, :made_by, :created
+            FROM conversation c
+            LEFT JOIN message parent ON parent.id = :parent AND parent.conversation = c.id
+            WHERE c.id = :conversation AND (:parent IS NULL OR parent.number IS NOT NULL)
             """,
             {
                 "id": message,
@@ -349,7 +378,8 @@ class Transcript:
             },
         )
         if inserted.rowcount != 1:
-            raise MessageError(f"There is no message {parent!r} in conversation {conversation!r}.")
+            what = f"message {parent!r} in conversation" if parent else "conversation"
+            raise MessageError(f"There is no {what} {conversation!r}.")
         return message
 
     def _end(
@@ -366,7 +396,7 @@ class Transcript:
             SELECT number, ?, ?, ?, ?, ? FROM message WHERE id = ?
             """,
             (
-                text,
+                whole(text),
                 status,
                 _to_json(dict(usage)) if usage else None,
                 _to_json(dict(made_by)),
@@ -376,13 +406,19 @@ class Transcript:
         )
 
     def _move(self, conversation: str, branch: str, message: str | None) -> None:
-        self._db.execute(
+        moved = self._db.execute(
             """
             INSERT INTO branch (conversation, name, head, moved)
-            VALUES (?, ?, (SELECT number FROM message WHERE id = ?), ?)
+            SELECT c.id, :branch, m.number, :now
+            FROM conversation c
+            LEFT JOIN message m ON m.id = :message AND m.conversation = c.id
+            WHERE c.id = :conversation AND (:message IS NULL OR m.number IS NOT NULL)
             """,
-            (conversation, branch, message, _now()),
+            {"conversation": conversation, "branch": branch, "message": message, "now": _now()},
         )
+        if moved.rowcount != 1:
+            what = f"message {message!r} in conversation" if message else "conversation"
+            raise MessageError(f"There is no {what} {conversation!r}.")
 
     def _rows(self, query: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         with self._failures_told(), self._lock:

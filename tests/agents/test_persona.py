@@ -289,7 +289,14 @@ def test_a_reference_with_a_path_in_it_is_not_looked_up_beside_the_folders(tmp_p
 
 
 @pytest.mark.parametrize(
-    "reference", ["a" * 300, "a" * 300 + ".yaml", "a\0b", "a\0b.yaml", "~nobody-has-this-name/a.yaml"]
+    "reference",
+    [
+        pytest.param("a" * 300, id="too-long-an-id"),
+        pytest.param("a" * 300 + ".yaml", id="too-long-a-path"),
+        pytest.param("a\0b", id="null-in-an-id"),
+        pytest.param("a\0b.yaml", id="null-in-a-path"),
+        pytest.param("~nobody-has-this-name/a.yaml", id="nobodys-home"),
+    ],
 )
 def test_a_reference_that_no_file_can_have_is_told_too(reference: str) -> None:
     assert complaint(reference).endswith(".")

@@ -14,6 +14,7 @@ from helpers.broken_servers import (
     serving,
     stream_of,
 )
+from helpers.texts import is_one_sentence
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.errors import MessageError, ModelError
@@ -96,12 +97,6 @@ NONSENSE = {
 
 def model_at(url: str) -> BaseChatModel:
     return get_model(NAME, base_url=url, timeout=0.3)
-
-
-def is_one_sentence(text: str) -> bool:
-    """Whether it is a single line with one end, not counting what stands in brackets."""
-    without_quoted = re.sub(r"\(.*\)", "", text)
-    return text.isprintable() and text[-1] in ".?" and not re.search(r"[.?!]\s", without_quoted)
 
 
 async def turn_at(url: str, persona: Persona) -> tuple[list[Event], Session]:
@@ -233,30 +228,32 @@ async def test_a_whole_stream_is_a_whole_answer(holmes: Persona) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told_with"),
+    ("answer", "pattern"),
     [
-        pytest.param(Answer(200, stream_of("Good", " day"), SSE, missing=50), "{url}", id="cut"),
+        pytest.param(
+            Answer(200, stream_of("Good", " day"), SSE, missing=50), "The connection to {url} ", id="cut"
+        ),
         pytest.param(
             Answer(200, stream_of("Good", " day"), SSE, silent=True),
-            f"{NAME} did not answer in time at {{url}}; try again, or raise “timeout” in models.toml.",
+            f"{NAME} did not answer in time at {{url}}; try again, or raise “timeout” in models\\.toml\\.$",
             id="silent",
         ),
         pytest.param(
             Answer(200, stream_of("Good", " day", end="data: {oops\n\n"), SSE),
-            f"{{url}} answered {NAME} with something that is not an OpenAI-style reply (",
+            rf"{{url}} answered {NAME} with something that is not an OpenAI-style reply \(",
             id="garbage",
         ),
         pytest.param(
             Answer(
                 200, stream_of("Good", " day", end='data: {"error": {"message": "Out of memory"}}\n\n'), SSE
             ),
-            "{url} failed on openai:some-model (Out of memory)",
+            r"{url} failed on openai:some-model \(.*Out of memory\); ",
             id="error",
         ),
     ],
 )
 async def test_a_stream_that_fails_in_the_middle_keeps_what_was_said(
-    answer: Answer, told_with: str, holmes: Persona
+    answer: Answer, pattern: str, holmes: Persona
 ) -> None:
     with serving(answer) as server:
         events, session = await turn_at(server.url, holmes)
@@ -266,7 +263,7 @@ async def test_a_stream_that_fails_in_the_middle_keeps_what_was_said(
     assert (failed.message.text, failed.message.status) == ("Good day", "failed")
     assert said(session)[1:] == [("sherlock-holmes", "Good day", "failed")]
     told = str(failed.error)
-    assert told_with.format(url=server.url) in told
+    assert re.match(pattern.format(url=re.escape(server.url)), told)
     assert "Nothing answers" not in told  # it did
     assert is_one_sentence(told)
 

@@ -1,5 +1,6 @@
 """The OpenAI path against a real server: llama.cpp's own, with the embedded model."""
 
+import asyncio
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -72,6 +73,13 @@ async def test_all_four_ways_to_ask_give_the_same_answer_and_count(server: str) 
     assert (await model.ainvoke(QUESTION)).text == answer.text
 
 
+def test_one_model_serves_one_event_loop_after_another(server: str) -> None:
+    """As a script does that calls `asyncio.run` for each question; the server keeps connections open."""
+    model = greedy(server, max_tokens=1)
+    answers = [asyncio.run(model.ainvoke(QUESTION)).text for _ in range(3)]
+    assert answers == [model.invoke(QUESTION).text] * 3
+
+
 @pytest.mark.parametrize("max_tokens", [1, 5])
 def test_no_answer_is_longer_than_allowed(server: str, max_tokens: int) -> None:
     answer = greedy(server, max_tokens).invoke(STORY)
@@ -116,7 +124,7 @@ async def test_a_turn_that_is_stopped_keeps_what_was_said_and_the_server_goes_on
     server: str, holmes: Persona
 ) -> None:
     with Transcript() as transcript:
-        session = Session(holmes, transcript, model=greedy(server, max_tokens=1000))
+        session = Session(holmes, transcript, model=greedy(server, max_tokens=1000), strategy="zero-shot")
         events = []
         async for event in session.send("Tell me the whole story of your life."):
             events.append(event)

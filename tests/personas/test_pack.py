@@ -26,9 +26,11 @@ ASSISTANT_SPEAK = re.compile(
 )
 STAGE_DIRECTION = re.compile(r"\*|^\s*[(（\[【]|[)）\]】]\s*$")
 
-each_persona = pytest.mark.parametrize(
-    "persona", [read_persona(file) for file in FILES], ids=lambda one: one.id
-)
+
+@pytest.fixture(params=FILES, ids=lambda file: file.stem)
+def persona(request: pytest.FixtureRequest) -> Persona:
+    """Each of the pack, one after the other."""
+    return read_persona(request.param)
 
 
 def replies(persona: Persona) -> list[str]:
@@ -47,8 +49,14 @@ def bare(text: str) -> str:
 
 def opening(text: str, language: str) -> str:
     """The first three words; in Chinese, where words are not set apart, the first three characters."""
-    words = bare(text)
-    return words.replace(" ", "")[:3] if language == "zh" else " ".join(words.split()[:3])
+    return bare(text).replace(" ", "")[:3] if language == "zh" else " ".join(bare(text).split()[:3])
+
+
+def is_heard(phrase: str, reply: str, language: str) -> bool:
+    """Whether the words of the phrase stand in the reply, one after the other."""
+    if language == "zh":
+        return bare(phrase).replace(" ", "") in bare(reply).replace(" ", "")
+    return f" {bare(phrase)} " in f" {bare(reply)} "
 
 
 def repeated(texts: list[str]) -> list[str]:
@@ -73,7 +81,6 @@ def test_a_file_is_named_by_its_id_and_lies_in_its_language(file: Path) -> None:
     assert (persona.id, persona.language) == (file.stem, file.parent.name)
 
 
-@each_persona
 def test_a_persona_has_enough_of_everything(persona: Persona) -> None:
     assert len(persona.demonstrations) >= 8
     assert 4 <= len(persona.catchphrases) <= 10
@@ -84,7 +91,6 @@ def test_a_persona_has_enough_of_everything(persona: Persona) -> None:
     assert 3 <= len(persona.tags) <= 6
 
 
-@each_persona
 def test_a_description_is_neither_thin_nor_a_burden(persona: Persona) -> None:
     if persona.language == "zh":
         assert 100 <= len(persona.description) <= 250
@@ -92,33 +98,27 @@ def test_a_description_is_neither_thin_nor_a_burden(persona: Persona) -> None:
         assert 60 <= len(persona.description.split()) <= 150
 
 
-@each_persona
 def test_a_character_speaks_and_does_not_act(persona: Persona) -> None:
     assert [text for text in spoken(persona) if STAGE_DIRECTION.search(text)] == []
 
 
-@each_persona
 def test_a_character_does_not_speak_like_an_assistant(persona: Persona) -> None:
     assert [text for text in spoken(persona) if ASSISTANT_SPEAK.search(text)] == []
 
 
-@each_persona
 def test_no_two_replies_begin_alike(persona: Persona) -> None:
     assert repeated([opening(reply, persona.language) for reply in replies(persona)]) == []
 
 
-@each_persona
 def test_half_of_the_catchphrases_are_heard_in_the_replies(persona: Persona) -> None:
-    heard = [bare(reply) for reply in replies(persona)]
     unheard = [
         phrase
         for phrase in persona.catchphrases
-        if not any(re.search(rf"{bare(phrase)}", reply) for reply in heard)
+        if not any(is_heard(phrase, reply, persona.language) for reply in replies(persona))
     ]
     assert 2 * len(unheard) <= len(persona.catchphrases), unheard
 
 
-@each_persona
 def test_a_chinese_character_says_no_latin_letter(persona: Persona) -> None:
     said = [*spoken(persona), *(piece.title + piece.text for piece in persona.knowledge)]
     latin = [text for text in said if re.search("[A-Za-z]", text)]
@@ -145,3 +145,6 @@ def test_the_standard_is_one_that_bad_lines_fail() -> None:
         assert STAGE_DIRECTION.search(bad)
     assert opening("I, too, can't say.", "en") == "i too cant"
     assert opening("俺，老孙来也！", "zh") == "俺老孙"
+    assert is_heard("The game is afoot.", "Up! THE game -- is afoot, Watson.", "en")
+    assert not is_heard("Well now", "Swell now", "en")
+    assert is_heard("造化！造化！", "造化，造化", "zh")

@@ -2,6 +2,7 @@
 
 import pytest
 from helpers.commands import rolellm
+from helpers.here import rolellm_here
 from helpers.user_files import ADA, conversation_ids, kept, lines, write_models, write_persona
 
 from rolellm_agents.paths import user_paths
@@ -28,7 +29,7 @@ def test_without_input_one_exchange_is_held_in_the_personas_language(
 
 
 def test_without_a_persona_it_is_sherlock_holmes() -> None:
-    said = rolellm("chat", *REPLY)
+    said = rolellm_here("chat", *REPLY)
 
     assert said.returncode == 0
     assert said.stdout.endswith("\n\nYou: Who are you?\n\nSherlock Holmes: I am the reply.\n\n")
@@ -38,13 +39,11 @@ def test_each_line_is_a_turn_and_coming_back_goes_on_until_a_new_one_is_asked_fo
     write_persona()
     model = ("--model", "scripted:One.|Two.")
 
-    first = rolellm("chat", "ada", *model, stdin="Hello.\r\n\n  \nAnd you?\n")
+    first = rolellm_here("chat", "ada", *model, stdin="Hello.\r\n\n  \nAnd you?\n")
     (conversation,) = conversation_ids()
-    back = rolellm("chat", "ada", *model, stdin="It is me again.")
+    back = rolellm_here("chat", "ada", *model, stdin="It is me again.")
 
-    assert first.stdout == (
-        "Ada: Good day.\n\nYou: Hello.\n\nAda: One.\n\nYou: And you?\n\nAda: Two.\n\n"
-    )
+    assert first.stdout == ("Ada: Good day.\n\nYou: Hello.\n\nAda: One.\n\nYou: And you?\n\nAda: Two.\n\n")
     assert back.stdout == "You: It is me again.\n\nAda: One.\n\n"
     assert conversation_ids() == [conversation]
     assert [message.text for message in kept(conversation)] == [
@@ -52,7 +51,7 @@ def test_each_line_is_a_turn_and_coming_back_goes_on_until_a_new_one_is_asked_fo
         *("It is me again.", "One."),
     ]
 
-    rolellm("chat", "ada", "--new", *model, stdin="Somebody else.")
+    rolellm_here("chat", "ada", "--new", *model, stdin="Somebody else.")
 
     latest, earlier = conversation_ids()
     assert earlier == conversation
@@ -63,7 +62,7 @@ def test_a_turn_that_fails_ends_it_and_keeps_the_line() -> None:
     write_persona()
     write_models('[models.taciturn]\nspec = "scripted:One."\nonce = true\n')
 
-    said = rolellm("chat", "ada", "--model", "taciturn", stdin="Hello.\nAnd you?\nAnyone?\n")
+    said = rolellm_here("chat", "ada", "--model", "taciturn", stdin="Hello.\nAnd you?\nAnyone?\n")
 
     assert said.returncode == 2
     assert said.stderr == "rolellm: The scripted model has no reply left after 1.\n"
@@ -81,7 +80,7 @@ def test_a_turn_that_fails_ends_it_and_keeps_the_line() -> None:
     ],
 )
 def test_what_cannot_begin_is_told_in_a_sentence(arguments: tuple[str, ...], complaint: str) -> None:
-    said = rolellm("chat", *arguments, stdin="Hello.\n")
+    said = rolellm_here("chat", *arguments, stdin="Hello.\n")
 
     assert (said.returncode, said.stdout) == (2, "")
     assert said.stderr.startswith(complaint)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from helpers.commands import rolellm
+from helpers.here import rolellm_here
 from helpers.user_files import write_config, write_models, write_persona
 
 from rolellm_agents.paths import user_paths
@@ -41,8 +42,8 @@ def test_all_is_well_with_a_fresh_home_and_looking_leaves_nothing_behind(home: P
 def test_a_default_model_that_does_not_exist_is_a_problem() -> None:
     write_config('model = "workstation"\n')
 
-    looked = rolellm("doctor", "--json")
-    for_people = rolellm("doctor").stdout
+    looked = rolellm_here("doctor", "--json")
+    for_people = rolellm_here("doctor").stdout
 
     assert looked.returncode == 1
     found = findings(looked.stdout)

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict
 
 import pytest
-from helpers.commands import rolellm
+from helpers.here import rolellm_here
 
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.paths import user_paths
@@ -35,7 +35,7 @@ def converse(persona: str, *said: str, replies: list[str | Exception], again: bo
 
 
 def test_an_empty_history_is_an_empty_list() -> None:
-    listed = rolellm("history", "list", "--json")
+    listed = rolellm_here("history", "list", "--json")
 
     assert (listed.returncode, listed.stdout, listed.stderr) == (0, "[]\n", "")
 
@@ -44,8 +44,8 @@ def test_the_list_tells_of_each_conversation_the_latest_first_and_can_be_narrowe
     first = converse("shrek", "Hi", "Bye", replies=["One.", "Two."])
     second = converse("li-bai", "今晚喝什么？", replies=["酒，\n还是酒。"], again=True)
 
-    listed = json.loads(rolellm("history", "list", "--json").stdout)
-    narrowed = rolellm("history", "list", "--persona", "shrek").stdout.splitlines()
+    listed = json.loads(rolellm_here("history", "list", "--json").stdout)
+    narrowed = rolellm_here("history", "list", "--persona", "shrek").stdout.splitlines()
 
     with Transcript(user_paths().transcript) as transcript:
         assert listed == [asdict(one) for one in transcript.conversations()]
@@ -59,8 +59,8 @@ def test_the_list_tells_of_each_conversation_the_latest_first_and_can_be_narrowe
 def test_show_prints_the_conversation_as_it_stands_found_by_the_beginning_of_its_id() -> None:
     shown_id = converse("shrek", "Hi", replies=["\x1b[2JOne.", "Two [b]."], again=True)
 
-    shown = rolellm("history", "show", shown_id[:7])
-    everything = rolellm("history", "show", shown_id, "--all")
+    shown = rolellm_here("history", "show", shown_id[:7])
+    everything = rolellm_here("history", "show", shown_id, "--all")
 
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout == "user: Hi\n\nshrek: Two [b].\n\n"
@@ -77,7 +77,7 @@ def test_show_marks_what_was_cut_off() -> None:
         unfinished = transcript.begin(cut, parent, speaker="shrek", audience=["shrek"])
         transcript.add_piece(unfinished, "Well")
 
-    shown = rolellm("history", "show", cut)
+    shown = rolellm_here("history", "show", cut)
 
     assert shown.stdout == (
         "shrek: Well [cut off]\n\nshrek: Well [cut off by an error]\n\nshrek: Well [cut off]\n\n"
@@ -87,8 +87,8 @@ def test_show_marks_what_was_cut_off() -> None:
 def test_show_as_json_is_all_that_the_transcript_knows() -> None:
     shown_id = converse("shrek", "Hi", replies=["One.", "Two."], again=True)
 
-    shown = json.loads(rolellm("history", "show", shown_id, "--json").stdout)
-    everything = json.loads(rolellm("history", "show", shown_id, "--all", "--json").stdout)
+    shown = json.loads(rolellm_here("history", "show", shown_id, "--json").stdout)
+    everything = json.loads(rolellm_here("history", "show", shown_id, "--all", "--json").stdout)
 
     with Transcript(user_paths().transcript) as transcript:
         path, tree = transcript.path(shown_id), transcript.messages(shown_id)
@@ -115,6 +115,6 @@ def test_a_reference_that_names_none_or_several_is_refused(reference: str, compl
     for _ in range(2):
         converse("shrek", "Hi", replies=["One."])
 
-    shown = rolellm("history", "show", reference)
+    shown = rolellm_here("history", "show", reference)
 
     assert (shown.returncode, shown.stdout, shown.stderr) == (2, "", f"rolellm: {complaint}\n")

@@ -2,12 +2,12 @@
 
 import json
 
-from helpers.commands import rolellm
+from helpers.here import rolellm_here
 from helpers.user_files import write_config, write_models
 
 
 def test_the_list_names_the_embedded_model_first_and_one_example_for_each_provider() -> None:
-    listed = rolellm("models", "list", "--json")
+    listed = rolellm_here("models", "list", "--json")
 
     assert (listed.returncode, listed.stderr) == (0, "")
     rows = json.loads(listed.stdout)
@@ -26,8 +26,8 @@ def test_own_names_come_first_with_their_options_and_the_default_is_marked() -> 
     )
     write_config('model = "workstation"\n')
 
-    rows = json.loads(rolellm("models", "list", "--json").stdout)
-    table = rolellm("models", "list").stdout.splitlines()
+    rows = json.loads(rolellm_here("models", "list", "--json").stdout)
+    table = rolellm_here("models", "list").stdout.splitlines()
 
     assert rows[0] == {
         "name": "workstation",

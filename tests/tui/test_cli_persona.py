@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import rolellm
+from helpers.here import rolellm_here
 from helpers.user_files import ADA, write_persona
 
 from rolellm_agents.persona import Persona, load_persona
@@ -20,7 +21,7 @@ def bundled(language: str = "*") -> set[str]:
 
 
 def test_the_list_holds_the_whole_pack_and_says_where_each_is_from() -> None:
-    listed = rolellm("persona", "list", "--json")
+    listed = rolellm_here("persona", "list", "--json")
 
     assert (listed.returncode, listed.stderr) == (0, "")
     cast = {one["id"]: one for one in json.loads(listed.stdout)}
@@ -50,7 +51,7 @@ def test_the_list_holds_the_whole_pack_and_says_where_each_is_from() -> None:
     ],
 )
 def test_filters_narrow_the_list(filters: tuple[str, ...], expected: set[str]) -> None:
-    listed = rolellm("persona", "list", "--json", *filters)
+    listed = rolellm_here("persona", "list", "--json", *filters)
 
     assert listed.returncode == 0
     assert {one["id"] for one in json.loads(listed.stdout)} == expected
@@ -72,7 +73,7 @@ def test_a_broken_file_is_told_on_stderr_and_stdout_stays_json() -> None:
 def test_a_persona_of_the_users_hides_the_bundled_one_and_that_is_told() -> None:
     mine = write_persona(ADA.replace("id: ada", "id: shrek"), "my-shrek.yaml")
 
-    listed = rolellm("persona", "list", "--json")
+    listed = rolellm_here("persona", "list", "--json")
 
     names = {one["id"]: one["name"] for one in json.loads(listed.stdout)}
     assert names["shrek"] == "Ada"
@@ -81,7 +82,7 @@ def test_a_persona_of_the_users_hides_the_bundled_one_and_that_is_told() -> None
 
 
 def test_people_see_one_row_for_each_with_columns_aligned_in_both_languages() -> None:
-    rows = rolellm("persona", "list").stdout.splitlines()
+    rows = rolellm_here("persona", "list").stdout.splitlines()
 
     assert rows[0].split() == ["ID", "NAME", "LANGUAGE", "CATEGORY", "FROM"]
     assert {row.split()[0] for row in rows[1:]} == bundled()
@@ -92,7 +93,7 @@ def test_people_see_one_row_for_each_with_columns_aligned_in_both_languages() ->
 
 @pytest.mark.parametrize("reference", ["sun-wukong", "孙悟空"])
 def test_show_as_json_is_the_whole_persona(reference: str) -> None:
-    shown = rolellm("persona", "show", reference, "--json")
+    shown = rolellm_here("persona", "show", reference, "--json")
 
     assert (shown.returncode, shown.stderr) == (0, "")
     document = json.loads(shown.stdout)
@@ -110,7 +111,7 @@ def test_show_tells_people_everything_in_plain_text(tmp_path: Path) -> None:
         "knowledge: [{title: Home, text: I live here.}]\n",
         encoding="utf-8",
     )
-    shown = rolellm("persona", "show", str(file))
+    shown = rolellm_here("persona", "show", str(file))
 
     assert shown.returncode == 0
     assert shown.stdout == (

@@ -7,6 +7,7 @@ import re
 from contextlib import redirect_stdout
 
 from helpers.commands import rolellm
+from helpers.here import rolellm_here
 from helpers.user_files import (
     conversation_ids,
     kept,
@@ -44,7 +45,7 @@ def test_the_answer_is_printed_and_the_exchange_kept() -> None:
 
 def test_json_tells_everything_and_a_name_from_models_toml_is_told_as_such() -> None:
     write_models('[models.parrot]\nspec = "scripted:I am the reply."\n')
-    said = rolellm("say", "Shrek", "Hi", "--model", "parrot", "--strategy", "system", "--json")
+    said = rolellm_here("say", "Shrek", "Hi", "--model", "parrot", "--strategy", "system", "--json")
 
     assert (said.returncode, said.stderr) == (0, "")
     answer = json.loads(said.stdout)
@@ -73,7 +74,7 @@ def test_a_dash_reads_standard_input_in_chinese_and_several_lines() -> None:
 
 
 def test_without_keeping_no_transcript_is_made() -> None:
-    said = rolellm("say", "shrek", "Hi", "--no-keep", "--model", "scripted:I am the reply.")
+    said = rolellm_here("say", "shrek", "Hi", "--no-keep", "--model", "scripted:I am the reply.")
 
     assert (said.returncode, said.stdout) == (0, "I am the reply.\n")
     assert not user_paths().transcript.exists()
@@ -82,10 +83,10 @@ def test_without_keeping_no_transcript_is_made() -> None:
 def test_a_conversation_goes_on_and_the_model_hears_what_was_said_before() -> None:
     write_persona()
     model = ("--model", "scripted:I am the reply.", "--json")
-    first = json.loads(rolellm("say", "ada", "One two three.", *model).stdout)
+    first = json.loads(rolellm_here("say", "ada", "One two three.", *model).stdout)
     beginning = first["conversation"][:6]
 
-    second = json.loads(rolellm("say", "ada", "Four five.", "-c", beginning, *model).stdout)
+    second = json.loads(rolellm_here("say", "ada", "Four five.", "-c", beginning, *model).stdout)
 
     assert second["conversation"] == first["conversation"]
     assert conversation_ids() == [first["conversation"]]
@@ -105,7 +106,7 @@ def test_a_conversation_with_somebody_else_is_refused() -> None:
         theirs = transcript.create_conversation("sherlock-holmes")
         transcript.append(theirs, None, speaker="user", audience=["user"], text="A secret.")
 
-    said = rolellm("say", "shrek", "Hi", "-c", theirs, "--model", "scripted:Hello.")
+    said = rolellm_here("say", "shrek", "Hi", "-c", theirs, "--model", "scripted:Hello.")
 
     assert (said.returncode, said.stdout) == (2, "")
     assert said.stderr.startswith("rolellm: ")
@@ -114,7 +115,7 @@ def test_a_conversation_with_somebody_else_is_refused() -> None:
 
 def test_the_environment_goes_before_the_file() -> None:
     write_config('model = "scripted:From the file."\nstrategy = "zero-shot"\n')
-    said = rolellm("say", "shrek", "Hi", "--json", env={"ROLELLM_MODEL": "scripted:From outside."})
+    said = rolellm_here("say", "shrek", "Hi", "--json", env={"ROLELLM_MODEL": "scripted:From outside."})
 
     answer = json.loads(said.stdout)
     assert (answer["text"], answer["strategy"]) == ("From outside.", "zero-shot")
@@ -129,7 +130,7 @@ def test_terminal_sequences_in_the_answer_do_not_reach_the_terminal() -> None:
 
 def test_json_carries_terminal_sequences_only_escaped() -> None:
     model = f"scripted:{HOSTILE}"
-    said = rolellm("say", "shrek", "Hi", "--no-keep", "--json", "--model", model)
+    said = rolellm_here("say", "shrek", "Hi", "--no-keep", "--json", "--model", model)
 
     assert json.loads(said.stdout)["text"] == HOSTILE
     assert CONTROL.findall(said.stdout) == []
@@ -137,7 +138,9 @@ def test_json_carries_terminal_sequences_only_escaped() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["\x1b", "[31m", "\x1b]0;x", "\x07", "\x9b", "\x9d2;y", "\x1b\\", " ", "\n", "字", "a"])
+        st.sampled_from(
+            ["\x1b", "[31m", "\x1b]0;x", "\x07", "\x9b", "\x9d2;y", "\x1b\\", " ", "\n", "字", "a"]
+        )
         | st.characters(codec="utf-8", categories=["Cc", "Cf", "Ll"]),
         max_size=12,
     ).map("".join)

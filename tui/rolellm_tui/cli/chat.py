@@ -16,7 +16,7 @@ from rolellm_tui.cli.options import (
     open_session,
 )
 from rolellm_tui.cli.output import print_text
-from rolellm_tui.cli.say import exchange
+from rolellm_tui.cli.say import exchange, read_input
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -89,7 +89,7 @@ def _latest(transcript: "Transcript", persona: "Persona") -> str | None:
 
 async def _talk_in_lines(session: "Session") -> None:
     persona = session.persona
-    said = "" if sys.stdin.isatty() else sys.stdin.read()
+    said = "" if sys.stdin.isatty() else read_input()
     lines = [line for line in said.splitlines() if line.strip()]
     if not session.messages and persona.greeting:
         print_text(f"{persona.name}: {persona.greeting}\n")

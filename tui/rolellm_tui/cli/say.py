@@ -55,7 +55,7 @@ def say(
     from rolellm_agents.persona import load_persona
     from rolellm_agents.transcript import Transcript
 
-    line = sys.stdin.read() if text == "-" else text
+    line = read_input() if text == "-" else text
     with Transcript(user_paths().transcript if keep else None) as transcript:
         going_on = transcript.find_conversation(conversation).id if conversation else None
         session = open_session(
@@ -74,6 +74,11 @@ def say(
             print_json(_as_json(session, answer))
         if answer is None or answer.status == "failed":
             raise typer.Exit(2)
+
+
+def read_input() -> str:
+    """Standard input, whole; bytes that are no UTF-8 come as U+FFFD."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":

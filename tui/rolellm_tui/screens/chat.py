@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets import Footer, Header, Static
+from textual.worker import Worker, WorkerState
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona
@@ -67,7 +68,7 @@ class ChatScreen(Screen[None]):
         await self._show_conversation()
         self._prepare()
 
-    @work(group="prepare")
+    @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
         self._tell("loading the model…")
         try:
@@ -84,7 +85,7 @@ class ChatScreen(Screen[None]):
         event.prompt.text = ""
         self._say(event.text)
 
-    @work(group="answer", exclusive=True)
+    @work(group="answer", exclusive=True, exit_on_error=False)
     async def _say(self, text: str) -> None:
         """Send a line; whatever cannot be recorded goes back into the prompt."""
         self.answering = True
@@ -97,7 +98,7 @@ class ChatScreen(Screen[None]):
         finally:
             self.answering = False
 
-    @work(group="answer", exclusive=True)
+    @work(group="answer", exclusive=True, exit_on_error=False)
     async def _say_again(self) -> None:
         self.answering = True
         try:
@@ -106,6 +107,12 @@ class ChatScreen(Screen[None]):
             self._complain(error)
         finally:
             self.answering = False
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app and take the person's half-written line with it."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
 
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
         self._answer = None
@@ -181,7 +188,7 @@ class ChatScreen(Screen[None]):
         status.remove_class("error")
         status.update(plain(text))
 
-    def _complain(self, error: RoleLLMError) -> None:
+    def _complain(self, error: RoleLLMError | str) -> None:
         status = self.query_one("#status", Static)
         status.add_class("error")
         status.update(plain(str(error)))

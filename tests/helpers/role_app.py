@@ -1,0 +1,96 @@
+"""The app as `rolellm chat` builds it, and what stands on its screen."""
+
+import time
+from collections.abc import Callable
+
+from langchain_core.language_models import BaseChatModel
+from textual.pilot import Pilot
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+
+from rolellm_agents.persona import Persona
+from rolellm_agents.transcript import Transcript
+from rolellm_graphs.session import Session
+from rolellm_tui.app import RoleApp
+from rolellm_tui.widgets.bubble import Bubble
+from rolellm_tui.widgets.prompt import Prompt
+
+_PATIENCE = 60.0
+
+
+def role_app(
+    model: BaseChatModel | str,
+    transcript: Transcript,
+    *,
+    first: Persona | None = None,
+    new: bool = False,
+) -> RoleApp:
+    """The app with one model for all."""
+
+    def open_session(persona: Persona, conversation: str | None) -> Session:
+        return Session(persona, transcript, model=model, model_name="script", conversation=conversation)
+
+    return RoleApp(open_session, transcript, first=first, new=new)
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
+    """Wait until something holds, which it does soon."""
+    deadline = time.monotonic() + _PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, f"it never came to that; on the screen: {screen(pilot)}"
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+async def say(pilot: Pilot[None], text: str) -> None:
+    """Put a line into the prompt and send it."""
+    prompt(pilot).text = text
+    await pilot.press("enter")
+
+
+def prompt(pilot: Pilot[None]) -> Prompt:
+    """Where the person writes."""
+    return pilot.app.screen.query_one("#prompt", Prompt)
+
+
+def screen(pilot: Pilot[None]) -> str:
+    """The screen's name, for conditions and complaints."""
+    return type(pilot.app.screen).__name__
+
+
+def shown(widget: Widget) -> str:
+    """The text that a widget draws now."""
+    rows = (widget.render_line(row).text.rstrip() for row in range(widget.size.height))
+    return "\n".join(rows).strip()
+
+
+def bubbles(pilot: Pilot[None]) -> list[tuple[str, str, str]]:
+    """Speaker, words and note of each message on the screen."""
+    return [
+        (
+            shown(bubble.query_one(".speaker", Static)),
+            shown(bubble.query_one(".words", Static)),
+            shown(bubble.query_one(".note", Static)),
+        )
+        for bubble in pilot.app.screen.query(Bubble)
+    ]
+
+
+def status(pilot: Pilot[None]) -> str:
+    """What the line over the prompt says."""
+    return shown(pilot.app.screen.query_one("#status", Static))
+
+
+def cast(pilot: Pilot[None]) -> list[str | None]:
+    """The ids of the personas that the library lists."""
+    options = pilot.app.screen.query_one("#cast", OptionList)
+    return [options.get_option_at_index(place).id for place in range(options.option_count)]
+
+
+def keys_offered(pilot: Pilot[None]) -> set[str]:
+    """The actions that the footer offers."""
+    return {
+        binding.binding.description
+        for binding in pilot.app.screen.active_bindings.values()
+        if binding.enabled and binding.binding.show
+    }

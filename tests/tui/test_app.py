@@ -1,0 +1,463 @@
+"""The app, driven by its keys."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from helpers.role_app import (
+    bubbles,
+    cast,
+    keys_offered,
+    prompt,
+    role_app,
+    say,
+    screen,
+    shown,
+    status,
+    until,
+)
+from helpers.user_files import ADA, kept, lines, write_persona
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Footer, Input, OptionList, Static
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.paths import user_paths
+from rolellm_agents.persona import Persona, list_personas, load_persona
+from rolellm_agents.transcript import Transcript
+from rolellm_tui.app import RoleApp
+from rolellm_tui.screens.chat import SHOWN
+from rolellm_tui.widgets.bubble import Bubble
+
+GREETING = ("Ada", "Good day.", "")
+WORDS = " ".join(f"word{number}" for number in range(2000))
+
+
+@pytest.fixture
+def transcript() -> Iterator[Transcript]:
+    with Transcript(user_paths().transcript) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ada() -> Persona:
+    write_persona()
+    return load_persona("ada")
+
+
+def scripted(*replies: str | Exception) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=list(replies))
+
+
+def slow() -> ScriptedChatModel:
+    """One whose answer takes longer than any test waits."""
+    return ScriptedChatModel(replies=[WORDS], seconds_per_word=0.02)
+
+
+async def begin_answer(pilot: Pilot[None]) -> None:
+    """Ask the slow model for something and wait for some words."""
+    await say(pilot, "Tell me a story.")
+    await until(pilot, lambda: "word3" in bubbles(pilot)[-1][1])
+
+
+def last_answer(transcript: Transcript, persona: str = "ada") -> tuple[str, str]:
+    """Text and status of the last message of the latest conversation."""
+    latest = transcript.conversations(persona)[0].id
+    message = transcript.path(latest, transcript.latest_branch(latest))[-1]
+    return message.text.strip(), message.status
+
+
+# The library
+
+
+async def test_the_library_lists_the_whole_cast_and_typing_narrows_it(transcript: Transcript) -> None:
+    everybody = [found.persona.id for found in list_personas().found]
+    async with role_app(scripted(), transcript).run_test() as pilot:
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen")
+        assert cast(pilot) == everybody
+        search = pilot.app.screen.query_one("#search", Input)
+        for typed, expected in {
+            "SHER": ["sherlock-holmes"],
+            "空": ["sun-wukong"],
+            "zh hero": ["sun-wukong"],
+            "nobody at all": [],
+            "": everybody,
+        }.items():
+            search.value = typed
+            await pilot.pause()
+            assert cast(pilot) == expected
+
+
+async def test_enter_with_nobody_left_in_the_list_stays_there(transcript: Transcript) -> None:
+    async with role_app(scripted(), transcript).run_test() as pilot:
+        await pilot.press(*"qqq", "down", "enter")
+        await pilot.pause()
+        assert screen(pilot) == "LibraryScreen"
+        assert cast(pilot) == []
+
+
+async def test_the_arrow_keys_move_through_the_list_while_one_types(transcript: Transcript) -> None:
+    async with role_app(scripted(), transcript).run_test() as pilot:
+        options = pilot.app.screen.query_one("#cast", OptionList)
+        assert options.highlighted == 0
+        await pilot.press("up")
+        assert options.highlighted == options.option_count - 1
+        await pilot.press("down", "down", "down", "up")
+        assert options.highlighted == 1
+        second = cast(pilot)[1]
+        await pilot.press("enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        assert second is not None
+        assert bubbles(pilot)[0][0] == load_persona(second).name
+
+
+async def test_a_broken_persona_file_is_told_above_the_list(transcript: Transcript) -> None:
+    write_persona("id: eve\nname: '[bold]Eve'\ndescription: x\n[x]: y\n", "eve.yaml")
+    async with role_app(scripted(), transcript).run_test(size=(200, 40)) as pilot:
+        await pilot.pause()
+        assert "eve.yaml, line 4" in shown(pilot.app.screen.query_one("#notes", Static))
+        assert "eve" not in cast(pilot)
+
+
+async def test_the_library_offers_to_talk(transcript: Transcript) -> None:
+    async with role_app(scripted(), transcript).run_test() as pilot:
+        await until(pilot, lambda: pilot.app.screen.query(Footer))
+        assert {"Talk", "Quit"} <= keys_offered(pilot)
+
+
+# The chat
+
+
+async def test_enter_opens_the_chat_with_a_greeting_that_is_kept_only_with_the_first_line(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("I am the reply."), transcript).run_test() as pilot:
+        await pilot.press(*"ada", "enter")
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        assert transcript.conversations() == []
+        assert prompt(pilot).has_focus
+
+        await pilot.press(*"Hello.", "enter")
+        await until(pilot, lambda: len(bubbles(pilot)) == 3 and not pilot.app.screen.answering)
+        assert bubbles(pilot) == [GREETING, ("You", "Hello.", ""), ("Ada", "I am the reply.", "")]
+        assert (prompt(pilot).text, status(pilot)) == ("", "")
+
+    (conversation,) = transcript.conversations()
+    assert lines(transcript.path(conversation.id)) == [
+        ("ada", "Good day.", "complete"),
+        ("user", "Hello.", "complete"),
+        ("ada", "I am the reply.", "complete"),
+    ]
+
+
+async def test_words_are_shown_as_they_come_and_what_is_typed_meanwhile_stays_in_the_prompt(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(slow(), transcript, first=ada).run_test() as pilot:
+        await begin_answer(pilot)
+        assert bubbles(pilot)[-1][1].startswith("word0 word1 word2 word3")
+        assert {"Stop"} <= keys_offered(pilot)
+        assert "Again" not in keys_offered(pilot)
+
+        await say(pilot, "Not yet.")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "word8" in bubbles(pilot)[-1][1])
+        assert prompt(pilot).text == "Not yet."
+        assert [speaker for speaker, _, _ in bubbles(pilot)] == ["Ada", "You", "Ada"]
+
+
+async def test_escape_stops_the_answer_which_keeps_its_words(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(slow(), transcript, first=ada).run_test() as pilot:
+        assert "Stop" not in keys_offered(pilot)
+        await begin_answer(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: bubbles(pilot)[-1][2] == "cut off")
+        words = " ".join(bubbles(pilot)[-1][1].split())
+        assert last_answer(transcript) == (words, "stopped")
+        await until(pilot, lambda: "Again" in keys_offered(pilot))
+        assert "Stop" not in keys_offered(pilot)
+
+
+async def test_another_answer_takes_the_place_of_the_first_and_both_are_kept(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
+        await until(pilot, lambda: "Again" in keys_offered(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Two.")
+        assert bubbles(pilot) == [GREETING, ("You", "Hello.", ""), ("Ada", "Two.", "")]
+
+    assert last_answer(transcript) == ("Two.", "complete")
+    (conversation,) = transcript.conversations()
+    line = transcript.path(conversation.id)[1]
+    assert [answer.text for answer in transcript.children(line.id)] == ["One.", "Two."]
+
+
+async def test_another_answer_that_fails_leaves_the_first_where_it_is(
+    ada: Persona, transcript: Transcript
+) -> None:
+    model = scripted("One.", ModelError("The cable is out."))
+    async with role_app(model, transcript, first=ada).run_test() as pilot:
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
+        await until(pilot, lambda: "Again" in keys_offered(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: status(pilot) == "The cable is out.")
+        assert bubbles(pilot) == [GREETING, ("You", "Hello.", ""), ("Ada", "One.", "")]
+
+
+async def test_before_the_first_line_there_is_nothing_to_answer_again(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: status(pilot).startswith("There is nothing to answer yet"))
+        assert bubbles(pilot) == [GREETING]
+        assert transcript.conversations() == []
+
+
+async def test_a_new_conversation_begins_empty_and_leaves_the_old_one_whole(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        assert len(transcript.conversations()) == 1
+        await say(pilot, "Hello again.")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Two.")
+
+    latest, earlier = transcript.conversations("ada")
+    assert [message.text for message in transcript.path(earlier.id)] == ["Good day.", "Hello.", "One."]
+    assert [message.text for message in transcript.path(latest.id)][1:] == ["Hello again.", "Two."]
+
+
+async def test_who_goes_to_the_library_and_comes_back_finds_the_same_conversation(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
+        before = bubbles(pilot)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen")
+        assert len(cast(pilot)) == len(list_personas().found)
+        await pilot.press(*"ada", "enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and bubbles(pilot) == before)
+        await say(pilot, "And now?")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Two.")
+
+    (conversation,) = transcript.conversations()
+    assert conversation.messages == 5
+
+
+@pytest.mark.parametrize("new", [False, True])
+async def test_the_app_goes_on_with_the_last_conversation_unless_a_new_one_is_wanted(
+    ada: Persona, transcript: Transcript, new: bool
+) -> None:
+    cut = transcript.create_conversation("ada")
+    line = transcript.append(cut, None, speaker="user", audience=["user", "ada"], text="Hello.")
+    answer = transcript.begin(cut, line.id, speaker="ada", audience=["user", "ada"])
+    transcript.end(answer, "Well", "stopped")
+    expected = [GREETING] if new else [("You", "Hello.", ""), ("Ada", "Well", "cut off")]
+    async with role_app(scripted(), transcript, first=ada, new=new).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == expected)
+
+
+async def test_of_a_long_conversation_the_last_messages_are_shown_and_the_rest_is_counted(
+    ada: Persona, transcript: Transcript
+) -> None:
+    long = transcript.create_conversation("ada")
+    parent = None
+    for number in range(SHOWN + 5):
+        speaker = "ada" if number % 2 else "user"
+        parent = transcript.append(
+            long, parent, speaker=speaker, audience=["user", "ada"], text=f"Line {number}."
+        ).id
+    async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: len(pilot.app.screen.query(Bubble)) == SHOWN)
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == f"Line {SHOWN + 4}.")
+        assert shown(pilot.app.screen.query_one(".earlier", Static)).startswith("5 earlier messages")
+        newest = pilot.app.screen.query(Bubble).last()
+        assert pilot.app.screen.region.contains_region(newest.region)
+        assert bubbles(pilot)[0][1] == "Line 5."
+
+
+# What goes wrong
+
+
+async def test_a_model_that_fails_is_told_and_the_line_can_be_answered_again(
+    ada: Persona, transcript: Transcript
+) -> None:
+    model = scripted(ModelError("The cable is out [red]now[/red]."), "One.")
+    async with role_app(model, transcript, first=ada).run_test() as pilot:
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: status(pilot) == "The cable is out [red]now[/red].")
+        assert pilot.app.screen.query_one("#status").has_class("error")
+        assert bubbles(pilot) == [GREETING, ("You", "Hello.", "")]
+        await until(pilot, lambda: "Again" in keys_offered(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: bubbles(pilot)[-1] == ("Ada", "One.", ""))
+        assert status(pilot) == ""
+
+
+async def test_a_line_that_could_not_be_recorded_goes_back_into_the_prompt(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        transcript.close()
+        await say(pilot, "Remember this.")
+        await until(pilot, lambda: prompt(pilot).text == "Remember this.")
+        assert str(user_paths().transcript) in status(pilot).replace("\n", "")
+        assert bubbles(pilot) == [GREETING]
+
+
+async def test_an_empty_line_is_not_sent(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await say(pilot, " \n ")
+        await pilot.pause()
+        assert (bubbles(pilot), status(pilot)) == ([GREETING], "")
+
+
+async def test_a_model_file_that_cannot_be_loaded_is_told_before_anything_is_said(
+    ada: Persona, transcript: Transcript, tmp_path: Path
+) -> None:
+    file = tmp_path / "cut.gguf"
+    with embedded_gguf().open("rb") as whole:
+        file.write_bytes(whole.read(3_000_000))
+    async with role_app(ChatLlamaCpp(model_path=file), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: "llama.cpp cannot load" in status(pilot))
+        assert pilot.app.screen.query_one("#status").has_class("error")
+
+
+async def test_a_model_that_does_not_exist_is_told_in_the_library(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app("workstation", transcript).run_test(notifications=True) as pilot:
+        await pilot.press(*"ada", "enter")
+        await until(pilot, lambda: "no model 'workstation'" in everything_on(pilot.app))
+        assert screen(pilot) == "LibraryScreen"
+
+
+def everything_on(app: App[None]) -> str:
+    """All text on the screen, notifications too, each widget's as it draws it."""
+    return " ".join(" ".join(shown(widget).split()) for widget in app.screen.query("*"))
+
+
+# Words from outside
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ("[bold]x[/bold] [link=file:///etc/passwd]y[/link]", None),
+        ("[@click=app.quit]z[/] [", None),
+        (r"\[x] `*_", None),
+        ("\x1b[31mred\x1b[0m \x1b]0;t\x07ok\x9b", "red ok"),
+    ],
+)
+async def test_markup_and_sequences_in_words_are_plain_text(
+    ada: Persona, transcript: Transcript, sent: str, expected: str | None
+) -> None:
+    named = ada.model_copy(update={"name": "[red]Ada[/red]"})
+    seen = sent if expected is None else expected
+    async with role_app(scripted(), transcript, first=named).run_test() as pilot:
+        await say(pilot, sent)  # the model without replies repeats it
+        await until(pilot, lambda: len(bubbles(pilot)) == 3 and bubbles(pilot)[-1][1] == seen)
+        assert bubbles(pilot)[1:] == [("You", seen, ""), ("[red]Ada[/red]", seen, "")]
+        assert "[red]Ada[/red]" in everything_on(pilot.app).partition("[red]Ada[/red]")[1]
+        assert "script" in everything_on(pilot.app)
+
+
+async def test_markup_in_a_persona_is_plain_text_in_the_library(transcript: Transcript) -> None:
+    write_persona(ADA.replace("name: Ada", "name: '[red]Eve[/red]'").replace("is a", "[b]is[/b] a"))
+    async with role_app(scripted(), transcript).run_test() as pilot:
+        await pilot.press(*"eve")
+        await until(pilot, lambda: cast(pilot) == ["ada"])
+        drawn = shown(pilot.app.screen.query_one("#cast", OptionList))
+        assert "[red]Eve[/red]" in drawn
+        assert "Ada [b]is[/b] a mathematician." in drawn
+
+
+# The prompt
+
+
+@pytest.mark.parametrize("key", ["shift+enter", "ctrl+j"])
+async def test_a_key_begins_a_new_line_and_enter_sends_both(
+    ada: Persona, transcript: Transcript, key: str
+) -> None:
+    async with role_app(scripted(""), transcript, first=ada).run_test() as pilot:
+        await pilot.press(*"one", key, *"two")
+        assert prompt(pilot).text == "one\ntwo"
+        assert transcript.conversations() == []
+        await pilot.press("enter")
+        await until(pilot, lambda: len(bubbles(pilot)) > 1 and bubbles(pilot)[1][1] == "one\ntwo")
+
+    assert last_answer(transcript) == ("one\ntwo", "complete")
+
+
+async def test_several_pasted_lines_stay_one_message(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: prompt(pilot).has_focus)
+        pilot.app.post_message(events.Paste("one\ntwo\n\n四"))
+        await until(pilot, lambda: prompt(pilot).text == "one\ntwo\n\n四")
+        assert transcript.conversations() == []
+        await pilot.press("enter")
+        await until(pilot, lambda: len(bubbles(pilot)) == 3)
+
+    assert last_answer(transcript) == ("one\ntwo\n\n四", "complete")
+
+
+# Leaving
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+l", "ctrl+n"])
+async def test_leaving_in_mid_answer_keeps_its_words(
+    ada: Persona, transcript: Transcript, key: str
+) -> None:
+    async with role_app(slow(), transcript, first=ada).run_test() as pilot:
+        await begin_answer(pilot)
+        seen = " ".join(bubbles(pilot)[-1][1].split())
+        await pilot.press(key)
+        await until(pilot, lambda: not pilot.app.is_running or last_answer(transcript)[1] == "stopped")
+
+    (conversation,) = transcript.conversations()
+    answer = kept(conversation.id)[-1]
+    assert answer.text.strip().startswith(seen)
+    assert WORDS.startswith(answer.text.strip())
+    assert answer.status == "stopped"
+
+
+# Pictures
+
+SnapCompare = Callable[..., bool]
+
+
+async def _settled(pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: len(bubbles(pilot)) == 3 and not pilot.app.screen.answering)
+
+
+def picture_app(transcript: Transcript, first: Persona | None = None) -> RoleApp:
+    return role_app(scripted("A chart, and 一张地图."), transcript, first=first)
+
+
+def test_the_library_looks_as_it_did(transcript: Transcript, snap_compare: SnapCompare) -> None:
+    write_persona()
+    write_persona(ADA.replace("ada", "eve").replace("Ada", "夏娃") + "language: zh\n", "eve.yaml")
+    assert snap_compare(picture_app(transcript), press=[*"cartographer", "down"])
+
+
+def test_a_chat_looks_as_it_did(ada: Persona, transcript: Transcript, snap_compare: SnapCompare) -> None:
+    async def talk(pilot: Pilot[None]) -> None:
+        await say(pilot, "What is that?")
+        await _settled(pilot)
+
+    assert snap_compare(picture_app(transcript, ada), run_before=talk)
