@@ -378,7 +378,7 @@ class Transcript:
             },
         )
         if inserted.rowcount != 1:
-            what = f"message {parent!r} in conversation" if parent else "conversation"
+            what = "conversation" if parent is None else f"message {parent!r} in conversation"
             raise MessageError(f"There is no {what} {conversation!r}.")
         return message
 
@@ -417,7 +417,7 @@ class Transcript:
             {"conversation": conversation, "branch": branch, "message": message, "now": _now()},
         )
         if moved.rowcount != 1:
-            what = f"message {message!r} in conversation" if message else "conversation"
+            what = "conversation" if message is None else f"message {message!r} in conversation"
             raise MessageError(f"There is no {what} {conversation!r}.")
 
     def _rows(self, query: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
