@@ -4,13 +4,14 @@ The fields follow RoleLLM's role profiles (arXiv 2310.00746, §3.1): a descripti
 dialogues, here with what the character knows beside them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StringConstraints
 
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.paths import user_paths
@@ -20,6 +21,7 @@ from rolellm_agents.yaml_file import read_yaml
 Language = Literal["en", "zh"]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
 PersonaId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
+_ID = re.compile(r"(?=.{1,80}$)[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class _Part(BaseModel):
@@ -30,7 +32,7 @@ class Source(_Part):
     """The work a character comes from, or is portrayed in."""
 
     work: Line
-    year: int
+    year: StrictInt
     """Of the work; negative before the common era."""
 
 
@@ -113,14 +115,25 @@ def find_persona(reference: str | Path) -> FoundPersona:
         PersonaError: there is none, or its file cannot be used.
     """
     if isinstance(reference, Path) or reference.endswith((".yaml", ".yml")):
-        path = Path(reference).expanduser()
+        path = _expanded(Path(reference))
         return FoundPersona(read_persona(path), path, "path")
-    for folder, origin in _folders():
-        path = folder / f"{reference}.yaml"
-        if _is_plain_name(reference) and path.is_file():
-            persona = read_persona(path)
-            if persona.id == reference:
-                return FoundPersona(persona, path, origin)
+    own, complaints = _read_folder(user_paths().personas, "user")
+    for found in own:
+        if found.persona.id == reference:
+            return found
+    for path, complaint in complaints.items():
+        if path.stem == reference:
+            raise PersonaError(complaint)
+    if _ID.fullmatch(reference):
+        # Each bundled file has its persona's id for a name (tests/personas), so one look is enough.
+        for folder in _bundled_folders():
+            path = folder / f"{reference}.yaml"
+            if path.is_file():
+                return FoundPersona(read_persona(path), path, "bundled")
+    return _find_by_name(reference)
+
+
+def _find_by_name(reference: str) -> FoundPersona:
     cast = list_personas()
     wanted = reference.casefold().strip()
     for found in cast.found:
@@ -146,16 +159,15 @@ def list_personas() -> Cast:
     """Read every persona of the user's folder and of the bundled pack; the user's win."""
     by_id: dict[str, FoundPersona] = {}
     notes: list[str] = []
-    for folder, origin in _folders():
-        for path in _persona_files(folder):
-            try:
-                found = FoundPersona(read_persona(path), path, origin)
-            except PersonaError as error:
-                notes.append(str(error))
-                continue
+    folders: list[tuple[Path, Origin]] = [(user_paths().personas, "user")]
+    folders += [(folder, "bundled") for folder in _bundled_folders()]
+    for folder, origin in folders:
+        personas, complaints = _read_folder(folder, origin)
+        notes += complaints.values()
+        for found in personas:
             first = by_id.setdefault(found.persona.id, found)
             if first is not found:
-                notes.append(f"{first.path} hides {path}: both have the id {found.persona.id!r}.")
+                notes.append(f"{first.path} hides {found.path}: both have the id {found.persona.id!r}.")
     return Cast(tuple(sorted(by_id.values(), key=_by_language_and_name)), tuple(notes))
 
 
@@ -172,18 +184,25 @@ def _by_language_and_name(found: FoundPersona) -> tuple[str, str]:
     return found.persona.language, found.persona.name
 
 
-def _is_plain_name(reference: str) -> bool:
-    return reference.replace("-", "").isalnum()
+def _read_folder(folder: Path, origin: Origin) -> tuple[list[FoundPersona], dict[Path, str]]:
+    """A folder's personas in the order of their files, and a sentence for each that cannot be used."""
+    personas: list[FoundPersona] = []
+    complaints: dict[Path, str] = {}
+    for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        try:
+            personas.append(FoundPersona(read_persona(path), path, origin))
+        except PersonaError as error:
+            complaints[path] = str(error)
+    return personas, complaints
 
 
-def _folders() -> tuple[tuple[Path, Origin], ...]:
+def _bundled_folders() -> tuple[Path, ...]:
     with as_file(files("rolellm_personas")) as pack:
-        return (
-            (user_paths().personas, "user"),
-            (pack / "en", "bundled"),
-            (pack / "zh", "bundled"),
-        )
+        return (pack / "en", pack / "zh")
 
 
-def _persona_files(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except (RuntimeError, ValueError) as error:
+        raise PersonaError(f"{path} cannot be read: {error}") from error

@@ -55,7 +55,7 @@ def load_settings() -> Settings:
     file = user_paths().settings_file
     try:
         return Settings()
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{file} is not valid TOML: {error}.") from error
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]

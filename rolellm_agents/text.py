@@ -6,17 +6,19 @@ from collections.abc import Iterable
 
 _TERMINAL_SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
-    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\)"  # OSC, DCS, SOS, PM, APC with their payload
-    r"|\x1b[@-Z\\-_]",
-    re.DOTALL,
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC, DCS, SOS, PM, APC with their payload
+    r"|\x1b[@-Z\\-_]"
 )
 # Everything in C0 and C1 but tab and newline; and the marks that turn the reading direction around.
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:
-    """Remove terminal sequences and control characters, so that a terminal shows only text."""
-    without_returns = text.replace("\r\n", "\n")
+    """Remove terminal sequences and control characters, so that a terminal shows only text.
+
+    What is cut in half (a lone surrogate) becomes U+FFFD, since it cannot be printed at all.
+    """
+    without_returns = whole(text).replace("\r\n", "\n")
     return _CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", without_returns))
 
 

@@ -1,35 +1,36 @@
 """Read a YAML file written by a person, and say on which line it is wrong.
 
-Files may come from strangers: size is bounded before parsing, only plain data is built, aliases
-(which can blow up a small file) are refused, and so is a key that stands twice.
+Files may come from strangers: size and depth are bounded before anything is built, only plain data is
+built, aliases (which can blow up a small file) are refused, and so is a key that stands twice.
 """
 
-from collections.abc import Iterator
+import stat
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from yaml.reader import Reader
 
 from rolellm_agents.errors import RoleLLMError
 
 MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
 
 Model = TypeVar("Model", bound=BaseModel)
 _Location = tuple[int | str, ...]
-_CONSTRUCTED: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# The loader in C is ten times as fast; it is not everywhere.
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
+_TEXT_TAG = "tag:yaml.org,2002:str"
 
 
-class _Loader(_CONSTRUCTED):  # type: ignore[misc, valid-type]  # whichever of two loaders is there
-    """A safe loader that knows no aliases."""
+class _Complaint(yaml.YAMLError):
+    """What is wrong on a line."""
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            raise yaml.YAMLError(f"line {mark.line + 1}: aliases (*name) are not allowed")
-        node: yaml.Node | None = super().compose_node(parent, index)
-        return node
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(f"line {line}: {what}")
 
 
 def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Model:
@@ -45,11 +46,11 @@ def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Mo
     """
     text = _read_text(path, failure)
     try:
-        root, data = _parse(text)
+        _check_events(text)
+        root = yaml.compose(text, Loader=_Loader)
+        data = None if root is None else _build(_Loader(""), root)
     except yaml.YAMLError as error:
         raise failure(f"{path}{_yaml_complaint(error)}.") from error
-    except RecursionError as error:
-        raise failure(f"{path} is nested too deeply to be read.") from error
     if not isinstance(data, dict):
         raise failure(f"{path} must hold keys and values, as in “name: …”.")
     try:
@@ -60,49 +61,62 @@ def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Mo
 
 def _read_text(path: Path, failure: type[RoleLLMError]) -> str:
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise failure(f"{path} is too large: {size:,} bytes, at most {MAX_BYTES:,} are read.")
+        about = path.stat()
+        if stat.S_ISFIFO(about.st_mode) or stat.S_ISCHR(about.st_mode):
+            raise failure(f"{path} is not a file, so it has no end.")
+        if about.st_size > MAX_BYTES:
+            raise failure(f"{path} is too large: {about.st_size:,} bytes, at most {MAX_BYTES:,} are read.")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise failure(f"{path} is not UTF-8 text; save it as UTF-8.") from error
     except OSError as error:
         raise failure(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise failure(f"{path} cannot be read: {error}.") from error
 
 
-def _parse(text: str) -> tuple[yaml.Node | None, Any]:
-    loader = _Loader(text)
-    try:
-        root = loader.get_single_node()
-        if root is None:
-            return None, None
-        _refuse_repeated_keys(root)
-        return root, loader.construct_document(root)
-    finally:
-        loader.dispose()
+def _check_events(text: str) -> None:
+    """Refuse what must not even be built: the parser's events come one by one, at any depth."""
+    if forbidden := Reader.NON_PRINTABLE.search(text):
+        line = text.count("\n", 0, forbidden.start()) + 1
+        raise _Complaint(line, f"the control character {forbidden.group()!r} is not allowed")
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent):
+            raise _Complaint(line, "aliases (*name) are not allowed")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _Complaint(line, f"it is nested too deeply; at most {MAX_DEPTH} levels are read")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
-def _refuse_repeated_keys(root: yaml.Node) -> None:
-    for node in _walk(root):
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, _ in node.value:
-                if key.value in seen:
-                    line = key.start_mark.line + 1
-                    raise yaml.YAMLError(f"line {line}: the key {key.value!r} stands twice")
-                if isinstance(key.value, str):
-                    seen.add(key.value)
-
-
-def _walk(node: yaml.Node) -> Iterator[yaml.Node]:
-    yield node
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            yield from _walk(key)
-            yield from _walk(value)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _walk(item)
+def _build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+    """Plain data from a node: dictionaries with text for keys, lists, and scalars."""
+    line = node.start_mark.line + 1
+    if isinstance(node, yaml.ScalarNode):
+        try:
+            return loader.construct_object(node)
+        except yaml.MarkedYAMLError:
+            raise
+        except Exception as error:
+            # The library's constructors raise whatever int(), date() and their like raise.
+            raise _Complaint(line, f"the value {node.value[:40]!r} cannot be read") from error
+    if node.tag not in _PLAIN_TAGS:
+        raise _Complaint(line, f"the tag {node.tag!r} is not allowed")
+    if isinstance(node, yaml.SequenceNode):
+        return [_build(loader, item) for item in node.value]
+    data: dict[str, Any] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if key.tag != _TEXT_TAG or not isinstance(key.value, str):
+            raise _Complaint(line, "a key must be text (put it in quotes)")
+        if key.value in data:
+            raise _Complaint(line, f"the key {key.value!r} stands twice")
+        data[key.value] = _build(loader, value)
+    return data
 
 
 def _yaml_complaint(error: yaml.YAMLError) -> str:
@@ -115,18 +129,17 @@ def _validation_complaint(
     path: Path, root: yaml.Node | None, model: type[BaseModel], error: ValidationError
 ) -> str:
     problems = error.errors(include_url=False)
-    first = problems[0]
-    line = _line_of(root, first["loc"])
+    location, line = _place(root, problems[0]["loc"])
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{path}, line {line}: {_in_words(first, model)}{more}."
+    return f"{path}, line {line}: {_in_words(problems[0], location, model)}{more}."
 
 
-def _in_words(problem: ErrorDetails, model: type[BaseModel]) -> str:
-    key = _dotted(problem["loc"])
+def _in_words(problem: ErrorDetails, location: _Location, model: type[BaseModel]) -> str:
+    key = _dotted(location)
     given = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
-            known = f" (known: {', '.join(model.model_fields)})" if len(problem["loc"]) == 1 else ""
+            known = f" (known: {', '.join(model.model_fields)})" if len(location) == 1 else ""
             return f"unknown key {key!r}{known}"
         case "missing":
             return f"the key {key!r} is missing"
@@ -151,21 +164,29 @@ def _dotted(location: _Location) -> str:
     return dotted
 
 
-def _line_of(root: yaml.Node | None, location: _Location) -> int:
-    """The line of the innermost part of `location` that stands in the file."""
+def _place(root: yaml.Node | None, location: _Location) -> tuple[_Location, int]:
+    """The keys and indices of `location`, and the line of the innermost that stands in the file.
+
+    pydantic puts its own marks between them, such as the member of a union that it tried.
+    """
     node, line = root, 1
-    for part in location:
-        if isinstance(node, yaml.MappingNode):
-            found = [(key, value) for key, value in node.value if key.value == part]
-            if not found:
-                break
-            key, node = found[0]
-            line = key.start_mark.line + 1
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            if part >= len(node.value):
-                break
-            node = node.value[part]
-            line = node.start_mark.line + 1
-        else:
-            break
-    return line
+    found: list[int | str] = []
+    for place, part in enumerate(location):
+        child = _child(node, part)
+        if child is not None:
+            found.append(part)
+            node, line = child
+        elif place == len(location) - 1:
+            found.append(part)  # the key that is missing
+    return tuple(found), line
+
+
+def _child(node: yaml.Node | None, part: int | str) -> tuple[yaml.Node, int] | None:
+    """What stands under a key or an index, and on which line it begins."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == part:
+                return value, key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part], node.value[part].start_mark.line + 1
+    return None

@@ -36,7 +36,7 @@ def named_models() -> dict[str, NamedModel]:
         tables = tomllib.loads(file.read_text(encoding="utf-8")).get("models", {})
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{file} is not valid TOML: {error}.") from error
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error

@@ -1,8 +1,10 @@
 """The role graph stands alone, behind anybody's checkpointer, and as a node of another graph."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
@@ -26,12 +28,14 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import Field
 
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
@@ -202,6 +206,28 @@ async def test_a_model_that_cannot_stream_appears_once_in_the_message_stream() -
     assert [message.text for message, _ in parts] == [ANSWER]
 
 
+class WaitingModel(ScriptedChatModel):
+    """Says nothing before it is let."""
+
+    has_begun: threading.Event = Field(default_factory=threading.Event)
+    may_go_on: threading.Event = Field(default_factory=threading.Event)
+
+    def _chunks(
+        self, messages: list[BaseMessage], stop: list[str] | None, should_stop: Callable[[], bool]
+    ) -> Iterator[ChatGenerationChunk]:
+        self.has_begun.set()
+        assert self.may_go_on.wait(10), "nobody could let it go on: the event loop is held up"
+        return super()._chunks(messages, stop, should_stop)
+
+
+async def test_async_callers_are_not_held_up_while_the_model_computes() -> None:
+    model = WaitingModel(replies=[ANSWER])
+    turn = asyncio.create_task(role_graph(ADA, model=model).ainvoke(said(LINE)))
+    assert await asyncio.to_thread(model.has_begun.wait, 10)
+    model.may_go_on.set()
+    check_answer(dict(await turn))
+
+
 class Started(BaseCallbackHandler):
     """Notes which prompts reach a model, and under which tags."""
 
@@ -322,22 +348,23 @@ def check_two_turns(result: dict[str, Any], model: ScriptedChatModel) -> None:
     conversation = [
         ("human", LINE),
         ("ai", ANSWER),
-        ("human", "And drones?"),
-        ("ai", "A few hundred."),
+        ("human", "And stairs?"),
+        ("ai", "Seventeen."),
     ]
     assert lines(result["messages"]) == conversation
     assert lines(model.calls[1])[-3:] == conversation[:3]
     # Its demonstrations are those of the second line; the first line's are not piled up.
+    assert [item["index"] for item in result["recalled"]] == [0, 1]
     assert len(model.calls[1]) == len(model.calls[0]) + 2
 
 
 @SAVERS
 def test_two_turns_with_a_saver(saver: Saver, tmp_path: Path) -> None:
-    model = scripted(ANSWER, "A few hundred.")
+    model = scripted(ANSWER, "Seventeen.")
     with saver(tmp_path) as checkpointer:
         graph = role_graph(ADA, model=model, checkpointer=checkpointer)
         check_answer(dict(graph.invoke(said(LINE), THREAD)))
-        check_two_turns(dict(graph.invoke(said("And drones?"), THREAD)), model)
+        check_two_turns(dict(graph.invoke(said("And stairs?"), THREAD)), model)
         state = graph.get_state(THREAD)
         assert set(state.values) == {"messages", "recalled"}
         assert state.next == ()
@@ -347,21 +374,21 @@ def test_two_turns_with_a_saver(saver: Saver, tmp_path: Path) -> None:
 
 @ASYNC_SAVERS
 async def test_two_turns_with_an_async_saver(saver: AsyncSaver, tmp_path: Path) -> None:
-    model = scripted(ANSWER, "A few hundred.")
+    model = scripted(ANSWER, "Seventeen.")
     async with saver(tmp_path) as checkpointer:
         graph = role_graph(ADA, model=model, checkpointer=checkpointer)
         check_answer(dict(await graph.ainvoke(said(LINE), THREAD)))
-        check_two_turns(dict(await graph.ainvoke(said("And drones?"), THREAD)), model)
+        check_two_turns(dict(await graph.ainvoke(said("And stairs?"), THREAD)), model)
         assert set((await graph.aget_state(THREAD)).values) == {"messages", "recalled"}
 
 
 def test_another_process_goes_on_with_the_file(tmp_path: Path) -> None:
     """As far as a saver and a graph of their own can show it."""
-    model = scripted(ANSWER, "A few hundred.")
+    model = scripted(ANSWER, "Seventeen.")
     with in_sqlite(tmp_path) as checkpointer:
         role_graph(ADA, model=model, checkpointer=checkpointer).invoke(said(LINE), THREAD)
     with in_sqlite(tmp_path) as checkpointer:
-        result = role_graph(ADA, model=model, checkpointer=checkpointer).invoke(said("And drones?"), THREAD)
+        result = role_graph(ADA, model=model, checkpointer=checkpointer).invoke(said("And stairs?"), THREAD)
     check_two_turns(dict(result), model)
 
 

@@ -656,6 +656,14 @@ async def test_regenerating_answers_the_last_line_even_from_behind_an_edited_ans
     assert texts(transcript.siblings(first.id)) == ["First.", "Edited.", "Second."]
 
 
+async def test_regenerating_leaves_the_turns_before_alone(transcript: Transcript) -> None:
+    session = open_session(transcript, "First.", "Second.", "Third.")
+    await listen(session.send("One"))
+    await listen(session.send("Two"))
+    await listen(session.regenerate())
+    assert texts(session.messages) == ["One", "First.", "Two", "Third."]
+
+
 async def test_a_failed_regeneration_leaves_the_old_answer_in_view(
     transcript: Transcript, file: Path
 ) -> None:

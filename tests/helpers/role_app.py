@@ -12,6 +12,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.session import Session
 from rolellm_tui.app import RoleApp
+from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.widgets.bubble import Bubble
 from rolellm_tui.widgets.prompt import Prompt
 
@@ -37,7 +38,8 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
     """Wait until something holds, which it does soon."""
     deadline = time.monotonic() + _PATIENCE
     while not holds():
-        assert time.monotonic() < deadline, f"it never came to that; on the screen: {screen(pilot)}"
+        assert pilot.app.is_running, "the app has ended"
+        assert time.monotonic() < deadline, f"it never came to that on the {screen(pilot)}"
         await pilot.pause(0.01)
     await pilot.pause()
 
@@ -56,6 +58,12 @@ def prompt(pilot: Pilot[None]) -> Prompt:
 def screen(pilot: Pilot[None]) -> str:
     """The screen's name, for conditions and complaints."""
     return type(pilot.app.screen).__name__
+
+
+def answering(pilot: Pilot[None]) -> bool:
+    """Whether an answer is on its way."""
+    chat = pilot.app.screen
+    return isinstance(chat, ChatScreen) and chat.answering
 
 
 def shown(widget: Widget) -> str:

@@ -5,7 +5,7 @@ import shutil
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ from rolellm_graphs.session import Session
 pytest.importorskip("transformers", reason="the extra “hf” is not installed")
 pytest.importorskip("torch", reason="the extra “hf” is not installed")
 
-from rolellm_agents.models.huggingface import ChatTransformers  # noqa: E402 - needs the extra
-from rolellm_train.base import unpack_gguf  # noqa: E402 - needs the extra
+from rolellm_agents.models.huggingface import ChatTransformers
+from rolellm_train.base import unpack_gguf
 
 QUESTION = "Name the capital of France."
 STORY = "Tell a story."
@@ -34,7 +34,18 @@ SECONDS = 60.0
 """No test waits so long, unless what it tests is broken."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Two threads of torch wait for each other at every step, for ages when the machine is busy."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The embedded model as transformers keeps models; half a gigabyte, and so not left behind."""
     place = tmp_path_factory.mktemp("huggingface") / "smollm2"
@@ -43,12 +54,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def greedy(folder: Path) -> ChatTransformers:
     return load(folder, temperature=0, max_tokens=16)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def adapter(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """LoRA weights over the model, of random numbers, as PEFT saves them."""
     import torch
@@ -91,18 +102,15 @@ def refusal(name: str | Path, **options: Any) -> str:
     return told
 
 
-def copied(folder: Path, place: Path, **replaced: str | bytes | None) -> Path:
-    """The model's folder again, with some files (dots as underscores) of other content, or None of it."""
+def copied(folder: Path, place: Path, replaced: Mapping[str, str | bytes | None]) -> Path:
+    """The model's folder again; the `replaced` files have other content, or are left out if that is None."""
     place.mkdir()
     for file in folder.iterdir():
-        (place / file.name).symlink_to(file)
+        if file.name not in replaced:
+            (place / file.name).symlink_to(file)
     for name, content in replaced.items():
-        file = place / name.replace("_json", ".json").replace("_safetensors", ".safetensors").replace(
-            "_jinja", ".jinja"
-        )
-        file.unlink(missing_ok=True)
         if content is not None:
-            file.write_bytes(content.encode() if isinstance(content, str) else content)
+            (place / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return place
 
 
@@ -185,6 +193,7 @@ def test_a_seed_makes_an_answer_repeatable(folder: Path) -> None:
 
 
 def test_a_temperature_given_with_the_call_counts(greedy: ChatTransformers, folder: Path) -> None:
+    """A whole number is a temperature too, as TOML and people write it."""
     hot = load(folder, temperature=2, max_tokens=16, seed=3)
     assert hot.invoke(STORY).text != greedy.invoke(STORY).text
     assert hot.invoke(STORY, temperature=0).text == greedy.invoke(STORY).text
@@ -270,19 +279,21 @@ IN_ROLE = [SystemMessage("You are a guide of few words."), HumanMessage(QUESTION
 def test_a_tokenizer_without_a_template_speaks_chatml(
     greedy: ChatTransformers, folder: Path, tmp_path: Path
 ) -> None:
-    bare = load(copied(folder, tmp_path / "bare", chat_template_jinja=None), temperature=0, max_tokens=16)
+    bare = load(
+        copied(folder, tmp_path / "bare", {"chat_template.jinja": None}), temperature=0, max_tokens=16
+    )
     assert bare.invoke(IN_ROLE).text == greedy.invoke(IN_ROLE).text
 
 
 def test_a_template_that_knows_no_system_role_gets_it_from_the_user(folder: Path, tmp_path: Path) -> None:
     """Gemma's and Mistral's are so; llama.cpp's path folds the turns for them, and so must this one."""
     template = (
-        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
-        "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n"
-        "{% endfor %}<|im_start|>assistant\n"
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role here') }}{% endif %}"
+        "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+        "{{ message['content'] }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
     )
     strict = load(
-        copied(folder, tmp_path / "strict", chat_template_jinja=template), temperature=0, max_tokens=2
+        copied(folder, tmp_path / "strict", {"chat_template.jinja": template}), temperature=0, max_tokens=2
     )
     folded = HumanMessage(f"{IN_ROLE[0].text}\n\n{IN_ROLE[1].text}")
     assert strict.invoke(IN_ROLE).usage_metadata == strict.invoke([folded]).usage_metadata
@@ -345,29 +356,37 @@ def test_a_model_that_the_hub_does_not_know_is_refused(monkeypatch: pytest.Monke
     assert told.startswith("There is no folder 'rolellm-test/no-such-model', and the hub does not give ")
 
 
-BREAKAGES: dict[str, Callable[[Path, Path], Path]] = {
-    "an empty folder": lambda _, place: place.mkdir() or place,  # type: ignore[func-returns-value]
-    "a file": lambda _, place: place.write_text("no model") and place,
-    "no weights": lambda folder, place: copied(folder, place, model_safetensors=None),
-    "weights of garbage": lambda folder, place: copied(folder, place, model_safetensors=b"\xff" * 64),
-    "weights cut short": lambda folder, place: copied(
-        folder, place, model_safetensors=(folder / "model.safetensors").open("rb").read(100_000)
-    ),
-    "a configuration cut short": lambda folder, place: copied(folder, place, config_json="{"),
-    "a configuration of another shape": lambda folder, place: copied(folder, place, config_json="[]"),
-    "an unknown architecture": lambda folder, place: copied(
-        folder, place, config_json='{"model_type": "unheard-of"}'
-    ),
-    "a tokenizer of another shape": lambda folder, place: copied(folder, place, tokenizer_json="{}"),
-}
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path).startswith(f"huggingface:{tmp_path} cannot be loaded")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # transformers', about what it finds
-@pytest.mark.parametrize("breakage", BREAKAGES.values(), ids=BREAKAGES.keys())
+def test_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("no model")
+    assert refusal(tmp_path / "notes").startswith(f"huggingface:{tmp_path / 'notes'} cannot be loaded")
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        pytest.param({"model.safetensors": None}, id="no weights"),
+        pytest.param({"model.safetensors": b"\xff" * 64}, id="weights of garbage"),
+        pytest.param({"config.json": "{"}, id="a configuration cut short"),
+        pytest.param({"config.json": "[]"}, id="a configuration of another shape"),
+        pytest.param({"config.json": '{"model_type": "unheard-of"}'}, id="an unknown architecture"),
+        pytest.param({"tokenizer.json": "{}"}, id="a tokenizer of another shape"),
+        pytest.param({"tokenizer.json": None, "tokenizer_config.json": None}, id="no tokenizer"),
+    ],
+)
 def test_a_folder_without_a_whole_model_is_refused(
-    breakage: Callable[[Path, Path], Path], folder: Path, tmp_path: Path
+    replaced: dict[str, str | bytes | None], folder: Path, tmp_path: Path
 ) -> None:
-    place = breakage(folder, tmp_path / "broken")
+    place = copied(folder, tmp_path / "broken", replaced)
+    assert refusal(place).startswith(f"huggingface:{place} cannot be loaded")
+
+
+def test_weights_that_were_cut_short_are_refused(folder: Path, tmp_path: Path) -> None:
+    with (folder / "model.safetensors").open("rb") as whole:
+        place = copied(folder, tmp_path / "broken", {"model.safetensors": whole.read(100_000)})
     assert refusal(place).startswith(f"huggingface:{place} cannot be loaded")
 
 

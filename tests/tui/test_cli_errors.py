@@ -128,9 +128,10 @@ def test_a_server_that_is_not_there() -> None:
     [
         ("id: eve\nname: Eve\ndescription: x\ndemonstrations:\n- user: Hi\n", "line 5: the key"),
         ("id: eve\nname: [Eve\n", "line 3: "),
+        ("id: eve\nname: Eve\ndescription: x\n[x]: y\n", "line 4: "),
         ("id: eve\nname: Eve\nname: Eva\ndescription: x\n", "line 3: the key 'name' stands twice."),
     ],
-    ids=["missing key", "no YAML", "repeated key"],
+    ids=["missing key", "no YAML", "a list as a key", "repeated key"],
 )
 def test_a_persona_file_that_is_wrong(tmp_path: Path, text: str, expected: str) -> None:
     file = tmp_path / "eve.yaml"

@@ -1,0 +1,83 @@
+"""A real terminal: the `rolellm` command inside tmux."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from helpers.commands import COMMAND
+
+_PATIENCE = 90.0
+
+
+class Terminal:
+    """One pane, 100 by 30, with the command running in it."""
+
+    def __init__(self, socket: Path, exit_file: Path) -> None:
+        """Speak to the server behind `socket`; the command's exit code comes to `exit_file`."""
+        self._socket = socket
+        self._exit_file = exit_file
+
+    def press(self, *keys: str) -> None:
+        """Press keys by tmux's names, as in `Enter` or `C-q`."""
+        self._tmux("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        """Type text as it is."""
+        self._tmux("send-keys", "-l", text)
+
+    def screen(self) -> str:
+        """What stands on the screen."""
+        return self._tmux("capture-pane", "-p")
+
+    def wait_for(self, *texts: str) -> str:
+        """Wait until all of `texts` stand on the screen, and return it."""
+        deadline = time.monotonic() + _PATIENCE
+        while not all(text in (seen := self.screen()) for text in texts):
+            assert time.monotonic() < deadline, f"{texts} never came:\n{seen}"
+            time.sleep(0.05)
+        return seen
+
+    def exit_code(self) -> int:
+        """Wait for the command's end."""
+        deadline = time.monotonic() + _PATIENCE
+        while not (self._exit_file.exists() and self._exit_file.read_text(encoding="utf-8").strip()):
+            assert time.monotonic() < deadline, f"it never ended:\n{self.screen()}"
+            time.sleep(0.05)
+        return int(self._exit_file.read_text(encoding="utf-8"))
+
+    def close(self) -> None:
+        """Close the terminal, as somebody does who closes its window; safe to call twice."""
+        subprocess.run(_tmux(self._socket, "kill-server"), capture_output=True, check=False)
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(
+            _tmux(self._socket, *arguments), capture_output=True, check=True, encoding="utf-8"
+        )
+        return done.stdout
+
+
+@contextmanager
+def terminal(*arguments: str) -> Iterator[Terminal]:
+    """Run `rolellm` with some arguments in a terminal of its own, with this process's environment."""
+    # A socket's path must be short, which a test's own folder need not be.
+    with tempfile.TemporaryDirectory(prefix="rolellm-") as folder:
+        socket, exit_file = Path(folder) / "tmux", Path(folder) / "exit"
+        command = f"{shlex.join((*COMMAND, *arguments))}; echo $? > {exit_file}; exec sleep 600"
+        subprocess.run(
+            _tmux(socket, "-f", os.devnull, "new-session", "-d", "-x", "100", "-y", "30", command),
+            check=True,
+        )
+        opened = Terminal(socket, exit_file)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+def _tmux(socket: Path, *arguments: str) -> tuple[str, ...]:
+    return ("tmux", "-u", "-S", str(socket), *arguments)
