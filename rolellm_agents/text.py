@@ -10,7 +10,7 @@ _TERMINAL_SEQUENCES = re.compile(
     r"|\x1b[@-Z\\-_]"
 )
 # Everything in C0 and C1 but tab and newline; and the marks that turn the reading direction around.
-_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:
@@ -19,7 +19,7 @@ def plain(text: str) -> str:
     What is cut in half (a lone surrogate) becomes U+FFFD, since it cannot be printed at all.
     """
     without_returns = whole(text).replace("\r\n", "\n")
-    return _CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", without_returns))
+    return CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", without_returns))
 
 
 def whole(text: str) -> str:

@@ -19,7 +19,7 @@ def rolellm_here(
     code: object = 0
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
         patched.setattr(sys, "argv", ["rolellm", *arguments])
-        patched.setattr(sys, "stdin", io.StringIO(stdin))
+        patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
         for name, value in (env or {}).items():
             patched.setenv(name, value)
         try:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from textual.pilot import Pilot
@@ -34,7 +35,7 @@ def role_app(
     return RoleApp(open_session, transcript, first=first, new=new)
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
+async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
     """Wait until something holds, which it does soon."""
     deadline = time.monotonic() + _PATIENCE
     while not holds():
@@ -44,23 +45,23 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
     await pilot.pause()
 
 
-async def say(pilot: Pilot[None], text: str) -> None:
+async def say(pilot: Pilot[Any], text: str) -> None:
     """Put a line into the prompt and send it."""
     prompt(pilot).text = text
     await pilot.press("enter")
 
 
-def prompt(pilot: Pilot[None]) -> Prompt:
+def prompt(pilot: Pilot[Any]) -> Prompt:
     """Where the person writes."""
     return pilot.app.screen.query_one("#prompt", Prompt)
 
 
-def screen(pilot: Pilot[None]) -> str:
+def screen(pilot: Pilot[Any]) -> str:
     """The screen's name, for conditions and complaints."""
     return type(pilot.app.screen).__name__
 
 
-def answering(pilot: Pilot[None]) -> bool:
+def answering(pilot: Pilot[Any]) -> bool:
     """Whether an answer is on its way."""
     chat = pilot.app.screen
     return isinstance(chat, ChatScreen) and chat.answering
@@ -72,7 +73,7 @@ def shown(widget: Widget) -> str:
     return "\n".join(rows).strip()
 
 
-def bubbles(pilot: Pilot[None]) -> list[tuple[str, str, str]]:
+def bubbles(pilot: Pilot[Any]) -> list[tuple[str, str, str]]:
     """Speaker, words and note of each message on the screen."""
     return [
         (
@@ -84,18 +85,18 @@ def bubbles(pilot: Pilot[None]) -> list[tuple[str, str, str]]:
     ]
 
 
-def status(pilot: Pilot[None]) -> str:
+def status(pilot: Pilot[Any]) -> str:
     """What the line over the prompt says."""
     return shown(pilot.app.screen.query_one("#status", Static))
 
 
-def cast(pilot: Pilot[None]) -> list[str | None]:
+def cast(pilot: Pilot[Any]) -> list[str | None]:
     """The ids of the personas that the library lists."""
     options = pilot.app.screen.query_one("#cast", OptionList)
     return [options.get_option_at_index(place).id for place in range(options.option_count)]
 
 
-def keys_offered(pilot: Pilot[None]) -> set[str]:
+def keys_offered(pilot: Pilot[Any]) -> set[str]:
     """The actions that the footer offers."""
     return {
         binding.binding.description

@@ -70,6 +70,8 @@ def terminal(*arguments: str) -> Iterator[Terminal]:
         command = f"{shlex.join((*COMMAND, *arguments))}; echo $? > {exit_file}; exec sleep 600"
         subprocess.run(
             _tmux(socket, "-f", os.devnull, "new-session", "-d", "-x", "100", "-y", "30", command),
+            # Without it the library readline, which pytest loads, hands on a size of its own.
+            env=dict(os.environ),
             check=True,
         )
         opened = Terminal(socket, exit_file)

@@ -103,7 +103,7 @@ def refusal(name: str | Path, **options: Any) -> str:
 
 
 def copied(folder: Path, place: Path, replaced: Mapping[str, str | bytes | None]) -> Path:
-    """The model's folder again; the `replaced` files have other content, or are left out if that is None."""
+    """The model's folder again; `replaced` files have other content, or are left out if that is None."""
     place.mkdir()
     for file in folder.iterdir():
         if file.name not in replaced:
@@ -314,7 +314,6 @@ def test_an_adapter_is_loaded_with_its_base_and_changes_the_answer(
             shutil.copy(file, place)
     tuned = load(place, temperature=0, max_tokens=16)
     assert tuned.invoke(QUESTION).text != greedy.invoke(QUESTION).text
-    assert greedy.invoke(QUESTION).text == load(folder, temperature=0, max_tokens=16).invoke(QUESTION).text
 
 
 def test_an_adapter_whose_base_is_gone_is_refused(adapter: Path, folder: Path, tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from helpers.broken_servers import (
     stream_of,
 )
 from helpers.texts import is_one_sentence
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 
 from rolellm_agents.errors import MessageError, ModelError
-from rolellm_agents.models.catalog import get_model
+from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
@@ -330,3 +330,21 @@ def test_a_defect_of_a_model_that_is_no_server_is_not_explained_away(error: Exce
 @pytest.mark.parametrize("error", [ZeroDivisionError("x"), AssertionError("x"), MemoryError("x")])
 def test_a_defect_of_ours_in_a_call_to_a_server_is_not_explained_away(error: Exception) -> None:
     assert explain_failure(error, model_at("http://127.0.0.1:9/v1")) is None
+
+
+def test_whatever_a_foreign_model_raises_is_told_with_its_name() -> None:
+    foreign = GenericFakeChatModel(messages=iter([]))
+    told = explain_failure(KeyError("no\nsuch voice"), foreign)
+    assert isinstance(told, ModelError)
+    assert str(told) == (
+        f"{describe_model(foreign)} failed ('no\\nsuch voice'); try again, or use another model."
+    )
+    silent = explain_failure(ZeroDivisionError(), foreign)
+    assert "failed (ZeroDivisionError); " in str(silent)
+
+
+def test_what_the_machine_cannot_do_for_a_model_of_ours_is_told() -> None:
+    """torch raises it when memory is short."""
+    told = explain_failure(RuntimeError("out of memory"), ScriptedChatModel())
+    assert isinstance(told, ModelError)
+    assert "failed (out of memory); " in str(told)

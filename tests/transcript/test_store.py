@@ -490,6 +490,21 @@ def test_a_closed_transcript_says_so_and_closes_again(transcript: Transcript) ->
         say(transcript, conversation, None, "Too late.")
 
 
+def test_the_end_of_an_answer_waits_for_the_disk_and_nothing_else_does(transcript: Transcript) -> None:
+    """No test can cut the power; so this one asks SQLite what it was told."""
+
+    def asked(pragma: str) -> object:
+        return transcript._db.execute(f"PRAGMA {pragma}").fetchone()[0]
+
+    waits = 2
+    assert asked("journal_mode") == "wal"
+    conversation = transcript.create_conversation(PERSONA)
+    answer = begin(transcript, conversation, say(transcript, conversation, None, "Count!").id, "One.")
+    assert asked("synchronous") != waits
+    transcript.end(answer, "One.", "complete")
+    assert asked("synchronous") == waits
+
+
 # What writing costs
 
 

@@ -13,7 +13,7 @@ from helpers.transcripts import WRITER, say
 
 from rolellm_agents.transcript import Transcript
 
-KILLS = 12
+KILLS = 30
 
 
 def talk_and_kill(file: Path, conversation: str, lines: int) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.role_app import (
@@ -17,7 +18,7 @@ from helpers.role_app import (
     status,
     until,
 )
-from helpers.user_files import ADA, kept, lines, write_persona
+from helpers.user_files import ADA, kept, lines, write_models, write_persona
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
@@ -58,7 +59,7 @@ def slow() -> ScriptedChatModel:
     return ScriptedChatModel(replies=[WORDS], seconds_per_word=0.1)
 
 
-async def begin_answer(pilot: Pilot[None]) -> None:
+async def begin_answer(pilot: Pilot[Any]) -> None:
     """Ask the slow model for something and wait for some words."""
     await say(pilot, "Tell me a story.")
     await until(pilot, lambda: "word3" in bubbles(pilot)[-1][1])
@@ -348,7 +349,18 @@ async def test_a_model_that_does_not_exist_is_told_in_the_library(
         assert screen(pilot) == "LibraryScreen"
 
 
-def everything_on(app: App[None]) -> str:
+async def test_a_model_that_is_gone_when_one_begins_anew_is_told(
+    ada: Persona, transcript: Transcript
+) -> None:
+    names = write_models('[models.parrot]\nspec = "scripted:Hello."\n')
+    async with role_app("parrot", transcript, first=ada).run_test(notifications=True) as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        names.unlink()
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: "no model 'parrot'" in everything_on(pilot.app))
+
+
+def everything_on(app: App[Any]) -> str:
     """All text on the screen, notifications too, each widget's as it draws it."""
     return " ".join(" ".join(shown(widget).split()) for widget in app.screen.query("*"))
 
@@ -445,7 +457,7 @@ def test_the_library_looks_as_it_did(transcript: Transcript, snap_compare: SnapC
     write_persona()
     write_persona(ADA.replace("ada", "eve").replace("Ada", "夏娃") + "language: zh\n", "eve.yaml")
 
-    async def narrow(pilot: Pilot[None]) -> None:
+    async def narrow(pilot: Pilot[Any]) -> None:
         search = pilot.app.screen.query_one("#search", Input)
         search.cursor_blink = False
         await pilot.press(*"cartographer", "down")
@@ -455,7 +467,7 @@ def test_the_library_looks_as_it_did(transcript: Transcript, snap_compare: SnapC
 
 
 def test_a_chat_looks_as_it_did(ada: Persona, transcript: Transcript, snap_compare: SnapCompare) -> None:
-    async def talk(pilot: Pilot[None]) -> None:
+    async def talk(pilot: Pilot[Any]) -> None:
         prompt(pilot).cursor_blink = False
         await say(pilot, "What is that?")
         await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))

@@ -136,6 +136,18 @@ def test_json_carries_terminal_sequences_only_escaped() -> None:
     assert CONTROL.findall(said.stdout) == []
 
 
+def test_an_output_that_knows_no_chinese_does_not_lose_the_answer() -> None:
+    """As a pipe on Windows, or a terminal with an old locale."""
+    model = "scripted:Tea, 茶, tea."
+    said = rolellm("say", "shrek", "Hi", "--model", model, env={"PYTHONIOENCODING": "ascii"})
+
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith("Tea, ")
+    assert said.stdout.endswith(", tea.\n")
+    (conversation,) = conversation_ids()
+    assert lines(kept(conversation))[-1] == ("shrek", "Tea, 茶, tea.", "complete")
+
+
 @given(
     st.lists(
         st.sampled_from(

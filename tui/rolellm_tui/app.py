@@ -5,7 +5,9 @@ from collections.abc import Callable
 from textual.app import App
 from textual.binding import Binding
 
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona
+from rolellm_agents.text import plain
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.session import Session
 from rolellm_tui.screens.chat import ChatScreen
@@ -15,8 +17,8 @@ OpenSession = Callable[[Persona, str | None], Session]
 """From a persona and a conversation's id (None for a new one) to a session."""
 
 
-class RoleApp(App[None]):
-    """Talk with persona agents in the terminal."""
+class RoleApp(App[RoleLLMError]):
+    """Talk with persona agents in the terminal; `run` returns what kept it from beginning, if anything."""
 
     TITLE = "RoleLLM"
     CSS_PATH = "app.tcss"
@@ -50,18 +52,24 @@ class RoleApp(App[None]):
         """Show the library, and over it the chat with the first persona, if there is one."""
         self.push_screen(LibraryScreen())
         if self._first is not None:
-            self.open_chat(self._first, new=self._first_is_new)
+            try:
+                self._open_chat(self._first, new=self._first_is_new)
+            except RoleLLMError as error:
+                self.exit(error)
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the persona that was picked."""
-        self.open_chat(event.persona)
+        try:
+            self._open_chat(event.persona)
+        except RoleLLMError as error:
+            self.notify(plain(str(error)), severity="error", timeout=20, markup=False)
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Replace the chat by an empty one with the same persona."""
         self.pop_screen()
-        self.open_chat(event.persona, new=True)
+        self._open_chat(event.persona, new=True)
 
-    def open_chat(self, persona: Persona, *, new: bool = False) -> None:
+    def _open_chat(self, persona: Persona, *, new: bool = False) -> None:
         """Go on with the last conversation with `persona`, or begin a new one."""
         earlier = [] if new else self._transcript.conversations(persona.id)
         self.push_screen(ChatScreen(self._open_session(persona, earlier[0].id if earlier else None)))

@@ -1,6 +1,5 @@
 """`rolellm chat`: the app; without a terminal, the same conversation in plain lines."""
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,7 @@ from rolellm_tui.cli.options import (
     open_session,
 )
 from rolellm_tui.cli.output import print_text
-from rolellm_tui.cli.say import exchange, read_input
+from rolellm_tui.cli.say import exchange, read_input, run
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -75,11 +74,13 @@ def chat(
         if in_terminal:
             from rolellm_tui.app import RoleApp
 
-            RoleApp(open_chat, transcript, first=first, new=new).run()
+            failure = RoleApp(open_chat, transcript, first=first, new=new).run()
+            if failure:
+                raise failure
         else:
             one = first or load_persona("sherlock-holmes")
             going_on = None if new else _latest(transcript, one)
-            asyncio.run(_talk_in_lines(open_chat(one, going_on)))
+            run(_talk_in_lines(open_chat(one, going_on)))
 
 
 def _latest(transcript: "Transcript", persona: "Persona") -> str | None:

@@ -85,11 +85,18 @@ def _processor() -> Iterator[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
+    from rolellm_agents.models.names import named_models
+    from rolellm_agents.strategies import get_strategy
+
     settings = load_settings()
     file = user_paths().settings_file
     place = str(file) if file.exists() else f"{file} (not there, defaults are used)"
     yield Finding("settings", "ok", place)
+    get_strategy(settings.strategy)
     yield Finding("default", "ok", f"{settings.model} with {settings.strategy}")
+    names = named_models()
+    if names:
+        yield Finding("models.toml", "ok", ", ".join(names))
 
 
 def _model() -> Iterator[Finding]:
@@ -105,7 +112,7 @@ def _folders() -> Iterator[Finding]:
     paths = user_paths()
     for what, folder in (("config", paths.config), ("data", paths.data), ("cache", paths.cache)):
         existing = next(place for place in (folder, *folder.parents) if place.exists())
-        if not os.access(existing, os.W_OK):
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
             yield Finding(
                 f"{what} folder",
                 "problem",

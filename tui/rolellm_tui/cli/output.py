@@ -1,16 +1,18 @@
 """What commands print: results on stdout, everything else on stderr, all of it plain text."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rolellm_agents.text import plain
+from rolellm_agents.text import CONTROL_CHARACTERS, plain, whole
 
 
 def print_json(value: Any) -> None:
-    """One JSON value, indented, with Chinese as it is."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201
+    """One JSON value, indented, with Chinese as it is and control characters escaped."""
+    text = whole(json.dumps(value, ensure_ascii=False, indent=2))
+    print(CONTROL_CHARACTERS.sub(_escaped, text))  # noqa: T201
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
@@ -37,3 +39,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def complain(text: str) -> None:
     """One sentence for a person, on stderr."""
     print(f"rolellm: {plain(text)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character.group()):04x}"

@@ -1,9 +1,12 @@
 """`rolellm say`: one line to a persona, its answer as it comes."""
 
 import asyncio
+import io
+import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -20,8 +23,11 @@ from rolellm_tui.cli.options import (
 from rolellm_tui.cli.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
-    from rolellm_agents.transcript import Message
+    from rolellm_agents.persona import Persona
+    from rolellm_agents.transcript import Message, Transcript
     from rolellm_graphs.session import Session
+
+Result = TypeVar("Result")
 
 
 def say(
@@ -56,10 +62,11 @@ def say(
     from rolellm_agents.transcript import Transcript
 
     line = read_input() if text == "-" else text
+    spoken_to = load_persona(persona)
     with Transcript(user_paths().transcript if keep else None) as transcript:
-        going_on = transcript.find_conversation(conversation).id if conversation else None
+        going_on = _conversation_with(spoken_to, transcript, conversation) if conversation else None
         session = open_session(
-            load_persona(persona),
+            spoken_to,
             transcript,
             model=model,
             base_url=base_url,
@@ -69,16 +76,54 @@ def say(
             temperature=temperature,
             conversation=going_on,
         )
-        answer = asyncio.run(exchange(session, line, show=not as_json))
+        answer = run(exchange(session, line, show=not as_json))
         if as_json and answer:
             print_json(_as_json(session, answer))
         if answer is None or answer.status == "failed":
             raise typer.Exit(2)
 
 
+def _conversation_with(persona: "Persona", transcript: "Transcript", reference: str) -> str:
+    from rolellm_agents.errors import MessageError
+
+    found = transcript.find_conversation(reference)
+    if found.persona != persona.id:
+        raise MessageError(
+            f"The conversation {found.id} is with {found.persona}, not with {persona.id}; "
+            f"“rolellm history list --persona {persona.id}” shows theirs."
+        )
+    return found.id
+
+
 def read_input() -> str:
-    """Standard input, whole; bytes that are no UTF-8 come as U+FFFD."""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    """Standard input, whole.
+
+    Raises:
+        MessageError: it is not UTF-8 text.
+    """
+    from rolellm_agents.errors import MessageError
+
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8")
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise MessageError("Standard input is not UTF-8 text; convert it first.") from error
+
+
+def run(talk: Coroutine[Any, Any, Result]) -> Result:
+    """Run a conversation to its end, or to where a signal or a closed output ends it.
+
+    By then what was said is kept. SIGTERM exits with 143, as it does where nobody handles it.
+    """
+    try:
+        return asyncio.run(talk)
+    except asyncio.CancelledError:
+        raise typer.Exit(128 + signal.SIGTERM) from None
+    except BrokenPipeError:
+        # Whoever read our output has enough; Python would complain once more while closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
 
 
 async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":

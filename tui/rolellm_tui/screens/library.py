@@ -22,7 +22,7 @@ class LibraryScreen(Screen[None]):
     BINDINGS = [
         Binding("down", "move(1)", "Next", show=False, priority=True),
         Binding("up", "move(-1)", "Previous", show=False, priority=True),
-        Binding("enter", "choose", "Talk", id="talk", tooltip="Talk with the chosen persona."),
+        Binding("enter", "choose", "Talk", id="talk", tooltip="Talk with this one.", priority=True),
     ]
 
     @dataclass
@@ -53,7 +53,6 @@ class LibraryScreen(Screen[None]):
     def _narrow(self, event: Input.Changed) -> None:
         self._show(event.value)
 
-    @on(Input.Submitted, "#search")
     def action_choose(self) -> None:
         """Talk with the highlighted persona."""
         cast = self.query_one("#cast", OptionList)
