@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import LangSmithParams
 from langchain_core.language_models.chat_models import BaseChatModel, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -98,6 +99,11 @@ class ScriptedChatModel(BaseChatModel):
         if isinstance(reply, Exception):
             raise reply
         return reply
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        params = super()._get_ls_params(stop=stop, **kwargs)
+        params["ls_provider"] = params["ls_model_name"] = "scripted"
+        return params
 
     @property
     def _llm_type(self) -> str:

@@ -35,3 +35,4 @@ async def stream_in_thread(chunks: Chunks) -> AsyncGenerator[ChatGenerationChunk
     finally:
         abandoned.set()
         await asyncio.wait([thread])
+        thread.exception()  # nobody listens any more; asked for, it is not told as never retrieved

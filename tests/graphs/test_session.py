@@ -197,6 +197,16 @@ async def test_a_model_that_cannot_stream_answers_once(transcript: Transcript, f
     assert texts(stored(file, session)) == ["Count!", ANSWER]
 
 
+async def test_half_a_character_is_told_as_it_is_kept(transcript: Transcript, file: Path) -> None:
+    """Servers cut emoji in two; a lone surrogate can be neither stored nor printed."""
+    session = open_session(transcript, "Well \ud83d then.", "Good.")
+    events = await listen(session.send("h\udcffi"))
+    told = "".join(event.text for event in events if isinstance(event, TokenDelta))
+    assert told == session.messages[-1].text == "Well \ufffd then."
+    await listen(session.send("Go on."))
+    assert texts(stored(file, session)) == ["h\ufffdi", "Well \ufffd then.", "Go on.", "Good."]
+
+
 async def test_the_embedded_model_answers_with_its_own_numbers(
     transcript: Transcript, small_model: ChatLlamaCpp
 ) -> None:

@@ -1,11 +1,13 @@
 """A process that writes into a transcript; run as a file, one JSON line on stdout for each thing stored.
 
-`talk FILE CONVERSATION`: lines and streamed answers without end, each told after it is stored.
+`talk FILE CONVERSATION [STEPS]`: lines and streamed answers without end, each told after it is stored;
+with STEPS it kills itself after so many instructions of SQLite's machine, so in the middle of a change.
 `serve`: for each JSON request line on stdin, open or append, and tell how it went.
 """
 
 import json
 import os
+import signal
 import sys
 from itertools import count
 from pathlib import Path
@@ -22,10 +24,19 @@ def tell(**told: Any) -> None:
     os.write(1, (json.dumps(told) + "\n").encode())
 
 
-def talk(path: Path, conversation: str) -> None:
+def die() -> int:
+    """As from outside: nothing is cleaned up, nothing is written any more."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 1
+
+
+def talk(path: Path, conversation: str, steps: int = 0) -> None:
     """Ask and answer for ever, going on from what is there."""
     with Transcript(path) as transcript:
         before = transcript.path(conversation)
+        if steps:
+            left = iter(range(steps))
+            transcript._db.set_progress_handler(lambda: 0 if next(left, None) is not None else die(), 1)
         last = before[-1].id if before else None
         for turn in count():
             text = f"{os.getpid()} asks {turn}"
@@ -78,6 +89,6 @@ def _append(path: Path, shared: str, times: int) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "talk":
-        talk(Path(sys.argv[2]), sys.argv[3])
+        talk(Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:]))
     else:
         serve()

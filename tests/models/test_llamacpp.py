@@ -6,8 +6,6 @@ from pathlib import Path
 
 import llama_cpp
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
@@ -15,7 +13,7 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import check_gguf, embedded_gguf
-from rolellm_agents.models.llamacpp.runtime import Finished, Sampling, _StoppingText, model_params
+from rolellm_agents.models.llamacpp.runtime import Finished, Sampling, model_params
 
 CAPITAL = [HumanMessage("What is the capital of France? Answer in one word.")]
 GREEDY = Sampling(
@@ -182,20 +180,6 @@ def test_a_cancelled_answer_ends_within_a_step(small_model: ChatLlamaCpp) -> Non
     finished = parts[-1]
     assert isinstance(finished, Finished)
     assert (finished.reason, finished.completion_tokens, len(asked)) == ("cancelled", 2, 4)
-
-
-@given(text=st.text(max_size=60), stop=st.text(min_size=1, max_size=4), size=st.integers(1, 7))
-def test_pieces_are_whole_characters_up_to_the_stop_string(text: str, stop: str, size: int) -> None:
-    encoded = text.encode("utf-8", "replace")
-    pieces = [encoded[at : at + size] for at in range(0, len(encoded), size)]
-    stopping = _StoppingText((stop,))
-    said = ""
-    for piece in pieces:
-        said += stopping.push(piece)
-        if stopping.stopped:
-            break
-    said += stopping.rest()
-    assert said == encoded.decode().partition(stop)[0]
 
 
 class TestUnitStandard(ChatModelUnitTests):

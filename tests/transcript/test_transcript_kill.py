@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,15 +17,24 @@ from rolellm_agents.transcript import Transcript
 KILLS = 30
 
 
-def talk_and_kill(file: Path, conversation: str, lines: int) -> list[dict[str, Any]]:
-    """Start a writer, kill it when it has told `lines` things, and return all that it has told."""
+def talk_and_kill(file: Path, conversation: str, chance: random.Random) -> list[dict[str, Any]]:
+    """Start a writer, have it killed somewhere, and return all that it has told.
+
+    By turns it is killed from outside, wherever it is then, and by itself between two instructions of
+    SQLite's machine, where a change is half done.
+    """
+    kills_itself = chance.random() < 0.5
+    steps = (str(chance.randrange(1, 1500)),) if kills_itself else ()
     with subprocess.Popen(
-        (sys.executable, str(WRITER), "talk", str(file), conversation), stdout=subprocess.PIPE
+        (sys.executable, str(WRITER), "talk", str(file), conversation, *steps), stdout=subprocess.PIPE
     ) as writer:
         assert writer.stdout is not None
-        told = [writer.stdout.readline() for _ in range(lines)]
-        writer.kill()
+        told = []
+        if not kills_itself:
+            told = [writer.stdout.readline() for _ in range(chance.randrange(1, 60))]
+            writer.kill()
         told += writer.stdout.readlines()
+    assert writer.returncode == -signal.SIGKILL
     return [json.loads(line) for line in told if line.endswith(b"\n")]
 
 
@@ -50,7 +60,7 @@ def test_what_was_told_before_a_kill_is_kept_and_another_process_can_go_on(tmp_p
     kept_before: list[str] = []
     cut = 0
     for _ in range(KILLS):
-        told = talk_and_kill(file, conversation, chance.randrange(1, 60))
+        told = talk_and_kill(file, conversation, chance)
         texts = expected_texts(told)
         ended = {thing["id"] for thing in told if thing["did"] in ("append", "end")}
 

@@ -1,7 +1,6 @@
 """`rolellm chat` without a terminal: a conversation in plain lines."""
 
 import pytest
-from helpers.commands import rolellm
 from helpers.here import rolellm_here
 from helpers.user_files import ADA, conversation_ids, kept, lines, write_models, write_persona
 
@@ -16,7 +15,7 @@ def test_without_input_one_exchange_is_held_in_the_personas_language(
 ) -> None:
     write_persona(ADA + f"language: {language}\n")
 
-    said = rolellm("chat", "ada", *REPLY)
+    said = rolellm_here("chat", "ada", *REPLY)
 
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout == f"Ada: Good day.\n\nYou: {first_line}\n\nAda: I am the reply.\n\n"

@@ -50,14 +50,14 @@ def end(process: subprocess.Popen[bytes]) -> tuple[str, str, int]:
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "exit_code"),
+    ("command", "sent", "status", "exit_code"),
     [
-        (signal.SIGINT, "stopped", 130),
-        (signal.SIGTERM, "stopped", 128 + signal.SIGTERM),
-        (signal.SIGKILL, "cut", -signal.SIGKILL),
+        (SAY, signal.SIGINT, "stopped", 130),
+        (SAY, signal.SIGTERM, "stopped", 143),
+        (SAY, signal.SIGKILL, "cut", -9),
+        (CHAT, signal.SIGTERM, "stopped", 143),
     ],
 )
-@pytest.mark.parametrize("command", [SAY, CHAT], ids=["say", "chat"])
 def test_what_was_printed_before_a_signal_is_kept(
     command: tuple[str, ...], sent: signal.Signals, status: str, exit_code: int
 ) -> None:

@@ -50,26 +50,35 @@ class RoleApp(App[RoleLLMError]):
 
     def on_mount(self) -> None:
         """Show the library, and over it the chat with the first persona, if there is one."""
+        try:
+            chat = self._chat_with(self._first, new=self._first_is_new) if self._first else None
+        except RoleLLMError as error:
+            self.exit(error)
+            return
         self.push_screen(LibraryScreen())
-        if self._first is not None:
-            try:
-                self._open_chat(self._first, new=self._first_is_new)
-            except RoleLLMError as error:
-                self.exit(error)
+        if chat:
+            self.push_screen(chat)
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the persona that was picked."""
-        try:
-            self._open_chat(event.persona)
-        except RoleLLMError as error:
-            self.notify(plain(str(error)), severity="error", timeout=20, markup=False)
+        self._show_chat(event.persona)
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Replace the chat by an empty one with the same persona."""
-        self.pop_screen()
-        self._open_chat(event.persona, new=True)
+        self._show_chat(event.persona, new=True)
 
-    def _open_chat(self, persona: Persona, *, new: bool = False) -> None:
-        """Go on with the last conversation with `persona`, or begin a new one."""
+    def _show_chat(self, persona: Persona, *, new: bool = False) -> None:
+        try:
+            chat = self._chat_with(persona, new=new)
+        except RoleLLMError as error:
+            self.notify(plain(str(error)), severity="error", timeout=20, markup=False)
+            return
+        if isinstance(self.screen, ChatScreen):
+            self.switch_screen(chat)
+        else:
+            self.push_screen(chat)
+
+    def _chat_with(self, persona: Persona, *, new: bool = False) -> ChatScreen:
+        """The chat that goes on with the last conversation with `persona`, or begins a new one."""
         earlier = [] if new else self._transcript.conversations(persona.id)
-        self.push_screen(ChatScreen(self._open_session(persona, earlier[0].id if earlier else None)))
+        return ChatScreen(self._open_session(persona, earlier[0].id if earlier else None))

@@ -19,6 +19,7 @@ import llama_cpp
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
+from rolellm_agents.models.stopping import StoppingText
 
 _READ_AT_ONCE = 256
 """Prompt tokens between two looks at whether somebody wants to stop."""
@@ -143,12 +144,16 @@ class LlamaRuntime:
         self, prompt: list[int], sampler: Any, sampling: Sampling, should_stop: Callable[[], bool]
     ) -> Iterator[str | Finished]:
         reused = self._keep_common_prefix(prompt)
-        text = _StoppingText(sampling.stop)
+        text = StoppingText(sampling.stop)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         limit = min(sampling.max_tokens, self.n_ctx - len(prompt))
         written = 0
         reason = self._read_in_steps(prompt[reused:], should_stop)
         while reason is None:
-            piece, reason = self._write(sampler, text, written + 1 == limit, should_stop)
+            word, reason = self._write(sampler, written + 1 == limit, should_stop)
+            piece = text.push(decoder.decode(word))
+            if text.stopped:
+                reason = "stop"
             written += reason != "cancelled"
             if piece:
                 yield piece
@@ -164,21 +169,18 @@ class LlamaRuntime:
         return None
 
     def _write(
-        self, sampler: Any, text: "_StoppingText", is_last: bool, should_stop: Callable[[], bool]
-    ) -> tuple[str, Reason | None]:
-        """Choose one token; the text it sets free, and why it is the last one, if it is."""
+        self, sampler: Any, is_last: bool, should_stop: Callable[[], bool]
+    ) -> tuple[bytes, Reason | None]:
+        """Choose one token; its bytes, and why it is the last one, if it is."""
         if should_stop():
-            return "", "cancelled"
+            return b"", "cancelled"
         token = llama_cpp.llama_sampler_sample(sampler, self._context, -1)
         if llama_cpp.llama_vocab_is_eog(self._vocab, token):
-            return "", "stop"
-        piece = text.push(self._bytes_of(token))
-        if text.stopped:
-            return piece, "stop"
+            return b"", "stop"
         if is_last:
-            return piece, "length"
+            return self._bytes_of(token), "length"
         self._read([token])
-        return piece, None
+        return self._bytes_of(token), None
 
     def _keep_common_prefix(self, prompt: list[int]) -> int:
         """Drop what is resident beyond the prefix shared with `prompt`; return the prefix's length."""
@@ -221,41 +223,6 @@ class LlamaRuntime:
         buffer = ctypes.create_string_buffer(size + 1)
         llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, size + 1)
         return buffer.value.decode("utf-8", "replace")
-
-
-class _StoppingText:
-    """Bytes in, whole characters out, up to the first stop string."""
-
-    def __init__(self, stop: tuple[str, ...]) -> None:
-        self.stopped = False
-        self._stop = stop
-        self._held = ""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def push(self, piece: bytes) -> str:
-        """The text that is now sure to be part of the answer."""
-        self._held += self._decoder.decode(piece)
-        ends = [at for stop in self._stop if (at := self._held.find(stop)) >= 0]
-        if ends:
-            self.stopped = True
-            sure, self._held = self._held[: min(ends)], ""
-            return sure
-        keep = max((_overlap(self._held, stop) for stop in self._stop), default=0)
-        cut = len(self._held) - keep
-        sure, self._held = self._held[:cut], self._held[cut:]
-        return sure
-
-    def rest(self) -> str:
-        """What was held back when the answer ended; half a character is dropped."""
-        return "" if self.stopped else self._held
-
-
-def _overlap(text: str, stop: str) -> int:
-    """The length of the longest end of `text` that begins `stop`."""
-    for length in range(min(len(text), len(stop) - 1), 0, -1):
-        if stop.startswith(text[-length:]):
-            return length
-    return 0
 
 
 def model_params(n_gpu_layers: int) -> Any:

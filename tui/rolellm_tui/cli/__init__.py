@@ -4,6 +4,7 @@ Nothing heavy is imported until a command runs, so that `--help` is instant: com
 what they need, and never at the top of their file.
 """
 
+import io
 import os
 import sys
 
@@ -54,6 +55,10 @@ def main() -> None:
     Exits with 0 when all is well, 2 for what the person can put right, 1 for what only we can, and
     130 after Ctrl-C.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that knows no Chinese shows question marks rather than nothing.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except RoleLLMError as error:
