@@ -21,6 +21,7 @@ from rolellm_agents.models.catalog import describe_model, get_model, load_model
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.persona import Persona
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
+from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_agents.transcript.store import MAIN
@@ -60,8 +61,11 @@ class Session:
         Raises:
             ModelError: there is no such model.
             SettingsError: there is no such strategy.
+            MessageError: there is no such conversation.
             StorageError: the transcript cannot be read.
         """
+        if conversation and not transcript.branches(conversation):
+            raise MessageError(f"There is no conversation {conversation!r}.")
         self.persona = persona
         self.model = get_model(model) if isinstance(model, str) else model
         spec = model if isinstance(model, str) else describe_model(model)
@@ -280,6 +284,7 @@ class Session:
         return events
 
     def _take_words(self, turn: "_Turn", words: str) -> TokenDelta:
+        words = whole(words)
         if turn.message is None:
             turn.message = self._transcript.begin(
                 self._path[-1].conversation,

@@ -104,7 +104,11 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
     from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf
 
-    _refuse_unknown("llamacpp", options, set(ChatLlamaCpp.model_fields) - set(BaseChatModel.model_fields))
+    _refuse_unknown(
+        "llamacpp",
+        options,
+        set(ChatLlamaCpp.model_fields) - set(BaseChatModel.model_fields) - {"model_path"},
+    )
     if name == EMBEDDED:
         # So small a model wanders when it may talk long or hot (docs/experiments.md).
         calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160}
@@ -152,14 +156,17 @@ def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
 
     try:
         model = init_chat_model(spec, **options)
-    except (ImportError, ValueError) as error:
+    except Exception as error:  # each provider's package raises its own
         provider = spec.partition(":")[0]
         if "Unable to infer" in str(error) or "Unsupported provider" in str(error):
             raise ModelError(
                 f"There is no provider {provider!r}{did_you_mean(provider, PROVIDERS) or ';'} known are "
                 f"{', '.join(PROVIDERS)} and those of LangChain's init_chat_model."
             ) from error
-        raise ModelError(f"The model {spec!r} cannot be used: {one_line(str(error), 300)}") from error
+        raise ModelError(
+            f"The model {spec!r} cannot be used ({one_line(str(error), 300)}); "
+            "do what its package asks for, or use another model."
+        ) from error
     if not isinstance(model, BaseChatModel):
         raise ModelError(f"The spec {spec!r} names no single model.")
     return model

@@ -1,5 +1,6 @@
 """Turn what a model's library raised into one sentence that names the thing and the next step."""
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from rolellm_agents.text import one_line
 
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
-    from openai import APIStatusError
 
 
 def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | None:
@@ -34,9 +34,12 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
             f"{name} did not answer in time at {place}; try again, or raise “timeout” in models.toml."
         )
     if isinstance(error, openai.APIConnectionError):
-        return ModelError(f"Nothing answers at {place} for {name}; is the server running there?")
+        return _explain_connection(error, name, place)
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error, name, place)
+        return _explain_refusal(error.message, error.status_code, name, place)
+    if isinstance(error, openai.APIError) and not isinstance(error, openai.APIResponseValidationError):
+        # The server told of it in the middle of a stream.
+        return _explain_refusal(error.message, 500, name, place)
     if isinstance(error, openai.OpenAIError | ValueError | TypeError | LookupError | AttributeError):
         return ModelError(
             f"{place} answered {name} with something that is not an OpenAI-style reply "
@@ -63,23 +66,42 @@ def _explain_foreign(error: Exception, model: BaseChatModel) -> ModelError | Non
     return ModelError(f"{describe_model(model)} failed ({said}); try again, or use another model.")
 
 
-def _explain_status(error: "APIStatusError", name: str, place: str) -> ModelError:
-    said = one_line(error.message, 160)
-    match error.status_code:
+def _explain_connection(error: BaseException, name: str, place: str) -> ModelError:
+    import httpx2
+
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None:
+        causes.append(cause)
+    if any(isinstance(cause, httpx2.ConnectError) for cause in causes):
+        return ModelError(f"Nothing answers at {place} for {name}; is the server running there?")
+    return ModelError(
+        f"The connection to {place} broke before {name} had answered "
+        f"({one_line(str(causes[-1]), 120).rstrip('.')}); try again, or look into the server's log."
+    )
+
+
+def _explain_refusal(message: str, status: int, name: str, place: str) -> ModelError:
+    # openai's own messages begin with the status.
+    said = one_line(message.removeprefix(f"Error code: {status}").removeprefix(" - "), 160)
+    told = f"{status}: {said}" if said else f"{status}"
+    match status:
         case 401 | 403:
             return ModelError(
-                f"{place} refuses the API key for {name} ({error.status_code}); set the right one in "
+                f"{place} refuses the API key for {name} ({status}); set the right one in "
                 "OPENAI_API_KEY, or in the variable that api_key_env names in models.toml."
             )
         case 404:
-            return ModelError(
-                f"{place} knows no {name} (404: {said}); check the model's name and the base URL."
-            )
+            return ModelError(f"{place} knows no {name} ({told}); check the model's name and the base URL.")
         case 429:
             return ModelError(f"{place} takes no more requests for {name} now (429); try again later.")
-        case 400 | 413 | 422 if "context" in said or "too long" in said or "token" in said:
+        case 400 | 413 | 422 | 500 if _TOO_LONG.search(message):
             return ModelError(f"The message is too long for {name} ({said}); shorten it.")
-        case status if status >= 500:
-            return ModelError(f"{place} failed on {name} ({status}: {said}); try again later.")
-        case status:
-            return ModelError(f"{place} refuses the request for {name} ({status}: {said}).")
+        case _ if status >= 500:
+            return ModelError(f"{place} failed on {name} ({told}); try again later.")
+        case _:
+            return ModelError(
+                f"{place} refuses the request for {name} ({told}); check the model's name and options."
+            )
+
+
+_TOO_LONG = re.compile(r"context|too long|input token|reduce the length", re.IGNORECASE)

@@ -5,16 +5,18 @@ while it streams, and cannot be stopped; this subclass streams by transformers i
 rest.
 """
 
+import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import torch
 from huggingface_hub import HfApi, try_to_load_from_cache
+from jinja2 import TemplateError
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import LangSmithParams
 from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -30,7 +32,8 @@ from transformers import (
 )
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.template import CHATML, turns_of
+from rolellm_agents.models.llamacpp.template import CHATML, Turn, fold, turns_of
+from rolellm_agents.models.stopping import StoppingText
 from rolellm_agents.models.threaded import stream_in_thread
 from rolellm_agents.text import one_line
 
@@ -72,23 +75,50 @@ class ChatTransformers(ChatHuggingFace):
         should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
         tokenizer, model = self.llm.pipeline.tokenizer, self.llm.pipeline.model
-        inputs = tokenizer.apply_chat_template(
-            turns_of(messages), add_generation_prompt=True, return_tensors="pt", return_dict=True
-        ).to(model.device)
-        settings = self._generation_settings(stop, given)
+        inputs = self._inputs_of(turns_of(messages)).to(model.device)
+        settings = self._generation_settings(given)
         answer = _Answer(model, tokenizer, inputs, should_stop)
-        for text in answer.stream(settings, given.get("seed", self.seed)):
-            yield ChatGenerationChunk(message=AIMessageChunk(content=text))
+        said = StoppingText(tuple(stop or ()))
+        with closing(answer.stream(settings, given.get("seed", self.seed))) as texts:
+            for text in texts:
+                if sure := said.push(text):
+                    yield ChatGenerationChunk(message=AIMessageChunk(content=sure))
+                if said.stopped:
+                    break
+        if rest := said.rest():
+            yield ChatGenerationChunk(message=AIMessageChunk(content=rest))
         yield _last_chunk(self.model_id or "", answer.read, answer.written, settings["max_new_tokens"])
 
-    def _generation_settings(self, stop: list[str] | None, given: dict[str, Any]) -> dict[str, Any]:
+    def _inputs_of(self, turns: list[Turn]) -> Any:
+        """The prompt's tokens; for a template that refuses the turns, of the folded ones."""
+
+        def apply(some: list[Turn]) -> Any:
+            return self.llm.pipeline.tokenizer.apply_chat_template(
+                some, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            )
+
+        try:
+            return apply(turns)
+        except TemplateError:
+            try:
+                return apply(fold(turns))
+            except TemplateError as error:
+                raise ModelError(
+                    f"The model's chat template refuses this conversation: {error}."
+                ) from error
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        params = super()._get_ls_params(stop=stop, **kwargs)
+        params["ls_provider"] = "huggingface"
+        params["ls_model_name"] = self.model_id or ""
+        return params
+
+    def _generation_settings(self, given: dict[str, Any]) -> dict[str, Any]:
         settings = dict(self.llm.pipeline_kwargs or {})
         if given.get("max_tokens") is not None:
             settings["max_new_tokens"] = given["max_tokens"]
         if given.get("temperature") is not None:
             settings |= _temperature(given["temperature"])
-        if stop:
-            settings |= {"stop_strings": stop, "tokenizer": self.llm.pipeline.tokenizer}
         return settings
 
     def _generate(
@@ -125,7 +155,7 @@ class _Answer:
         self._streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
         self._error: Exception | None = None
 
-    def stream(self, settings: dict[str, Any], seed: int | None) -> Iterator[str]:
+    def stream(self, settings: dict[str, Any], seed: int | None) -> Generator[str, None, None]:
         """Yield the text as it comes; leaving the iterator ends the run within one token."""
         thread = threading.Thread(target=self._generate, args=(settings, seed), daemon=True)
         thread.start()
@@ -182,11 +212,12 @@ def load_transformers(
     """
     if not name:
         raise ModelError("“huggingface:” needs a folder or org/model, as in huggingface:org/model.")
+    _check_settings(name, temperature, max_tokens, device, dtype)
     place, is_here = _find(name)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=is_here)
         model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, local_files_only=is_here)
-    except (OSError, ValueError) as error:
+        tokenizer = _load_tokenizer(place, is_here)
+    except Exception as error:  # files from outside: each reader raises its own
         raise ModelError(
             f"huggingface:{name} cannot be loaded ({one_line(str(error), 160)}); "
             "name a folder with a model, or org/model on a hub you can reach."
@@ -200,7 +231,40 @@ def load_transformers(
         "text-generation", model=model.to(device) if device else model, tokenizer=tokenizer
     )
     llm = HuggingFacePipeline(pipeline=text_generation, model_id=place, pipeline_kwargs=settings)
-    return ChatTransformers(llm=llm, model_id=place, seed=seed)
+    return ChatTransformers(llm=llm, tokenizer=tokenizer, model_id=place, seed=seed)
+
+
+def _check_settings(
+    name: str, temperature: float | None, max_tokens: int | None, device: str | None, dtype: str
+) -> None:
+    wrong = None
+    if temperature is not None and not (isinstance(temperature, int | float) and temperature >= 0):
+        wrong = f"temperature {temperature!r}; it is 0 or more"
+    elif max_tokens is not None and not (isinstance(max_tokens, int) and max_tokens >= 1):
+        wrong = f"max_tokens {max_tokens!r}; it is 1 or more"
+    elif dtype != "auto" and not isinstance(getattr(torch, dtype, None), torch.dtype):
+        wrong = f"dtype {dtype!r}; name one of torch's, such as float32 or bfloat16"
+    elif device is not None:
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            wrong = (
+                f"device {device!r} here ({one_line(str(error), 120)}); name one of torch's, such as cpu"
+            )
+    if wrong:
+        raise ModelError(f"huggingface:{name} cannot take {wrong}.")
+
+
+def _load_tokenizer(place: str, is_here: bool) -> Any:
+    """The model's own tokenizer; an adapter saved without one speaks its base's."""
+    try:
+        return AutoTokenizer.from_pretrained(place, local_files_only=is_here)
+    except (OSError, ValueError):
+        config = Path(place) / "adapter_config.json"
+        if not config.is_file():
+            raise
+        base = json.loads(config.read_text(encoding="utf-8"))["base_model_name_or_path"]
+        return AutoTokenizer.from_pretrained(base)
 
 
 def _find(name: str) -> tuple[str, bool]:
@@ -220,7 +284,7 @@ def _find(name: str) -> tuple[str, bool]:
         return name, True
     try:
         HfApi().model_info(name, timeout=10)
-    except (OSError, ValueError, httpx.HTTPError) as error:
+    except Exception as error:  # what the hub's client raises depends on its HTTP library
         raise ModelError(
             f"There is no folder {name!r}, and the hub does not give a model of that name "
             f"({one_line(str(error), 120)}); check the name and the network."
@@ -231,7 +295,7 @@ def _find(name: str) -> tuple[str, bool]:
 def _temperature(temperature: float) -> dict[str, Any]:
     if temperature == 0:
         return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
-    return {"do_sample": True, "temperature": temperature}
+    return {"do_sample": True, "temperature": float(temperature)}  # transformers refuses an int
 
 
 def _last_chunk(name: str, read: int, written: int, limit: int) -> ChatGenerationChunk:

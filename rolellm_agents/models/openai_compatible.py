@@ -1,14 +1,30 @@
 """Servers that speak the OpenAI protocol: OpenAI's own, vLLM, llama-server, Ollama, LM Studio."""
 
 import os
+from typing import Any
 
-import httpx
+import httpx2
+import openai
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from rolellm_agents.errors import ModelError
 
 _CONNECT_SECONDS = 10.0
+
+
+class ChatCompatible(ChatOpenAI):
+    """A model on somebody else's server.
+
+    Ollama, for one, takes OpenAI's newer `max_completion_tokens` in silence and sets no limit
+    (ollama#7125); the older name is known everywhere.
+    """
+
+    def _get_request_payload(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        payload: dict[str, Any] = super()._get_request_payload(*args, **kwargs)
+        if "max_completion_tokens" in payload:
+            payload["max_tokens"] = payload.pop("max_completion_tokens")
+        return payload
 
 
 def make_openai(
@@ -39,23 +55,40 @@ def make_openai(
     if not name:
         raise ModelError("“openai:” needs a model's name, as in openai:gpt-4o-mini.")
     endpoint = base_url or os.environ.get("OPENAI_BASE_URL")
+    if not isinstance(api_key_env, str):
+        raise ModelError(f"The model 'openai:{name}' takes the name of a variable as api_key_env.")
+    if not isinstance(timeout, int | float):
+        raise ModelError(f"The model 'openai:{name}' takes a number of seconds as timeout.")
     key = os.environ.get(api_key_env)
     if not key and not endpoint:
         raise ModelError(
             f"openai:{name} needs an API key: set {api_key_env}, or name your own server with "
             "--base-url (base_url in models.toml)."
         )
-    if endpoint and not endpoint.startswith(("http://", "https://")):
-        raise ModelError(f"The base URL {endpoint!r} must begin with http:// or https://.")
-    return ChatOpenAI(
+    _check_url(endpoint)
+    # Each call opens its own connection: one that is kept belongs to the event loop that made it, and
+    # the next loop's call fails on it.
+    per_call = openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))
+    chat = ChatCompatible if endpoint else ChatOpenAI
+    return chat(
         model=name,
         base_url=endpoint,
         api_key=SecretStr(key or "none"),
         use_responses_api=False,
         stream_usage=True,
         max_retries=1,
-        timeout=httpx.Timeout(timeout, connect=_CONNECT_SECONDS),
+        timeout=openai.Timeout(timeout, connect=_CONNECT_SECONDS),
         temperature=temperature,
         max_completion_tokens=max_tokens,
         seed=seed,
+        http_async_client=per_call,
     )
+
+
+def _check_url(endpoint: str | None) -> None:
+    try:
+        usable = endpoint is None or httpx2.URL(endpoint).scheme in {"http", "https"}
+    except (httpx2.InvalidURL, TypeError):
+        usable = False
+    if not usable:
+        raise ModelError(f"The base URL {endpoint!r} must begin with http:// or https://.")
