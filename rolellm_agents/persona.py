@@ -141,7 +141,7 @@ def _find_by_name(reference: str) -> FoundPersona:
             return found
     known = [name for found in cast.found for name in (found.persona.id, found.persona.name)]
     raise PersonaError(
-        f"There is no persona {reference!r}{did_you_mean(reference, known) or ';'} "
+        f"There is no persona {reference!r}{did_you_mean(reference, known)}; "
         "“rolellm persona list” shows all."
     )
 

@@ -80,7 +80,7 @@ def get_strategy(name: str) -> Strategy:
     """
     if name not in STRATEGIES:
         raise SettingsError(
-            f"There is no strategy {name!r}{did_you_mean(name, STRATEGIES) or ';'} "
+            f"There is no strategy {name!r}{did_you_mean(name, STRATEGIES)}; "
             f"known are {', '.join(STRATEGIES)}."
         )
     return STRATEGIES[name]

@@ -34,9 +34,9 @@ def one_line(text: str, width: int = 0) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Name the nearest of `known` as the end of a sentence, or return an empty string."""
+    """Name the nearest of `known` in brackets, to stand behind what was not found; or nothing."""
     by_key = {candidate.casefold(): candidate for candidate in known}
     near = difflib.get_close_matches(name.casefold(), by_key, n=3, cutoff=0.5)
     if not near:
-        near = [key for key in by_key if name.casefold() and name.casefold() in key][:3]
-    return f"; did you mean {' or '.join(by_key[key] for key in near)}?" if near else ""
+        near = [key for key in by_key if len(name) > 1 and name.casefold() in key][:3]
+    return f" (did you mean {' or '.join(by_key[key] for key in near)}?)" if near else ""

@@ -95,7 +95,7 @@ def _resolve(name: str) -> tuple[str, dict[str, Any]]:
         raise ModelError(f"There is no model {name!r}; a file is named llamacpp:{name}.")
     known = [*names, *(provider.example for provider in PROVIDERS.values())]
     raise ModelError(
-        f"There is no model {name!r}{did_you_mean(name, known) or ';'} a model is named "
+        f"There is no model {name!r}{did_you_mean(name, known)}; a model is named "
         "provider:name, as in llamacpp:smollm2; “rolellm models list” shows what there is."
     )
 
@@ -117,7 +117,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
     if name != EMBEDDED and not name.endswith(".gguf") and not Path(name).expanduser().exists():
         raise ModelError(
-            f"There is no model llamacpp:{name}{did_you_mean(name, [EMBEDDED]) or ';'} "
+            f"There is no model llamacpp:{name}{did_you_mean(name, [EMBEDDED])}; "
             "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
         )
     return ChatLlamaCpp(model_path=Path(name).expanduser(), **options)
@@ -160,7 +160,7 @@ def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
         provider = spec.partition(":")[0]
         if "Unable to infer" in str(error) or "Unsupported provider" in str(error):
             raise ModelError(
-                f"There is no provider {provider!r}{did_you_mean(provider, PROVIDERS) or ';'} known are "
+                f"There is no provider {provider!r}{did_you_mean(provider, PROVIDERS)}; known are "
                 f"{', '.join(PROVIDERS)} and those of LangChain's init_chat_model."
             ) from error
         raise ModelError(
@@ -176,8 +176,8 @@ def _refuse_unknown(provider: str, options: dict[str, Any], known: set[str]) -> 
     for key in options:
         if key not in known:
             raise ModelError(
-                f"A {provider} model takes no {key!r}{did_you_mean(key, known)} "
-                f"(known: {', '.join(sorted(known - {'model_path'}))})."
+                f"A {provider} model takes no {key!r}{did_you_mean(key, known)}; "
+                f"it knows {', '.join(sorted(known))}."
             )
 
 

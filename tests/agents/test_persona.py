@@ -262,10 +262,10 @@ def test_a_path_that_leads_nowhere_is_told(tmp_path: Path) -> None:
 
 def test_a_near_miss_is_answered_with_what_may_be_meant() -> None:
     assert complaint("sherlok-homes").startswith(
-        "There is no persona 'sherlok-homes'; did you mean sherlock-holmes"
+        "There is no persona 'sherlok-homes' (did you mean sherlock-holmes"
     )
-    assert "; did you mean 孙悟空?" in complaint("孙悟")
-    assert complaint("wukong").startswith("There is no persona 'wukong'; did you mean sun-wukong?")
+    assert " (did you mean 孙悟空?)" in complaint("孙悟")
+    assert complaint("wukong").startswith("There is no persona 'wukong' (did you mean sun-wukong?)")
 
 
 def test_without_a_near_one_the_message_says_where_to_look() -> None:

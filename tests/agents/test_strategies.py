@@ -297,7 +297,7 @@ def test_a_strategy_uses_demonstrations_when_it_says_so(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("zeroshot", "There is no strategy 'zeroshot'; did you mean zero-shot? "),
+        ("zeroshot", "There is no strategy 'zeroshot' (did you mean zero-shot?); "),
         ("qqqq", "There is no strategy 'qqqq'; "),
         ("", "There is no strategy ''; "),
     ],

@@ -143,11 +143,11 @@ KNOWN = ("sherlock-holmes", "Jane Eyre", "The Goblin King of the North", "孙悟
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("sherlok-homes", "; did you mean sherlock-holmes?"),
-        ("JANE EYRE", "; did you mean Jane Eyre?"),
-        ("janeeyr", "; did you mean Jane Eyre?"),
-        ("goblin", "; did you mean The Goblin King of the North?"),
-        ("悟空", "; did you mean 孙悟空?"),
+        ("sherlok-homes", " (did you mean sherlock-holmes?)"),
+        ("JANE EYRE", " (did you mean Jane Eyre?)"),
+        ("janeeyr", " (did you mean Jane Eyre?)"),
+        ("goblin", " (did you mean The Goblin King of the North?)"),
+        ("悟空", " (did you mean 孙悟空?)"),
         ("xyz", ""),
         ("", ""),
     ],
@@ -158,7 +158,7 @@ def test_the_nearest_names_are_suggested_as_they_are_written(name: str, hint: st
 
 def test_at_most_three_names_are_suggested_the_nearest_first() -> None:
     assert did_you_mean("holmes", ["xholmesx", "holmesxxx", "holmes1", "holmes"]) == (
-        "; did you mean holmes or holmes1 or xholmesx?"
+        " (did you mean holmes or holmes1 or xholmesx?)"
     )
     assert did_you_mean("b", [f"aaaaaaaaab{n}" for n in range(9)]).count(" or ") == 2
 

@@ -198,7 +198,7 @@ def test_a_slip_of_the_finger_is_told_the_nearest_name(name: str, meant: str) ->
 @pytest.mark.parametrize("name", [":", ":x", "banana:x", "opnai:gpt", "C:\\models\\x.gguf"])
 def test_an_unknown_provider_is_told_in_a_line_that_can_be_read(name: str) -> None:
     told = refusal(name)
-    assert told.startswith(f"There is no provider {name.partition(':')[0]!r}; ")
+    assert told.startswith(f"There is no provider {name.partition(':')[0]!r}")
     assert "known are llamacpp, openai, huggingface, scripted and" in told
     assert len(told) < 200
 
@@ -253,7 +253,7 @@ def test_an_option_of_the_users_name_that_no_model_knows_is_refused_too() -> Non
 
 def test_an_unknown_option_is_told_the_nearest_one() -> None:
     told = refusal("llamacpp:smollm2", n_ctxx=512)
-    assert told.startswith("A llamacpp model takes no 'n_ctxx'; did you mean n_ctx? (known: ")
+    assert told.startswith("A llamacpp model takes no 'n_ctxx' (did you mean n_ctx?); it knows ")
 
 
 @pytest.mark.parametrize(

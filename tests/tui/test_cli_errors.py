@@ -32,7 +32,7 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
     [
         (
             ("say", "sherlok-holmes", "Hi", *SCRIPTED),
-            "There is no persona 'sherlok-holmes'; did you mean sherlock-holmes",
+            "There is no persona 'sherlok-holmes' (did you mean sherlock-holmes",
         ),
         (
             ("say", "zzzz", "Hi", *SCRIPTED),
@@ -41,13 +41,13 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
         (("say", "gone.yaml", "Hi", *SCRIPTED), "gone.yaml cannot be read: No such file or directory."),
         (
             ("say", "shrek", "Hi", "--model", "lamacpp"),
-            "There is no model 'lamacpp'; did you mean llamacpp:smollm2? "
+            "There is no model 'lamacpp' (did you mean llamacpp:smollm2?); "
             "a model is named provider:name, as in llamacpp:smollm2; "
             "“rolellm models list” shows what there is.",
         ),
         (
             ("say", "shrek", "Hi", "--model", "llamacp:smollm2"),
-            "There is no provider 'llamacp'; did you mean llamacpp? ",
+            "There is no provider 'llamacp' (did you mean llamacpp?); ",
         ),
         (
             ("say", "shrek", "Hi", "--model", "model.gguf"),
@@ -59,7 +59,7 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
         ),
         (
             ("say", "shrek", "Hi", "--strategy", "sytem", *SCRIPTED),
-            "There is no strategy 'sytem'; did you mean system? "
+            "There is no strategy 'sytem' (did you mean system?); "
             "known are zero-shot, few-shot-prompt, few-shot-dialogue, system.",
         ),
         (("say", "shrek", " \n ", *SCRIPTED), "The message is empty; type something to say."),
