@@ -160,7 +160,11 @@ def test_at_most_three_names_are_suggested_the_nearest_first() -> None:
     assert did_you_mean("holmes", ["xholmesx", "holmesxxx", "holmes1", "holmes"]) == (
         " (did you mean holmes or holmes1 or xholmesx?)"
     )
-    assert did_you_mean("b", [f"aaaaaaaaab{n}" for n in range(9)]).count(" or ") == 2
+    assert did_you_mean("bc", [f"aaaaaaaaabc{n}" for n in range(9)]).count(" or ") == 2
+
+
+def test_a_single_letter_suggests_nothing_that_merely_holds_it() -> None:
+    assert did_you_mean("C", ["llamacpp", "huggingface"]) == ""
 
 
 def test_nothing_known_suggests_nothing() -> None:

@@ -184,44 +184,32 @@ def test_a_cancelled_answer_ends_within_a_step(small_model: ChatLlamaCpp) -> Non
     assert (finished.reason, finished.completion_tokens, len(asked)) == ("cancelled", 2, 4)
 
 
-class TestUnitStandard(ChatModelUnitTests):
+class Standard:
+    """What LangChain's own test suites are told of the model."""
+
+    @property
+    def chat_model_class(self) -> type[ChatLlamaCpp]:
+        return ChatLlamaCpp
+
+    @property
+    def chat_model_params(self) -> dict[str, object]:
+        return {"model_path": embedded_gguf(), "n_ctx": 2048, "temperature": 0}
+
+    @property
+    def has_tool_calling(self) -> bool:
+        return False
+
+    @property
+    def has_structured_output(self) -> bool:
+        return False
+
+
+class TestUnitStandard(Standard, ChatModelUnitTests):
     """LangChain's own unit tests."""
 
-    @property
-    def chat_model_class(self) -> type[ChatLlamaCpp]:
-        return ChatLlamaCpp
 
-    @property
-    def chat_model_params(self) -> dict[str, object]:
-        return {"model_path": embedded_gguf(), "n_ctx": 2048, "temperature": 0}
-
-    @property
-    def has_tool_calling(self) -> bool:
-        return False
-
-    @property
-    def has_structured_output(self) -> bool:
-        return False
-
-
-class TestIntegrationStandard(ChatModelIntegrationTests):
+class TestIntegrationStandard(Standard, ChatModelIntegrationTests):
     """LangChain's own tests against the real model."""
-
-    @property
-    def chat_model_class(self) -> type[ChatLlamaCpp]:
-        return ChatLlamaCpp
-
-    @property
-    def chat_model_params(self) -> dict[str, object]:
-        return {"model_path": embedded_gguf(), "n_ctx": 2048, "temperature": 0}
-
-    @property
-    def has_tool_calling(self) -> bool:
-        return False
-
-    @property
-    def has_structured_output(self) -> bool:
-        return False
 
 
 def test_chunks_add_up_to_one_message(small_model: ChatLlamaCpp) -> None:
