@@ -115,7 +115,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
         return ChatLlamaCpp(model_path=embedded_gguf(), **{**calm, **options})
     if not name:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
-    if name != EMBEDDED and not name.endswith(".gguf") and not Path(name).expanduser().exists():
+    if not name.endswith(".gguf") and not Path(name).expanduser().exists():
         raise ModelError(
             f"There is no model llamacpp:{name}{did_you_mean(name, [EMBEDDED])}; "
             "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
