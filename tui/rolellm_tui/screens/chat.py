@@ -80,7 +80,10 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Submitted, "#prompt")
     def _send(self, event: Prompt.Submitted) -> None:
-        if self.answering or not event.text.strip():
+        if self.answering:
+            self._tell(f"{self._session.persona.name} is still answering; Escape stops it.")
+            return
+        if not event.text.strip():
             return
         event.prompt.text = ""
         self._say(event.text)
