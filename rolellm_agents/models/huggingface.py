@@ -7,20 +7,18 @@ rest.
 
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import aclosing, closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import torch
 from huggingface_hub import HfApi, try_to_load_from_cache
 from jinja2 import TemplateError
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams
-from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_huggingface import ChatHuggingFace, HuggingFacePipeline
 from transformers import (
     AutoModelForCausalLM,
@@ -34,52 +32,31 @@ from transformers import (
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import CHATML, Turn, fold, turns_of
 from rolellm_agents.models.stopping import StoppingText
-from rolellm_agents.models.threaded import stream_in_thread
+from rolellm_agents.models.threaded import ThreadedChatModel
 from rolellm_agents.text import one_line
 
 _DEFAULT_MAX_TOKENS = 256
 
 
-class ChatTransformers(ChatHuggingFace):
+# ChatHuggingFace lets a caller of its private methods pass `stream`; LangChain itself never does.
+class ChatTransformers(ThreadedChatModel, ChatHuggingFace):  # type: ignore[misc]
     """A causal language model of transformers as a LangChain chat model."""
 
     seed: int | None = None
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        return self._chunks(messages, stop, kwargs, lambda: False)
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(
-            stream_in_thread(lambda should_stop: self._chunks(messages, stop, kwargs, should_stop))
-        ) as chunks:
-            async for chunk in chunks:
-                yield chunk
 
     def _chunks(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None,
-        given: dict[str, Any],
+        options: dict[str, Any],
         should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
         tokenizer, model = self.llm.pipeline.tokenizer, self.llm.pipeline.model
         inputs = self._inputs_of(turns_of(messages)).to(model.device)
-        settings = self._generation_settings(given)
+        settings = self._generation_settings(options)
         answer = _Answer(model, tokenizer, inputs, should_stop)
         said = StoppingText(tuple(stop or ()))
-        with closing(answer.stream(settings, given.get("seed", self.seed))) as texts:
+        with closing(answer.stream(settings, options.get("seed", self.seed))) as texts:
             for text in texts:
                 if sure := said.push(text):
                     yield ChatGenerationChunk(message=AIMessageChunk(content=sure))
@@ -120,26 +97,6 @@ class ChatTransformers(ChatHuggingFace):
         if given.get("temperature") is not None:
             settings |= _temperature(given["temperature"])
         return settings
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        stream: bool | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        stream: bool | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
 
 class _Answer:

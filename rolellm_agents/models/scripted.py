@@ -2,23 +2,20 @@
 
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams
-from langchain_core.language_models.chat_models import BaseChatModel, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.threaded import stream_in_thread
+from rolellm_agents.models.threaded import ThreadedChatModel
 
 
-class ScriptedChatModel(BaseChatModel):
+class ScriptedChatModel(ThreadedChatModel):
     """Answers with its `replies` in turn, streamed by words; an exception among them is raised.
 
     After the last reply it begins again, unless `once` is set; then it raises, so that a test that
@@ -36,39 +33,12 @@ class ScriptedChatModel(BaseChatModel):
 
     _next: int = PrivateAttr(default=0)
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        return self._chunks(messages, stop, lambda: False)
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(
-            stream_in_thread(lambda should_stop: self._chunks(messages, stop, should_stop))
-        ) as chunks:
-            async for chunk in chunks:
-                yield chunk
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
-
     def _chunks(
-        self, messages: list[BaseMessage], stop: list[str] | None, should_stop: Callable[[], bool]
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        options: dict[str, Any],
+        should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
         self.calls.append(list(messages))
         reply = self._reply_to(messages)

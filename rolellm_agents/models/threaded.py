@@ -1,10 +1,23 @@
-"""From a model that computes in this process to an async stream, without holding up the event loop."""
+"""Models that compute in this process: one stream of chunks serves every way of calling them.
+
+Async callers get it from a thread, so that the event loop is not held up.
+"""
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing
+from typing import Any
 
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models.chat_models import (
+    BaseChatModel,
+    agenerate_from_stream,
+    generate_from_stream,
+)
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 Chunks = Callable[[Callable[[], bool]], Iterator[ChatGenerationChunk]]
 """Makes the chunks of one answer; its argument tells, when asked, whether to stop early."""
@@ -36,3 +49,64 @@ async def stream_in_thread(chunks: Chunks) -> AsyncGenerator[ChatGenerationChunk
         abandoned.set()
         await asyncio.wait([thread])
         thread.exception()  # nobody listens any more; asked for, it is not told as never retrieved
+
+
+class ThreadedChatModel(BaseChatModel):
+    """A chat model that is wholly described by its `_chunks`."""
+
+    @abstractmethod
+    def _chunks(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        options: dict[str, Any],
+        should_stop: Callable[[], bool],
+    ) -> Iterator[ChatGenerationChunk]:
+        """One answer, piece by piece.
+
+        Args:
+            messages: the prompt.
+            stop: strings that end the answer and are not part of it.
+            options: what this call was given besides, such as `seed` or `max_tokens`.
+            should_stop: to be asked between the pieces; when true the answer ends early.
+        """
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        return self._chunks(messages, stop, kwargs, lambda: False)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        async with aclosing(
+            stream_in_thread(lambda should_stop: self._chunks(messages, stop, kwargs, should_stop))
+        ) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))

@@ -212,11 +212,15 @@ class WaitingModel(ScriptedChatModel):
     may_go_on: threading.Event = Field(default_factory=threading.Event)
 
     def _chunks(
-        self, messages: list[BaseMessage], stop: list[str] | None, should_stop: Callable[[], bool]
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        options: dict[str, Any],
+        should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
         self.has_begun.set()
         assert self.may_go_on.wait(10), "nobody could let it go on: the event loop is held up"
-        return super()._chunks(messages, stop, should_stop)
+        return super()._chunks(messages, stop, options, should_stop)
 
 
 async def test_async_callers_are_not_held_up_while_the_model_computes() -> None:

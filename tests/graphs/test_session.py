@@ -48,9 +48,13 @@ class BreakingModel(ScriptedChatModel):
     error: Exception | None
 
     def _chunks(
-        self, messages: list[BaseMessage], stop: list[str] | None, should_stop: Callable[[], bool]
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        options: dict[str, Any],
+        should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
-        yield from islice(super()._chunks(messages, stop, should_stop), 3 if self.error else None)
+        yield from islice(super()._chunks(messages, stop, options, should_stop), 3 if self.error else None)
         if self.error:
             raise self.error
 
@@ -62,9 +66,13 @@ class CountingModel(ScriptedChatModel):
     has_ended: threading.Event = Field(default_factory=threading.Event)
 
     def _chunks(
-        self, messages: list[BaseMessage], stop: list[str] | None, should_stop: Callable[[], bool]
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        options: dict[str, Any],
+        should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in super()._chunks(messages, stop, should_stop):
+        for chunk in super()._chunks(messages, stop, options, should_stop):
             self.computed += 1
             yield chunk
         self.has_ended.set()

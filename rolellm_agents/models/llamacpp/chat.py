@@ -3,22 +3,15 @@
 import re
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams
-from langchain_core.language_models.chat_models import (
-    BaseChatModel,
-    agenerate_from_stream,
-    generate_from_stream,
-)
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field, PrivateAttr
 
 from rolellm_agents.errors import ModelError
@@ -26,13 +19,13 @@ from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.gguf import check_gguf
 from rolellm_agents.models.llamacpp.runtime import Finished, LlamaRuntime, Sampling
 from rolellm_agents.models.llamacpp.template import turns_of
-from rolellm_agents.models.threaded import stream_in_thread
+from rolellm_agents.models.threaded import ThreadedChatModel
 
 # Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_disarm`.
 _LIKE_CONTROL = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
 
 
-class ChatLlamaCpp(BaseChatModel):
+class ChatLlamaCpp(ThreadedChatModel):
     """A GGUF model in this process, through llama.cpp.
 
     The file is opened at the first call (or by `load`). Models of the same file and settings share
@@ -85,47 +78,6 @@ class ChatLlamaCpp(BaseChatModel):
         """The model's own tokens for `text`."""
         return self.load().tokenize(text, add_special=False, parse_special=False)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        return self._chunks(messages, self._sampling(stop, kwargs), _never)
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        sampling = self._sampling(stop, kwargs)
-        async with aclosing(
-            stream_in_thread(lambda should_stop: self._chunks(messages, sampling, should_stop))
-        ) as chunks:
-            async for chunk in chunks:
-                yield chunk
-
     def _sampling(self, stop: list[str] | None, overrides: dict[str, Any]) -> Sampling:
         """This call's settings: its own keyword arguments first, then the model's."""
 
@@ -146,9 +98,14 @@ class ChatLlamaCpp(BaseChatModel):
         )
 
     def _chunks(
-        self, messages: Sequence[BaseMessage], sampling: Sampling, should_stop: Callable[[], bool]
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None,
+        options: dict[str, Any],
+        should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
         runtime = self.load()
+        sampling = self._sampling(stop, options)
 
         def prompt_of(some: Sequence[BaseMessage]) -> list[int]:
             turns = [
@@ -202,10 +159,6 @@ class ChatLlamaCpp(BaseChatModel):
     @property
     def _identifying_params(self) -> dict[str, Any]:
         return {"model_path": str(self.model_path), "n_ctx": self.n_ctx, "seed": self.seed}
-
-
-def _never() -> bool:
-    return False
 
 
 def _disarm(content: str, runtime: LlamaRuntime) -> str:
