@@ -5,12 +5,19 @@ PERSONA ?= sherlock-holmes
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
+# llama.cpp's AMX code crashes with quantized weights; compiled without it, llama.cpp may rearrange weights
+# and is quicker. In front of what the user set, which wins.
+NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
+WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
+	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
+
 .PHONY: help chat test lint bench screenshot clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 chat: .venv/.base  ## Talk with Sherlock Holmes (PERSONA=… for somebody else)
+	@$(BIN)/rolellm doctor --calibrate --if-needed || true
 	@$(BIN)/rolellm chat $(PERSONA)
 
 test: .venv/.dev  ## Run all tests
@@ -41,12 +48,12 @@ clean:  ## Remove .venv
 .venv/.base: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing into .venv. The first time llama-cpp-python is compiled, which takes about four"
 	@echo "minutes on two cores; pip says “still running” meanwhile."
-	@$(PIP) install --constraint constraints.txt --editable .
+	@$(WITHOUT_AMX) $(PIP) install --constraint constraints.txt --editable .
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing the tests' and checkers' packages too, torch and transformers among them. The first"
 	@echo "time llama-cpp-python is compiled, which takes about four minutes; pip says “still running”."
 	@$(PIP) install --constraint constraints.txt torch==2.13.0
-	@$(PIP) install --constraint constraints.txt --editable ".[hf]" --group test --group lint
+	@$(WITHOUT_AMX) $(PIP) install --constraint constraints.txt --editable ".[hf]" --group test --group lint
 	@touch $@ .venv/.base

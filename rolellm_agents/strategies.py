@@ -86,6 +86,21 @@ def get_strategy(name: str) -> Strategy:
     return STRATEGIES[name]
 
 
+def foreseen(name: str, persona: Persona, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages that the next prompt begins with, whatever the user will say.
+
+    Raises:
+        SettingsError: there is no strategy of this name.
+    """
+    strategy = get_strategy(name)
+    bare = strategy(persona, history, [], "")[:-1]
+    if not persona.demonstrations:
+        return bare
+    recalled = RecalledItem(kind="demonstration", index=0, score=0)
+    shown = strategy(persona, history, [recalled], "")[:-1]
+    return [message for message, other in zip(bare, shown, strict=False) if message == other]
+
+
 def uses_demonstrations(name: str) -> bool:
     """Whether a strategy puts recalled demonstrations into its messages."""
     return name in ("few-shot-prompt", "few-shot-dialogue")

@@ -31,6 +31,6 @@ def holmes() -> Persona:
 @pytest.fixture(scope="session")
 def small_model() -> ChatLlamaCpp:
     """The embedded model, loaded once for all tests; greedy, short answers, a context of 2,048."""
-    model = ChatLlamaCpp(model_path=embedded_gguf(), n_ctx=2048, temperature=0, max_tokens=24)
+    model = ChatLlamaCpp(model_path=embedded_gguf(), n_ctx=2048, sequences=4, temperature=0, max_tokens=24)
     model.load()
     return model

@@ -10,17 +10,21 @@ import json
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langgraph.graph import MessagesState
 
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
-from rolellm_agents.models.catalog import describe_model, get_model, load_model
+from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.models.local import Cancellable, load_model, read_ahead
 from rolellm_agents.persona import Persona
+from rolellm_agents.recall import DemonstrationIndex
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
+from rolellm_agents.strategies import DEMONSTRATIONS, foreseen, get_strategy, uses_demonstrations
 from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
@@ -78,6 +82,7 @@ class Session:
         self._branch = transcript.latest_branch(conversation) if conversation else MAIN
         self._path = transcript.path(conversation, self._branch) if conversation else []
         self._turn: _Turn | None = None
+        self._ahead: Cancellable | None = None
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -96,6 +101,39 @@ class Session:
             ModelError: it cannot be loaded.
         """
         await asyncio.to_thread(load_model, self.model)
+
+    async def read_ahead(self, draft: str = "") -> None:
+        """Let a local model read what is known of the next prompt, while the person reads or types.
+
+        Nobody waits for it: an answer goes first, and what cannot be read ahead is read later.
+
+        Args:
+            draft: what the person has typed so far.
+        """
+        if self._ahead is not None:
+            self._ahead.cancel()
+        if not self.answering:
+            self._ahead = await asyncio.to_thread(self._read_ahead, draft.strip())
+
+    def _read_ahead(self, draft: str) -> Cancellable | None:
+        history: list[BaseMessage] = [_as_langchain(message) for message in self._path]
+        if not history and self.persona.greeting:
+            history = [AIMessage(self.persona.greeting)]
+        try:
+            return read_ahead(self.model, self._foresee(history, draft))
+        except RoleLLMError:
+            # The answer itself will tell what is wrong.
+            return None
+
+    def _foresee(self, history: list[BaseMessage], draft: str) -> list[BaseMessage]:
+        if not draft:
+            return foreseen(self.strategy, self.persona, history)
+        recalled = self._index.search(draft, DEMONSTRATIONS) if uses_demonstrations(self.strategy) else []
+        return get_strategy(self.strategy)(self.persona, history, recalled, draft)
+
+    @cached_property
+    def _index(self) -> DemonstrationIndex:
+        return DemonstrationIndex(self.persona)
 
     def greet(self) -> None:
         """Let the persona's greeting, if it has one, be the first message.

@@ -1,6 +1,5 @@
 """`get_model("provider:name")`: from a model spec or a name of the user's to a LangChain chat model."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
@@ -73,20 +72,6 @@ def describe_model(model: BaseChatModel) -> str:
     return f"{params.get('ls_provider', 'model')}:{params.get('ls_model_name') or '?'}"
 
 
-def load_model(model: BaseChatModel) -> None:
-    """Open a local model's file now rather than at its first answer; others need nothing.
-
-    Raises:
-        ModelError: the file cannot be loaded.
-    """
-    # Who has not imported it holds no such model, and should not pay for llama.cpp here.
-    if "rolellm_agents.models.llamacpp.chat" in sys.modules:
-        from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-
-        if isinstance(model, ChatLlamaCpp):
-            model.load()
-
-
 def _resolve(name: str) -> tuple[str, dict[str, Any]]:
     names = named_models()
     if name in names:
@@ -107,20 +92,35 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     _refuse_unknown(
         "llamacpp",
         options,
-        set(ChatLlamaCpp.model_fields) - set(BaseChatModel.model_fields) - {"model_path"},
+        set(ChatLlamaCpp.model_fields) - set(BaseChatModel.model_fields) - {"model_path", "adapter_path"},
     )
-    if name == EMBEDDED:
-        # So small a model wanders when it may talk long or hot (docs/experiments.md).
-        calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160}
-        return ChatLlamaCpp(model_path=embedded_gguf(), **{**calm, **options})
     if not name:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
-    if not name.endswith(".gguf") and not Path(name).expanduser().exists():
+    base, adapter = _split_adapter(name)
+    if adapter is not None:
+        options = {**options, "adapter_path": adapter}
+    if base == EMBEDDED:
+        # So small a model wanders when it may talk long or hot (docs/experiments.md), and more than
+        # its half context is slow to read.
+        calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160, "n_ctx": 4096}
+        return ChatLlamaCpp(model_path=embedded_gguf(), **{**calm, **options})
+    path = Path(base).expanduser()
+    if not base.endswith(".gguf") and not path.exists():
         raise ModelError(
-            f"There is no model llamacpp:{name}{did_you_mean(name, [EMBEDDED])}; "
+            f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED])}; "
             "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
         )
-    return ChatLlamaCpp(model_path=Path(name).expanduser(), **options)
+    return ChatLlamaCpp(model_path=path, **options)
+
+
+def _split_adapter(name: str) -> tuple[str, Path | None]:
+    """`base+adapter` in its two parts; a file whose own name has a plus is taken as it is."""
+    base, plus, adapter = name.rpartition("+")
+    if not plus or Path(name).expanduser().exists():
+        return name, None
+    if not adapter:
+        raise ModelError(f"llamacpp:{name} names no adapter; put its file behind the plus.")
+    return base, Path(adapter).expanduser()
 
 
 def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:

@@ -11,13 +11,10 @@ from contextlib import aclosing
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import (
-    BaseChatModel,
-    agenerate_from_stream,
-    generate_from_stream,
-)
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
+
+from rolellm_agents.models.streamed import StreamedChatModel
 
 Chunks = Callable[[Callable[[], bool]], Iterator[ChatGenerationChunk]]
 """Makes the chunks of one answer; its argument tells, when asked, whether to stop early."""
@@ -51,7 +48,7 @@ async def stream_in_thread(chunks: Chunks) -> AsyncGenerator[ChatGenerationChunk
         thread.exception()  # nobody listens any more; asked for, it is not told as never retrieved
 
 
-class ThreadedChatModel(BaseChatModel):
+class ThreadedChatModel(StreamedChatModel):
     """A chat model that is wholly described by its `_chunks`."""
 
     @abstractmethod
@@ -92,21 +89,3 @@ class ThreadedChatModel(BaseChatModel):
         ) as chunks:
             async for chunk in chunks:
                 yield chunk
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))

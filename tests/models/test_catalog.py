@@ -9,9 +9,10 @@ from helpers.texts import is_one_sentence
 from langchain_openai import ChatOpenAI
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.catalog import PROVIDERS, describe_model, get_model, load_model
+from rolellm_agents.models.catalog import PROVIDERS, describe_model, get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.local import load_model
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.paths import user_paths
 

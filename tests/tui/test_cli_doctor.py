@@ -23,20 +23,20 @@ def found_here() -> dict[str, Finding]:
     return {finding.what: finding for finding in run_checkup()}
 
 
-def test_all_is_well_with_a_fresh_home_and_looking_leaves_nothing_behind(home: Path) -> None:
+def test_all_is_well_with_a_fresh_home_and_looking_leaves_only_a_cache_behind(home: Path) -> None:
     looked = rolellm("doctor", "--json")
 
     assert (looked.returncode, looked.stderr) == (0, "")
     found = findings(looked.stdout)
     assert {one["state"] for one in found.values()} <= {"ok", "note"}
     assert set(found) >= {
-        *("rolellm", "langgraph", "llama.cpp", "settings", "model", "personas", "conversations"),
+        *("rolellm", "langgraph", "llama.cpp", "settings", "model", "tuning", "personas", "conversations"),
         *("config folder", "data folder", "cache folder"),
     }
     assert set(found["model"]) == {"what", "state", "found", "advice"}
     assert found["model"]["found"] == "llamacpp:smollm2 can be used"
     assert found["data folder"]["found"] == str(home / "data")
-    assert not home.exists()
+    assert [place.name for place in home.iterdir()] == ["cache"]
 
 
 def test_a_default_model_that_does_not_exist_is_a_problem() -> None:

@@ -1,46 +1,62 @@
 """`ChatLlamaCpp`: a GGUF file as a LangChain chat model."""
 
+import asyncio
 import re
 import secrets
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import aclosing, closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from weakref import WeakValueDictionary
+from typing import Any, Literal
 
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field, PrivateAttr
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.gguf import check_gguf
-from rolellm_agents.models.llamacpp.runtime import Finished, LlamaRuntime, Sampling
-from rolellm_agents.models.llamacpp.template import turns_of
-from rolellm_agents.models.threaded import ThreadedChatModel
+from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard, Reading
+from rolellm_agents.models.llamacpp.listening import listen, listen_async
+from rolellm_agents.models.llamacpp.loaded import LoadedModel, Wish, shared_model
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.models.llamacpp.sampling import Sampling
+from rolellm_agents.models.llamacpp.template import Turn, turns_of
+from rolellm_agents.models.streamed import StreamedChatModel
 
 # Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_disarm`.
 _LIKE_CONTROL = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
 
 
-class ChatLlamaCpp(ThreadedChatModel):
+class ChatLlamaCpp(StreamedChatModel):
     """A GGUF model in this process, through llama.cpp.
 
     The file is opened at the first call (or by `load`). Models of the same file and settings share
-    one copy in memory. When a conversation outgrows the context, its oldest turns are left out and
+    one copy in memory, in which many conversations stay resident and are answered at once. When a
+    conversation outgrows the context, its oldest turns are left out and
     `response_metadata["dropped_messages"]` says how many.
     """
 
     model_path: Path
     """A GGUF file."""
+    adapter_path: Path | None = None
+    """LoRA weights in a GGUF file, made for this model."""
     n_ctx: int = Field(default=8192, ge=64)
-    """The context in tokens, bounded by what the model was trained with."""
+    """The context of one conversation in tokens, bounded by what the model was trained with."""
+    sequences: int = Field(default=0, ge=0, le=64)
+    """How many conversations stay resident; 0 takes as many as fit into `cache_mib`, at least one."""
+    cache_mib: int = Field(default=512, ge=1)
+    """Memory for resident conversations in MiB; never less than the file's own size."""
     n_threads: int = Field(default=0, ge=0)
-    """Threads to compute with; 0 is one for each processor this process may use."""
-    n_gpu_layers: int = 0
-    """Layers on the GPU, when llama.cpp was built for one; -1 is all."""
+    """Threads to compute with; 0 is what was measured as best, or one for each processor."""
+    n_gpu_layers: int | Literal["auto"] = "auto"
+    """Layers on the GPU; -1 is all. `auto` takes all when llama.cpp was built for a GPU, else none."""
+    weights: Literal["fastest", "original"] = "fastest"
+    """Whether the embedded model may be used in a faster format of the same quality."""
     temperature: float = Field(default=0.7, ge=0)
     """0 always takes the likeliest token."""
     top_k: int = Field(default=40, ge=0)
@@ -48,83 +64,156 @@ class ChatLlamaCpp(ThreadedChatModel):
     min_p: float = Field(default=0.05, ge=0, le=1)
     repeat_penalty: float = Field(default=1.1, gt=0)
     """Over the last 128 tokens of the answer; 1 is off."""
+    frequency_penalty: float = 0
+    presence_penalty: float = 0
+    dry_multiplier: float = Field(default=0, ge=0)
+    """Strength against repeating whole phrases, of the prompt too (DRY); 0 is off, 0.8 is usual."""
+    dry_base: float = Field(default=1.75, ge=1)
+    dry_allowed_length: int = Field(default=2, ge=0)
     max_tokens: int = Field(default=256, ge=1)
     seed: int | None = None
     """Without one, each answer draws its own; `response_metadata["seed"]` tells which."""
     stop: list[str] = Field(default_factory=list)
 
-    _runtime: LlamaRuntime | None = PrivateAttr(default=None)
+    _loaded: LoadedModel | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse at once what is no GGUF file.
 
         Raises:
-            ModelError: the file is missing or of another kind.
+            ModelError: a file is missing or of another kind.
         """
         super().model_post_init(context)
         check_gguf(self.model_path)
+        if self.adapter_path is not None:
+            check_gguf(self.adapter_path)
 
-    def load(self) -> LlamaRuntime:
+    def load(self) -> LoadedModel:
         """Open the file now rather than at the first call.
 
         Raises:
-            ModelError: llama.cpp cannot load it.
+            ModelError: llama.cpp cannot load it, or there is no memory for the context.
         """
-        if self._runtime is None:
-            self._runtime = _shared_runtime(self.model_path, self.n_ctx, self.n_threads, self.n_gpu_layers)
-        return self._runtime
+        if self._loaded is None:
+            auto = -1 if library.has_gpu() else 0
+            loaded = shared_model(
+                Wish(
+                    path=self.model_path.resolve(),
+                    n_ctx=self.n_ctx,
+                    sequences=self.sequences,
+                    cache_mib=self.cache_mib,
+                    n_threads=self.n_threads,
+                    n_gpu_layers=auto if self.n_gpu_layers == "auto" else self.n_gpu_layers,
+                    original=self.weights == "original",
+                )
+            )
+            if self.adapter_path is not None:
+                loaded.model.adapter(self.adapter_path)
+            self._loaded = loaded
+        return self._loaded
 
     def get_token_ids(self, text: str) -> list[int]:
         """The model's own tokens for `text`."""
-        return self.load().tokenize(text, add_special=False, parse_special=False)
+        return self.load().model.tokenize(text, add_special=False, parse_special=False)
 
-    def _sampling(self, stop: list[str] | None, overrides: dict[str, Any]) -> Sampling:
-        """This call's settings: its own keyword arguments first, then the model's."""
+    def prefetch(self, messages: Sequence[BaseMessage]) -> Reading:
+        """Read the beginning of a coming prompt ahead, while nobody waits for an answer.
 
-        def setting(name: str) -> Any:
-            given = overrides.get(name)
-            return getattr(self, name) if given is None else given
+        Args:
+            messages: what is known of it; the answer to them is not expected yet.
 
-        seed = setting("seed")
-        return Sampling(
-            temperature=setting("temperature"),
-            top_k=setting("top_k"),
-            top_p=setting("top_p"),
-            min_p=setting("min_p"),
-            repeat_penalty=setting("repeat_penalty"),
-            seed=secrets.randbits(31) if seed is None else seed % 2**32,
-            max_tokens=setting("max_tokens"),
-            stop=tuple(stop if stop is not None else self.stop),
+        Returns:
+            What can be cancelled, when the prompt turns out another one.
+
+        Raises:
+            ModelError: the messages do not fit, or the model cannot be loaded.
+        """
+        loaded = self.load()
+        room = loaded.n_ctx - min(self.max_tokens, loaded.n_ctx // 4)
+        turns = _safe_turns(messages, loaded.model)
+        tokens = loaded.prompt(turns, answer_follows=False)[:room]
+        return loaded.engine.prefetch(tokens, adapter=self.adapter_path)
+
+    def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
+        """How likely the model finds an answer: the natural logarithm of each token's probability.
+
+        Args:
+            messages: the prompt.
+            continuation: the answer to judge.
+
+        Raises:
+            ModelError: there is nothing to score, it does not fit, or the model cannot be loaded.
+        """
+        loaded = self.load()
+        return loaded.engine.score(
+            loaded.prompt(_safe_turns(messages, loaded.model)),
+            loaded.model.tokenize(continuation, add_special=False, parse_special=False),
+            adapter=self.adapter_path,
         )
 
-    def _chunks(
+    def _stream(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None,
-        options: dict[str, Any],
-        should_stop: Callable[[], bool],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        runtime = self.load()
+        request = self._request(messages, stop, kwargs)
+        with closing(listen(request.ask)) as parts:
+            for part in parts:
+                yield self._chunk(part, request)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        request = await asyncio.to_thread(self._request, messages, stop, kwargs)
+        async with aclosing(listen_async(request.ask)) as parts:
+            async for part in parts:
+                yield self._chunk(part, request)
+
+    def _request(
+        self, messages: list[BaseMessage], stop: list[str] | None, options: dict[str, Any]
+    ) -> "_Request":
+        loaded = self.load()
         sampling = self._sampling(stop, options)
 
         def prompt_of(some: Sequence[BaseMessage]) -> list[int]:
-            turns = [
-                {"role": turn["role"], "content": _disarm(turn["content"], runtime)}
-                for turn in turns_of(some)
-            ]
-            return runtime.prompt_tokens(runtime.template.render(turns))
+            return loaded.prompt(_safe_turns(some, loaded.model))
 
-        answer_room = min(sampling.max_tokens, runtime.n_ctx // 4)
-        kept, dropped = fit_messages(
-            messages, runtime.n_ctx - answer_room, lambda some: len(prompt_of(some))
+        room = loaded.n_ctx - min(sampling.max_tokens, loaded.n_ctx // 4)
+        kept, dropped = fit_messages(messages, room, lambda some: len(prompt_of(some)))
+        instruction = _safe_turns(kept[:1], loaded.model)[0]["content"] if kept[0].type == "system" else ""
+        return _Request(
+            loaded=loaded,
+            prompt=prompt_of(kept),
+            sampling=sampling,
+            adapter=self.adapter_path,
+            fixed=loaded.fixed_part(instruction) if instruction else 0,
+            dropped=dropped,
         )
-        for part in runtime.generate(prompt_of(kept), sampling, should_stop):
-            if isinstance(part, Finished):
-                yield self._last_chunk(part, sampling.seed, dropped)
-            else:
-                yield ChatGenerationChunk(message=AIMessageChunk(content=part))
 
-    def _last_chunk(self, finished: Finished, seed: int, dropped: int) -> ChatGenerationChunk:
+    def _sampling(self, stop: list[str] | None, options: dict[str, Any]) -> Sampling:
+        """This call's settings: its own keyword arguments first, then the model's."""
+        own = {name: getattr(self, name) for name in _SAMPLING}
+        own |= {name: options[name] for name in _SAMPLING if options.get(name) is not None}
+        seed = options.get("seed") if options.get("seed") is not None else self.seed
+        return Sampling(
+            **own,
+            seed=secrets.randbits(31) if seed is None else seed % 2**32,
+            stop=tuple(stop if stop is not None else self.stop),
+            grammar=options.get("grammar") or "",
+        )
+
+    def _chunk(self, part: str | Finished, request: "_Request") -> ChatGenerationChunk:
+        if isinstance(part, str):
+            return ChatGenerationChunk(message=AIMessageChunk(content=part))
+        return self._last_chunk(part, request)
+
+    def _last_chunk(self, finished: Finished, request: "_Request") -> ChatGenerationChunk:
         usage = UsageMetadata(
             input_tokens=finished.prompt_tokens,
             output_tokens=finished.completion_tokens,
@@ -134,8 +223,9 @@ class ChatLlamaCpp(ThreadedChatModel):
         metadata = {
             "model_name": self.model_path.stem,
             "finish_reason": finished.reason,
-            "seed": seed,
-            "dropped_messages": dropped,
+            "seed": request.sampling.seed,
+            "dropped_messages": request.dropped,
+            "first_token_s": finished.first_token_s,
         }
         return ChatGenerationChunk(
             message=AIMessageChunk(
@@ -149,8 +239,13 @@ class ChatLlamaCpp(ThreadedChatModel):
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         params = super()._get_ls_params(stop=stop, **kwargs)
         params["ls_provider"] = "llamacpp"
-        params["ls_model_name"] = self.model_path.stem
+        params["ls_model_name"] = self._name
         return params
+
+    @property
+    def _name(self) -> str:
+        adapter = f"+{self.adapter_path.stem}" if self.adapter_path else ""
+        return self.model_path.stem + adapter
 
     @property
     def _llm_type(self) -> str:
@@ -158,32 +253,59 @@ class ChatLlamaCpp(ThreadedChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"model_path": str(self.model_path), "n_ctx": self.n_ctx, "seed": self.seed}
+        adapter = str(self.adapter_path) if self.adapter_path else None
+        return {
+            "model_path": str(self.model_path),
+            "adapter_path": adapter,
+            "n_ctx": self.n_ctx,
+            "seed": self.seed,
+        }
 
 
-def _disarm(content: str, runtime: LlamaRuntime) -> str:
+_SAMPLING = (
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "repeat_penalty",
+    "frequency_penalty",
+    "presence_penalty",
+    "dry_multiplier",
+    "dry_base",
+    "dry_allowed_length",
+    "max_tokens",
+)
+"""Fields of the model that a call may set for itself."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One call, ready for the engine."""
+
+    loaded: LoadedModel
+    prompt: list[int]
+    sampling: Sampling
+    adapter: Path | None
+    fixed: int
+    dropped: int
+
+    def ask(self, hear: Callable[[Heard], None]) -> Answer:
+        """Submit it."""
+        return self.loaded.engine.submit(
+            self.prompt, self.sampling, hear, adapter=self.adapter, fixed=self.fixed
+        )
+
+
+def _safe_turns(messages: Sequence[BaseMessage], model: LlamaModel) -> list[Turn]:
+    """The messages as the template's turns, in which no word can be taken for a mark."""
+    return [{**turn, "content": _disarm(turn["content"], model)} for turn in turns_of(messages)]
+
+
+def _disarm(content: str, model: LlamaModel) -> str:
     """Break what the vocabulary would read as a control token: words must not forge a turn."""
 
     def broken(match: re.Match[str]) -> str:
         text = match.group()
-        return f"{text[0]} {text[1:]}" if runtime.is_control_text(text) else text
+        return f"{text[0]} {text[1:]}" if model.is_control_text(text) else text
 
     return _LIKE_CONTROL.sub(broken, content)
-
-
-_RUNTIMES: WeakValueDictionary[tuple[Path, int, int, int], LlamaRuntime] = WeakValueDictionary()
-_LOADING = threading.Lock()
-
-
-def _shared_runtime(path: Path, n_ctx: int, n_threads: int, n_gpu_layers: int) -> LlamaRuntime:
-    """The loaded model for these settings, as long as somebody holds it."""
-    key = (path.resolve(), n_ctx, n_threads, n_gpu_layers)
-    with _LOADING:
-        runtime = _RUNTIMES.get(key)
-        if runtime is None:
-            try:
-                runtime = LlamaRuntime(path, n_ctx=n_ctx, n_threads=n_threads, n_gpu_layers=n_gpu_layers)
-            except OSError as error:
-                raise ModelError(f"The model file {path} cannot be opened: {error}.") from error
-            _RUNTIMES[key] = runtime
-        return runtime

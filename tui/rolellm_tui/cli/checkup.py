@@ -70,17 +70,17 @@ def _package(package: str, state: Literal["note", "problem"], advice: str) -> Fi
 
 
 def _processor() -> Iterator[Finding]:
-    import llama_cpp
+    from rolellm_agents.models.llamacpp import library
 
-    said = llama_cpp.llama_print_system_info().decode()
-    features = [part.split(" = ")[0].strip() for part in said.split("|") if part.strip().endswith("= 1")]
-    gpu = "with" if llama_cpp.llama_supports_gpu_offload() else "without"
-    yield Finding(
-        "llama.cpp", "ok", f"{os.cpu_count()} processors, {gpu} GPU support; {', '.join(features)}"
-    )
-    if any("AMX" in feature for feature in features):
+    gpu = "with" if library.has_gpu() else "without"
+    features = ", ".join(library.features())
+    yield Finding("llama.cpp", "ok", f"{library.processors()} processors, {gpu} GPU support; {features}")
+    if not library.repacking_is_safe():
         yield Finding(
-            "AMX", "note", "llama.cpp's AMX buffers crash with quantized weights; they are off here"
+            "AMX",
+            "note",
+            "llama.cpp's AMX buffers crash with quantized weights; they are off here",
+            "compile llama-cpp-python without AMX, as README says, and it is quicker",
         )
 
 
@@ -100,12 +100,27 @@ def _settings() -> Iterator[Finding]:
 
 
 def _model() -> Iterator[Finding]:
-    from rolellm_agents.models.catalog import get_model, load_model
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+    from rolellm_agents.models.local import load_model
 
     name = load_settings().model
     model = get_model(name)
     load_model(model)
     yield Finding("model", "ok", f"{name} can be used")
+    if isinstance(model, ChatLlamaCpp):
+        yield _tuning(model.model_path)
+
+
+def _tuning(model_file: Path) -> Finding:
+    from rolellm_agents.models.llamacpp.tuning import kept_tuning, tuning_for
+    from rolellm_tui.cli.calibrate import tuning_in_words
+
+    used = tuning_in_words(tuning_for(model_file))
+    if kept_tuning(model_file):
+        return Finding("tuning", "ok", f"{used}; measured on this machine")
+    advice = "“rolellm doctor --calibrate” measures what is quickest here"
+    return Finding("tuning", "note", f"{used}; the defaults, not measured", advice)
 
 
 def _folders() -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """The chat: one persona, one conversation."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from rolellm_graphs.session import Session
 from rolellm_tui.widgets.bubble import Bubble
 from rolellm_tui.widgets.prompt import Prompt
 
+PAUSE = 0.3
+"""Seconds without a key after which what was typed so far is read ahead."""
 SHOWN = 200
 """How many of a long conversation's last messages are put on the screen."""
 
@@ -77,6 +80,17 @@ class ChatScreen(Screen[None]):
             self._complain(error)
         else:
             self._tell("")
+            self._read_ahead()
+
+    @on(Prompt.Changed, "#prompt")
+    def _typed(self, event: Prompt.Changed) -> None:
+        self._read_ahead(event.text_area.text)
+
+    @work(group="ahead", exclusive=True, exit_on_error=False)
+    async def _read_ahead(self, draft: str = "") -> None:
+        """Use the time in which the person reads and types."""
+        await asyncio.sleep(PAUSE)
+        await self._session.read_ahead(draft)
 
     @on(Prompt.Submitted, "#prompt")
     def _send(self, event: Prompt.Submitted) -> None:
@@ -100,6 +114,7 @@ class ChatScreen(Screen[None]):
             self.query_one("#prompt", Prompt).text = text
         finally:
             self.answering = False
+            self._read_ahead(self.query_one("#prompt", Prompt).text)
 
     @work(group="answer", exclusive=True, exit_on_error=False)
     async def _say_again(self) -> None:
@@ -110,6 +125,7 @@ class ChatScreen(Screen[None]):
             self._complain(error)
         finally:
             self.answering = False
+            self._read_ahead(self.query_one("#prompt", Prompt).text)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app and take the person's half-written line with it."""

@@ -1,0 +1,108 @@
+"""What all contenders are given to do, in the model's tokens."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.benchmark.cast import bundled_roles, take
+from rolellm_agents.models.llamacpp.benchmark.contender import Job
+from rolellm_agents.models.llamacpp.benchmark.play import AT_ONCE
+from rolellm_agents.models.llamacpp.benchmark.workload import OPENING, Scene, make_scene, slices
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.models.llamacpp.tuning import tuning_for
+
+CARD_TOKENS = 350
+PROMPT_TOKENS = 200
+"""What stands before what is decoded together."""
+_DECODING_ROOM = 1024
+
+
+class Size(NamedTuple):
+    """How much is played."""
+
+    characters: int = 4
+    turns: int = 24
+    reply: int = 32
+
+
+class Entry(NamedTuple):
+    """How a contender is found."""
+
+    module: str
+    tuned: bool = True
+    needs: str = ""
+    """A package that may be missing."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The same for all."""
+
+    scene: Scene
+    prompts: list[list[int]]
+    """To be gone on with at once."""
+    warm_up: list[int]
+    threads: int
+    flash_attention: bool
+
+    def jobs(self, entry: Entry, weights: Path) -> dict[str, Job]:
+        """A contender's two jobs; a process for each, so that the scene's memory is the scene's alone."""
+        scene = Job(
+            module=entry.module,
+            weights=str(weights),
+            threads=self.threads,
+            n_ctx=self.scene.room,
+            sequences=len(self.scene.heads),
+            tuned=entry.tuned,
+            flash_attention=self.flash_attention,
+            warm_up=self.warm_up,
+            scene=self.scene,
+        )
+        decoding = replace(
+            scene, n_ctx=_DECODING_ROOM, sequences=max(AT_ONCE), scene=None, prompts=self.prompts
+        )
+        return {"scene": scene, "decoding": decoding}
+
+
+def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> Plan:
+    """Cast the scene and put everything into tokens.
+
+    Args:
+        weights: the file whose vocabulary and chat template are used.
+        size: how much is played.
+        flash_attention: for those with the best settings; None takes what was found best here.
+
+    Raises:
+        ModelError: the model cannot hold the scene.
+        PersonaError: there are not so many characters.
+    """
+    model = LlamaModel(weights)
+
+    def tokenize(text: str) -> list[int]:
+        return model.tokenize(text, add_special=False)
+
+    roles = bundled_roles()
+    scene = make_scene(
+        take(roles, size.characters),
+        tokenize=tokenize,
+        render=model.template.render,
+        card_tokens=CARD_TOKENS,
+        turns=size.turns,
+        reply=size.reply,
+    )
+    if scene.room > model.n_ctx_train:
+        raise ModelError(
+            f"The scene may come to {scene.longest:,} tokens, and {weights.name} holds "
+            f"{model.n_ctx_train:,}; ask for fewer --turns or a shorter --reply."
+        )
+    plan = Plan(
+        scene=scene,
+        prompts=slices(tokenize("\n".join(role.card for role in roles)), max(AT_ONCE), PROMPT_TOKENS),
+        warm_up=tokenize(OPENING),
+        threads=library.processors(),
+        flash_attention=tuning_for(weights).flash_attention if flash_attention is None else flash_attention,
+    )
+    model.close()
+    return plan

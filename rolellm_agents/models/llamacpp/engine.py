@@ -1,0 +1,331 @@
+"""The engine: many characters stay resident in one context, and all running requests share its batches.
+
+One thread at a time computes; it begins with the first request and ends when nothing is left to do.
+Everything else, from any thread, only puts jobs into the inbox. `docs/design/engine.md` explains it.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.context import Context, Row
+from rolellm_agents.models.llamacpp.jobs import Answer, Heard, Job, Reading, Scoring, Vocabulary
+from rolellm_agents.models.llamacpp.planning import Pending, plan
+from rolellm_agents.models.llamacpp.residents import Placement, Resident, place
+from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.warm_start import WarmStart
+
+_CHUNK = 64
+"""Prompt tokens read in one step while an answer is being written: a short pause in its stream."""
+_WORTH_LOADING = 32
+"""A prefix on disk must save at least so many tokens."""
+
+MakeSampler = Callable[[Sampling, Sequence[int]], Sampler]
+"""Makes a sampler for one answer to a prompt."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the engine has done so far, in tokens where nothing else is said."""
+
+    requests: int = 0
+    steps: int = 0
+    prompt: int = 0
+    reused: int = 0
+    """Of `prompt`: those that were resident or on disk."""
+    evaluated: int = 0
+    """Computed, for prompts and answers and ahead of them."""
+    generated: int = 0
+    read_ahead: int = 0
+    """Of `evaluated`: for nobody yet."""
+    evicted: int = 0
+    """Sequences that had to make room."""
+    loaded: int = 0
+    """Prefixes taken from disk."""
+
+
+class Engine:
+    """Requests in, text out; see the module."""
+
+    def __init__(
+        self,
+        context: Context,
+        vocabulary: Vocabulary,
+        make_sampler: MakeSampler,
+        warm_start: WarmStart | None = None,
+    ) -> None:
+        """Use `context`, which nobody else may touch from now on."""
+        self.counters = Counters()
+        self._context = context
+        self._vocabulary = vocabulary
+        self._make_sampler = make_sampler
+        self._warm_start = warm_start
+        self._residents = [Resident(sequence) for sequence in range(context.sequences)]
+        self._lock = threading.Lock()
+        self._inbox: list[Job] = []
+        self._worker: threading.Thread | None = None
+        self._closed = False
+        self._waiting: list[Job] = []
+        self._running: list[Job] = []
+        self._count = 0
+        self._clock = 0
+
+    def submit(
+        self,
+        prompt: Sequence[int],
+        sampling: Sampling,
+        hear: Callable[[Heard], None],
+        *,
+        adapter: Path | None = None,
+        fixed: int = 0,
+    ) -> Answer:
+        """Ask for an answer; it can be cancelled by its `cancel`.
+
+        Args:
+            prompt: at least one token, fewer than the context holds.
+            sampling: how tokens are chosen and when to end.
+            hear: called in the engine's thread with each piece of text, then with a `Finished` or an
+                error; no piece ends inside a character, and no part of a stop string is told.
+            adapter: LoRA weights, for this request only.
+            fixed: how many of the prompt's first tokens will come again and are worth keeping on disk.
+
+        Raises:
+            ModelError: the prompt does not fit, the grammar cannot be read, or the engine is closed.
+        """
+        self._check_length(prompt)
+        answer = Answer(
+            prompt,
+            adapter,
+            sampling=sampling,
+            sampler=self._make_sampler(sampling, prompt),
+            vocabulary=self._vocabulary,
+            n_ctx=self._context.n_ctx,
+            hear=hear,
+            fixed=fixed,
+        )
+        self._put(answer)
+        return answer
+
+    def prefetch(self, tokens: Sequence[int], *, adapter: Path | None = None) -> Reading:
+        """Read `tokens` ahead while nobody waits for anything; it can be cancelled by its `cancel`.
+
+        Raises:
+            ModelError: they do not fit into the context, or the engine is closed.
+        """
+        self._check_length(tokens)
+        reading = Reading(tokens, adapter)
+        self._put(reading)
+        return reading
+
+    def score(
+        self, prompt: Sequence[int], continuation: Sequence[int], *, adapter: Path | None = None
+    ) -> Future[list[float]]:
+        """The natural logarithm of each continuation token's probability, given all before it.
+
+        Raises:
+            ModelError: one of the two is empty, they do not fit, or the engine is closed.
+        """
+        if not prompt or not continuation:
+            raise ModelError("A score needs at least one token before and one to score.")
+        self._check_length([*prompt, *continuation])
+        scoring = Scoring(prompt, continuation, adapter)
+        self._put(scoring)
+        return scoring.result
+
+    def close(self) -> None:
+        """Cancel what is running, and give the memory back."""
+        with self._lock:
+            self._closed = True
+            worker = self._worker
+        if worker and worker is not threading.current_thread():
+            worker.join()
+        self._context.close()
+
+    # Taking in
+
+    def _check_length(self, tokens: Sequence[int]) -> None:
+        if not 0 < len(tokens) < self._context.n_ctx:
+            raise ModelError(
+                f"A prompt of {len(tokens):,} tokens does not fit into a context of "
+                f"{self._context.n_ctx:,}; shorten it, or set a larger n_ctx."
+            )
+
+    def _put(self, job: Job) -> None:
+        with self._lock:
+            if self._closed:
+                raise ModelError("The model is closed; get it anew.")
+            self._count += 1
+            job.number = self._count
+            self._inbox.append(job)
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, name="llama.cpp")
+                self._worker.start()
+
+    # The worker's own
+
+    def _work(self) -> None:
+        try:
+            while self._take_in():
+                self._drop_cancelled()
+                self._admit()
+                self._step()
+        except BaseException as error:
+            self._break_down(error)
+            raise
+
+    def _break_down(self, error: BaseException) -> None:
+        """Nobody may wait forever for what can no longer come."""
+        with self._lock:
+            self._closed = True
+            jobs = [*self._inbox, *self._waiting, *self._running]
+        for job in jobs:
+            job.fail(ModelError(f"The engine broke down ({error!r}); please report it."))
+
+    def _take_in(self) -> bool:
+        """Whether there is something to do; if not, the worker ends."""
+        with self._lock:
+            self._waiting += self._inbox
+            self._inbox.clear()
+            if self._closed or not threading.main_thread().is_alive():
+                for job in (*self._waiting, *self._running):
+                    job.cancel()
+            if self._waiting or self._running:
+                return True
+            self._worker = None
+            return False
+
+    def _drop_cancelled(self) -> None:
+        for job in (*self._waiting, *self._running):
+            if job.cancelled and not job.done:
+                job.end()
+        self._forget_done()
+
+    def _forget_done(self) -> None:
+        self._waiting = [job for job in self._waiting if not job.done]
+        self._running = [job for job in self._running if not job.done]
+
+    def _admit(self) -> None:
+        """Give waiting jobs a sequence, those somebody waits for first."""
+        for job in sorted(self._waiting, key=lambda job: (not job.urgent, job.number)):
+            placement = place(self._residents, self._free_for(job), job.tokens, job.adapter)
+            if placement is None:
+                break
+            if isinstance(job, Reading) and placement.shared == len(job.tokens):
+                job.end()
+                continue
+            self._settle(job, placement)
+            self._running.append(job)
+        self._waiting = [job for job in self._waiting if not job.done and job.sequence < 0]
+        self._forget_done()
+
+    def _free_for(self, job: Job) -> list[Resident]:
+        """What is read ahead gives way to what somebody waits for."""
+        taken = {other.sequence for other in self._running if other.urgent or not job.urgent}
+        return [resident for resident in self._residents if resident.sequence not in taken]
+
+    def _settle(self, job: Job, placement: Placement) -> None:
+        """Make the sequence hold what the job shares, and nothing else."""
+        resident = self._residents[placement.sequence]
+        for other in self._running:
+            if other.sequence == placement.sequence:
+                other.end()
+        shared = min(placement.shared, job.first_wanted)
+        if placement.source != placement.sequence:
+            self._note(evicted=bool(resident.tokens))
+            source = self._residents[placement.source]
+            copied = self._context.restore(placement.sequence, self._context.save(placement.source))
+            resident.tokens = source.tokens[:] if copied else []
+        elif not shared:
+            self._note(evicted=bool(resident.tokens))
+        if not self._context.truncate(placement.sequence, min(shared, len(resident.tokens))):
+            shared = 0
+        del resident.tokens[shared:]
+        resident.adapter = job.adapter
+        job.sequence = placement.sequence
+        self._load_fixed(job, resident)
+        job.read = job.reused = len(resident.tokens)
+        if isinstance(job, Answer):
+            self._note(requests=1, prompt=len(job.tokens), reused=job.reused)
+        self._touch(resident)
+
+    def _load_fixed(self, job: Job, resident: Resident) -> None:
+        """Take the prompt's fixed part from disk if that spares reading, or note that it goes there."""
+        if self._warm_start is None or job.fixed - len(resident.tokens) < _WORTH_LOADING:
+            return
+        fixed = job.tokens[: job.fixed]
+        state = self._warm_start.load(fixed, job.adapter)
+        if state is None:
+            job.stop_at = job.fixed
+        elif self._context.restore(resident.sequence, state):
+            resident.tokens = fixed
+            self._note(loaded=1)
+        else:
+            self._warm_start.discard(fixed, job.adapter)
+            resident.tokens = []
+
+    def _step(self) -> None:
+        """Compute one batch and hand out what came of it."""
+        pending = [
+            Pending(job.number, job.unread, job.adapter, job.urgent, job.last_step) for job in self._running
+        ]
+        shares = plan(pending, self._context.n_batch, _CHUNK)
+        # In the order of sequences: llama.cpp computes neighbours at once.
+        served = sorted(
+            (job for job in self._running if job.number in shares), key=lambda job: job.sequence
+        )
+        if not served:
+            return
+        rows = [row for job in served for row in _rows(job, shares[job.number])]
+        try:
+            self._context.decode(rows, served[0].adapter)
+        except ModelError as error:
+            for job in served:
+                self._forget(job.sequence)
+                job.fail(error)
+            return
+        self._note(
+            steps=1,
+            evaluated=len(rows),
+            read_ahead=sum(shares[job.number] for job in served if not job.urgent),
+        )
+        first_row = 0
+        for job in served:
+            self._take_results(job, shares[job.number], first_row)
+            first_row += shares[job.number]
+
+    def _take_results(self, job: Job, count: int, first_row: int) -> None:
+        """Move the job on past `count` tokens, which are rows of the last batch from `first_row` on."""
+        resident = self._residents[job.sequence]
+        begin, end = job.read, job.read + count
+        resident.tokens += job.tokens[begin:end]
+        self._touch(resident)
+        job.read, job.last_step = end, self.counters.steps
+        if end == job.stop_at and self._warm_start is not None:
+            self._warm_start.keep(job.tokens[:end], job.adapter, self._context.save(job.sequence))
+        for place_in_job in range(max(begin, job.first_wanted), end):
+            job.take(self._context, first_row + place_in_job - begin)
+            self._note(generated=isinstance(job, Answer))
+        if not job.done and not job.unread:
+            job.end()
+
+    def _forget(self, sequence: int) -> None:
+        self._context.truncate(sequence, 0)
+        self._residents[sequence].tokens = []
+
+    def _touch(self, resident: Resident) -> None:
+        self._clock += 1
+        resident.last_used = self._clock
+
+    def _note(self, **more: int) -> None:
+        now = self.counters
+        self.counters = replace(now, **{name: getattr(now, name) + count for name, count in more.items()})
+
+
+def _rows(job: Job, count: int) -> list[Row]:
+    return [
+        Row(job.tokens[position], position, job.sequence, position >= job.first_wanted)
+        for position in range(job.read, job.read + count)
+    ]

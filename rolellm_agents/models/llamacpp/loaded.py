@@ -1,0 +1,120 @@
+"""A model file ready to answer: weights, engine, and what all its chat models share."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import psutil
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.context import LlamaContext
+from rolellm_agents.models.llamacpp.engine import Engine
+from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.models.llamacpp.sampling import Sampler
+from rolellm_agents.models.llamacpp.template import Turn
+from rolellm_agents.models.llamacpp.tuning import Tuning, tuning_for
+from rolellm_agents.models.llamacpp.warm_start import WarmStart, identity
+from rolellm_agents.models.llamacpp.weights import fastest_weights
+from rolellm_agents.paths import user_paths
+
+_MOST_SEQUENCES = 16
+_WARM_BYTES = 512 * 2**20
+"""What the beginnings of prompts may take on disk."""
+
+
+class Wish(NamedTuple):
+    """How a file is to be loaded; equal wishes share one copy in memory."""
+
+    path: Path
+    n_ctx: int
+    sequences: int
+    """0 takes as many as fit into `cache_mib`."""
+    cache_mib: int
+    n_threads: int
+    n_gpu_layers: int
+    original: bool
+    """Take the file as it is, even where another format of it would be faster."""
+
+
+class LoadedModel:
+    """One model file and the engine over it."""
+
+    def __init__(self, wish: Wish) -> None:
+        """Load the file.
+
+        Raises:
+            ModelError: it cannot be loaded, or there is no memory for the context.
+        """
+        tuning = tuning_for(wish.path)
+        if wish.n_threads:
+            tuning = replace(tuning, n_threads=wish.n_threads)
+        self.model = LlamaModel(_weights(wish, tuning), n_gpu_layers=wish.n_gpu_layers)
+        self.n_ctx = min(wish.n_ctx, self.model.n_ctx_train)
+        self.sequences = wish.sequences or self._affordable_sequences(wish.cache_mib)
+        self._check_memory()
+        context = LlamaContext(self.model, n_ctx=self.n_ctx, sequences=self.sequences, tuning=tuning)
+        made_by = (identity(self.model.path), library.version(), library.features(), tuning, self.sequences)
+        warm_start = WarmStart(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
+        self.engine = Engine(context, self.model, partial(Sampler, self.model), warm_start)
+
+    def prompt(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> list[int]:
+        """The tokens of a conversation in the model's own form."""
+        return self.model.prompt_tokens(self.model.template.render(turns, answer_follows=answer_follows))
+
+    def fixed_part(self, instruction: str) -> int:
+        """How many tokens of every prompt with this instruction are the same whatever is said."""
+        one, other = (
+            self.prompt([{"role": "system", "content": instruction}, {"role": "user", "content": word}])
+            for word in ("a", "b")
+        )
+        return next(
+            (place for place, (this, that) in enumerate(zip(one, other, strict=False)) if this != that), 0
+        )
+
+    def _affordable_sequences(self, cache_mib: int) -> int:
+        budget = max(cache_mib * 2**20, self.model.path.stat().st_size)
+        return max(1, min(_MOST_SEQUENCES, budget // self._bytes_per_sequence))
+
+    @property
+    def _bytes_per_sequence(self) -> int:
+        return self.n_ctx * self.model.cache_bytes_per_token
+
+    def _check_memory(self) -> None:
+        # Where memory is promised before it is there, allocating too much succeeds and then kills.
+        wanted = self.sequences * self._bytes_per_sequence
+        available = psutil.virtual_memory().available
+        if wanted > available:
+            raise ModelError(
+                f"A context of {self.sequences} × {self.n_ctx:,} tokens with {self.model.path.name} takes "
+                f"{wanted / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are free; set a smaller n_ctx, "
+                "or fewer sequences, for it in models.toml."
+            )
+
+
+def shared_model(wish: Wish) -> LoadedModel:
+    """The model loaded by these wishes, as long as somebody holds it.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    with _LOADING:
+        loaded = _LOADED.get(wish)
+        if loaded is None:
+            loaded = _LOADED[wish] = LoadedModel(wish)
+        return loaded
+
+
+def _weights(wish: Wish, tuning: Tuning) -> Path:
+    if wish.original or wish.path != embedded_gguf():
+        return wish.path
+    return fastest_weights(wish.path, tuning.weights)
+
+
+_LOADED: WeakValueDictionary[Wish, LoadedModel] = WeakValueDictionary()
+_LOADING = threading.Lock()

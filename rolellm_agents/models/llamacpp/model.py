@@ -1,0 +1,140 @@
+"""A GGUF file in memory: its weights, vocabulary, chat template and adapters."""
+
+import ctypes
+import math
+import os
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.gguf import check_gguf
+from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
+
+
+class LlamaModel:
+    """The weights of one file. Nothing here changes after loading, so threads may share it."""
+
+    def __init__(self, path: Path, *, n_gpu_layers: int = 0) -> None:
+        """Load the file.
+
+        Args:
+            path: a GGUF file.
+            n_gpu_layers: layers to put on a GPU, when llama.cpp was built for one; -1 is all.
+
+        Raises:
+            ModelError: the file is missing, of another kind, or llama.cpp cannot load it.
+        """
+        check_gguf(path)
+        library.LOG.listen()
+        library.LOG.forget()
+        self.path = path
+        self.handle = llama_cpp.llama_model_load_from_file(os.fsencode(path), model_params(n_gpu_layers))
+        if not self.handle:
+            raise ModelError(
+                f"llama.cpp cannot load {path}: {library.LOG.first_complaint()}; the file may be cut "
+                "short or damaged, so fetch it again, or use another model."
+            )
+        self.close = weakref.finalize(self, llama_cpp.llama_model_free, self.handle)
+        self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)
+        self.n_vocabulary = int(llama_cpp.llama_vocab_n_tokens(self.vocabulary))
+        self.n_ctx_train = int(llama_cpp.llama_model_n_ctx_train(self.handle))
+        self._adapters: dict[Path, Any] = {}
+        self._loading = threading.Lock()
+        self._bos = self._piece_of_special(llama_cpp.llama_vocab_bos(self.vocabulary))
+        self.template = ChatTemplate(
+            self.metadata("tokenizer.chat_template") or CHATML,
+            bos=self._bos,
+            eos=self._piece_of_special(llama_cpp.llama_vocab_eos(self.vocabulary)),
+        )
+
+    @property
+    def cache_bytes_per_token(self) -> int:
+        """What keys and values of one token take, at two bytes a number."""
+        heads = llama_cpp.llama_model_n_head(self.handle)
+        width = llama_cpp.llama_model_n_embd(self.handle) // max(heads, 1)
+        architecture = self.metadata("general.architecture")
+        key = int(self.metadata(f"{architecture}.attention.key_length") or width)
+        value = int(self.metadata(f"{architecture}.attention.value_length") or width)
+        shared = llama_cpp.llama_model_n_head_kv(self.handle)
+        return math.prod((llama_cpp.llama_model_n_layer(self.handle), shared, key + value, 2))
+
+    def tokenize(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> list[int]:
+        """The model's tokens for `text`.
+
+        Args:
+            text: any text.
+            add_special: put the model's beginning-of-text token first, if it wants one.
+            parse_special: read `<|…|>` marks as control tokens and not as text.
+        """
+        encoded = text.encode("utf-8", errors="replace")
+        room = len(encoded) + 2
+        tokens = (llama_cpp.llama_token * room)()
+        count = llama_cpp.llama_tokenize(
+            self.vocabulary, encoded, len(encoded), tokens, room, add_special, parse_special
+        )
+        return list(tokens[:count])
+
+    def prompt_tokens(self, text: str) -> list[int]:
+        """The tokens of a rendered prompt, without a second beginning mark if it brings its own."""
+        return self.tokenize(text, add_special=not (self._bos and text.startswith(self._bos)))
+
+    def bytes_of(self, token: int, *, special: bool = False) -> bytes:
+        """A token's text, which may be a part of a character; control tokens have none unless `special`."""
+        buffer = ctypes.create_string_buffer(256)
+        length = llama_cpp.llama_token_to_piece(
+            self.vocabulary, token, ctypes.cast(buffer, ctypes.c_char_p), len(buffer), 0, special
+        )
+        return buffer.raw[: max(length, 0)]
+
+    def is_end(self, token: int) -> bool:
+        """Whether the token ends an answer."""
+        return bool(llama_cpp.llama_vocab_is_eog(self.vocabulary, token))
+
+    def is_control_text(self, text: str) -> bool:
+        """Whether the vocabulary would read `text`, whole, as a control token."""
+        tokens = self.tokenize(text, add_special=False)
+        return len(tokens) == 1 and bool(llama_cpp.llama_vocab_is_control(self.vocabulary, tokens[0]))
+
+    def adapter(self, path: Path) -> Any:
+        """The handle of a LoRA adapter in a GGUF file, loaded once and freed with the model.
+
+        Raises:
+            ModelError: the file is missing or damaged, or made for another base.
+        """
+        with self._loading:
+            if path not in self._adapters:
+                check_gguf(path)
+                library.LOG.forget()
+                handle = llama_cpp.llama_adapter_lora_init(self.handle, os.fsencode(path))
+                if not handle:
+                    raise ModelError(
+                        f"The adapter {path} does not fit {self.path.name}: "
+                        f"{library.LOG.first_complaint()}; use one that was made for this model."
+                    )
+                self._adapters[path] = handle
+            return self._adapters[path]
+
+    def metadata(self, key: str) -> str:
+        """A value the file carries beside the weights; empty when it has none."""
+        size = llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), b"", 0)
+        if size < 0:
+            return ""
+        buffer = ctypes.create_string_buffer(size + 1)
+        llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), buffer, size + 1)
+        return buffer.value.decode("utf-8", "replace")
+
+    def _piece_of_special(self, token: int) -> str:
+        return "" if token < 0 else self.bytes_of(token, special=True).decode("utf-8", "replace")
+
+
+def model_params(n_gpu_layers: int) -> Any:
+    """llama.cpp's parameters for loading, with repacking only where it cannot crash."""
+    params = llama_cpp.llama_model_default_params()
+    params.use_extra_bufts = library.repacking_is_safe()
+    params.n_gpu_layers = n_gpu_layers
+    return params

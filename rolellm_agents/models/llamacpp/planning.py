@@ -1,0 +1,65 @@
+"""What goes into the next batch: running answers never wait long, and everybody gets on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A job that has tokens to compute."""
+
+    number: int
+    """Older jobs have smaller ones."""
+    unread: int
+    """How many tokens wait; an answer that is being written always has one."""
+    adapter: Path | None
+    urgent: bool
+    """Somebody waits for it; the rest is read ahead when nothing else is to do."""
+    last_step: int
+    """The step in which it was last served."""
+
+
+def plan(pending: Sequence[Pending], n_batch: int, chunk: int) -> dict[int, int]:
+    """Share the next batch out.
+
+    Urgent jobs go first. One batch has one adapter: that of the job served longest ago. Answers being
+    written all get their row. The rest of the batch goes to prompts: half of it to the oldest, so that
+    nobody starves, and the other half to the shortest, which are done soonest.
+
+    Args:
+        pending: jobs with tokens to compute.
+        n_batch: how many rows a batch can have; more than there are jobs.
+        chunk: how many prompt tokens may be read in a step that keeps a writer, or a newcomer, waiting.
+
+    Returns:
+        Tokens to compute for each job's number; empty when there is nothing to do.
+    """
+    ready = [job for job in pending if job.urgent] or list(pending)
+    if not ready:
+        return {}
+    adapter = min(ready, key=lambda job: (job.last_step, job.number)).adapter
+    group = [job for job in ready if job.adapter == adapter]
+    shares = {job.number: 1 for job in group if job.unread == 1}
+    room = n_batch - len(shares)
+    if not ready[0].urgent or any(job.unread == 1 for job in ready):
+        room = min(room, chunk)
+    return shares | _share(sorted((job for job in group if job.unread > 1), key=_age), room)
+
+
+def _share(readers: Sequence[Pending], room: int) -> dict[int, int]:
+    if not readers:
+        return {}
+    oldest, *others = readers
+    wanted_by_others = sum(job.unread for job in others)
+    first = min(oldest.unread, max(room - wanted_by_others, (room + 1) // 2))
+    shares = {oldest.number: first}
+    room -= first
+    for job in sorted(others, key=lambda job: job.unread):
+        shares[job.number] = min(job.unread, room)
+        room -= shares[job.number]
+    return {number: count for number, count in shares.items() if count}
+
+
+def _age(job: Pending) -> int:
+    return job.number

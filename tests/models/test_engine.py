@@ -1,0 +1,354 @@
+"""The engine over a context without a model: whatever it mixes up changes the words."""
+
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.fake_context import END, FakeContext, FakeVocabulary, next_token
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.engine import Engine
+from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
+from rolellm_agents.models.llamacpp.sampling import Sampling
+from rolellm_agents.models.llamacpp.warm_start import WarmStart
+
+SECONDS = 20.0
+"""No test waits so long, unless what it tests is broken."""
+A, B = Path("a.gguf"), Path("b.gguf")
+
+
+def no_sampler(sampling: Sampling, prompt: Sequence[int]) -> Any:
+    return None
+
+
+def make_engine(context: FakeContext, warm_start: WarmStart | None = None) -> Engine:
+    return Engine(context, FakeVocabulary(), no_sampler, warm_start)
+
+
+@dataclass
+class Listener:
+    """What was heard of one answer."""
+
+    text: str = ""
+    pieces: int = 0
+    last: Finished | ModelError | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def hear(self, part: Heard) -> None:
+        assert self.last is None, "something was told after the end"
+        if isinstance(part, str):
+            assert part, "an empty piece was told"
+            self.text += part
+            self.pieces += 1
+        else:
+            self.last = part
+            self.ended.set()
+
+    def finished(self) -> Finished:
+        assert self.ended.wait(SECONDS)
+        assert isinstance(self.last, Finished), self.last
+        return self.last
+
+
+def alone(prompt: Sequence[int], adapter: Path | None, max_tokens: int, n_ctx: int) -> tuple[str, str]:
+    """The text and reason of an answer that nothing disturbs."""
+    tokens, written = list(prompt), bytearray()
+    vocabulary = FakeVocabulary()
+    for _ in range(min(max_tokens, n_ctx - len(prompt))):
+        token = next_token(tokens, adapter)
+        if token == END:
+            return written.decode("utf-8", "replace"), "stop"
+        written += vocabulary.bytes_of(token)
+        tokens.append(token)
+    return written.decode("utf-8", "replace"), "length"
+
+
+def ask(
+    engine: Engine, prompt: Sequence[int], adapter: Path | None = None, **sampling: Any
+) -> tuple[Listener, Answer]:
+    listener = Listener()
+    return listener, engine.submit(prompt, Sampling(**sampling), listener.hear, adapter=adapter)
+
+
+@pytest.fixture
+def context() -> FakeContext:
+    made = FakeContext()
+    made.gate.set()
+    return made
+
+
+def test_an_answer_is_what_the_model_alone_would_write(context: FakeContext) -> None:
+    engine = make_engine(context)
+    for prompt in ([5], [1, 2, 3], list(range(1, 30))):
+        listener, _ = ask(engine, prompt, max_tokens=12)
+        finished = listener.finished()
+        assert (listener.text, finished.reason) == alone(prompt, None, 12, context.n_ctx)
+        assert finished.prompt_tokens == len(prompt)
+
+
+def test_what_was_read_is_not_read_again(context: FakeContext) -> None:
+    engine = make_engine(context)
+    ask(engine, range(1, 21), max_tokens=1)[0].finished()
+    finished = ask(engine, range(1, 26), max_tokens=1)[0].finished()
+    assert finished.reused_tokens == 20
+    assert engine.counters.evaluated == 25
+
+
+def test_a_resident_of_another_adapter_is_of_no_use(context: FakeContext) -> None:
+    engine = make_engine(context)
+    ask(engine, range(1, 21), A, max_tokens=1)[0].finished()
+    assert ask(engine, range(1, 21), B, max_tokens=1)[0].finished().reused_tokens == 0
+    assert ask(engine, range(1, 21), A, max_tokens=1)[0].finished().reused_tokens == 19
+
+
+def test_adapters_never_share_a_batch() -> None:
+    context = FakeContext(n_batch=16)
+    engine = make_engine(context)
+    asked = [ask(engine, [9, 8, 7, n], adapter, max_tokens=9)[0] for n, adapter in enumerate((A, B, None))]
+    context.gate.set()
+    for listener in asked:
+        listener.finished()
+    assert {adapter for adapter, _ in context.batches} == {A, B, None}
+
+
+def test_running_answers_share_batches_and_nobody_waits_for_a_long_prompt() -> None:
+    context = FakeContext(n_ctx=400, n_batch=128, sequences=2)
+    engine = make_engine(context)
+    writer = Listener()
+    long_one = Listener()
+    reader: list[Answer] = []
+
+    def hear(part: Heard) -> None:
+        writer.hear(part)
+        if not reader:
+            prompt = [1 + n % 30 for n in range(390)]
+            reader.append(engine.submit(prompt, Sampling(max_tokens=1), long_one.hear))
+
+    engine.submit([3, 4], Sampling(max_tokens=30), hear)
+    context.gate.set()
+    writer.finished()
+    long_one.finished()
+    together = [rows for _, rows in context.batches if len({row.sequence for row in rows}) == 2]
+    assert len(together) >= 6
+    assert max(len(rows) for rows in together) == 65  # 64 of the prompt, one of the answer
+
+
+def test_reading_ahead_makes_the_next_answer_start_at_once(context: FakeContext) -> None:
+    engine = make_engine(context)
+    reading = engine.prefetch(list(range(1, 31)))
+    while not reading.done:
+        threading.Event().wait(0.001)
+    assert ask(engine, range(1, 33), max_tokens=1)[0].finished().reused_tokens == 30
+    assert engine.counters.read_ahead == 30
+
+
+def test_real_requests_go_before_what_is_read_ahead() -> None:
+    context = FakeContext(n_ctx=400, n_batch=16, sequences=1)
+    engine = make_engine(context)
+    reading = engine.prefetch([5] * 300)
+    listener, _ = ask(engine, [7, 7, 7], max_tokens=4)
+    context.gate.set()
+    listener.finished()
+    assert reading.done  # it held the only sequence and had to give it up
+    assert engine.counters.read_ahead < 300
+
+
+def test_what_is_read_ahead_already_costs_no_step(context: FakeContext) -> None:
+    engine = make_engine(context)
+    ask(engine, range(1, 21), max_tokens=3)[0].finished()
+    before = engine.counters.evaluated
+    reading = engine.prefetch(list(range(1, 15)))
+    while not reading.done:
+        threading.Event().wait(0.001)
+    assert engine.counters.evaluated == before
+    assert ask(engine, range(1, 22), max_tokens=1)[0].finished().reused_tokens >= 20
+
+
+def test_a_score_is_the_log_probability_of_each_token(context: FakeContext) -> None:
+    prompt, continuation = [4, 5, 6], [7, 8, 9]
+    expected = [
+        float(token - next_token([*prompt, *continuation[:place]], None))
+        for place, token in enumerate(continuation)
+    ]
+    engine = make_engine(context)
+    assert engine.score(prompt, continuation).result(SECONDS) == expected
+    assert engine.score(prompt, continuation).result(SECONDS) == expected
+
+
+def test_a_cancelled_answer_keeps_what_was_said_and_frees_its_sequence() -> None:
+    context = FakeContext(sequences=1)
+    engine = make_engine(context)
+    listener = Listener()
+    answers: list[Answer] = []
+
+    def hear(part: Heard) -> None:
+        listener.hear(part)
+        if listener.pieces == 2:
+            answers[0].cancel()
+
+    answers.append(engine.submit([3, 4, 5], Sampling(max_tokens=30), hear))
+    context.gate.set()
+    assert listener.finished().reason == "cancelled"
+    whole, _ = alone([3, 4, 5], None, 30, context.n_ctx)
+    assert whole.startswith(listener.text)
+    assert ask(engine, [9], max_tokens=1)[0].finished().reason in {"length", "stop"}
+
+
+def test_a_failed_step_fails_its_answers_and_no_later_one(context: FakeContext) -> None:
+    context.fail_at = {2}
+    engine = make_engine(context)
+    listener, _ = ask(engine, [3, 4], max_tokens=9)
+    assert listener.ended.wait(SECONDS)
+    assert isinstance(listener.last, ModelError)
+    again, _ = ask(engine, [3, 4], max_tokens=9)
+    assert again.finished().reused_tokens == 0
+    assert again.text == alone([3, 4], None, 9, context.n_ctx)[0]
+
+
+def test_too_long_a_prompt_is_refused_with_the_numbers(context: FakeContext) -> None:
+    with pytest.raises(ModelError, match=r"48 tokens does not fit into a context of 48"):
+        make_engine(context).submit([1] * 48, Sampling(), lambda _: None)
+
+
+def test_a_closed_engine_ends_what_runs_and_takes_nothing_more() -> None:
+    context = FakeContext()
+    engine = make_engine(context)
+    listener, _ = ask(engine, [3, 4], max_tokens=500)
+    threading.Timer(0.01, context.gate.set).start()
+    engine.close()
+    assert listener.finished().reason == "cancelled"
+    assert context.closed
+    with pytest.raises(ModelError, match="closed"):
+        ask(engine, [1])
+
+
+def test_many_threads_may_ask_at_once(context: FakeContext) -> None:
+    engine = make_engine(context)
+    wrong: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def ask_ten(first: int) -> None:
+        for n in range(10):
+            prompt = [1 + first, 1 + n, 2]
+            listener, _ = ask(engine, prompt, max_tokens=8)
+            listener.finished()
+            if listener.text != alone(prompt, None, 8, context.n_ctx)[0]:
+                wrong.put(listener.text)
+
+    threads = [threading.Thread(target=ask_ten, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong.empty()
+
+
+def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
+    prompt = list(range(1, 40)) + [7, 8]
+    reused = []
+    for _ in range(2):
+        context = FakeContext(n_ctx=64)
+        context.gate.set()
+        warm_start = WarmStart(tmp_path, "one model", limit=10_000)
+        engine = make_engine(context, warm_start)
+        listener = Listener()
+        engine.submit(prompt, Sampling(max_tokens=8), listener.hear, fixed=38)
+        reused.append(listener.finished().reused_tokens)
+        warm_start.wait()
+        assert listener.text == alone(prompt, None, 8, 64)[0]
+    assert reused == [0, 38]
+    assert engine.counters.loaded == 1
+
+
+@dataclass(frozen=True)
+class Op:
+    """Something that happens at the start, or when some answer has been heard for the n-th time."""
+
+    kind: str
+    at: tuple[int, int] | None
+    prompt: tuple[int, ...]
+    adapter: Path | None
+    max_tokens: int
+
+
+PROMPTS = st.tuples(
+    st.sampled_from([(3, 4, 5) * 11, (3, 4, 5, 6), (9,), tuple(range(1, 38)), tuple(range(1, 36))]),
+    st.lists(st.integers(1, 39), max_size=9),
+).map(lambda parts: (*parts[0], *parts[1]))
+OPS = st.builds(
+    Op,
+    kind=st.sampled_from(["answer", "answer", "answer", "prefetch", "score", "cancel"]),
+    at=st.none() | st.tuples(st.integers(0, 5), st.integers(1, 6)),
+    prompt=PROMPTS,
+    adapter=st.sampled_from([None, A, B]),
+    max_tokens=st.integers(1, 60),
+)
+
+
+class Run:
+    """One schedule, played: every op happens in the engine's thread or before its first step."""
+
+    def __init__(self, ops: Sequence[Op], context: FakeContext) -> None:
+        self.ops = ops
+        self.context = context
+        self.engine = make_engine(context)
+        self.asked: list[tuple[Op, Listener, Answer]] = []
+        self.scores: list[Any] = []
+        self.played: set[int] = set()
+
+    def play(self, moment: tuple[int, int] | None) -> None:
+        for place, op in enumerate(self.ops):
+            if op.at == moment and place not in self.played:
+                self.played.add(place)
+                self._do(op)
+
+    def _do(self, op: Op) -> None:
+        if op.kind == "answer":
+            self._ask(op)
+        elif op.kind == "prefetch":
+            self.engine.prefetch(op.prompt, adapter=op.adapter)
+        elif op.kind == "score" and len(op.prompt) > 1:
+            self.scores.append(self.engine.score(op.prompt[:1], op.prompt[1:], adapter=op.adapter))
+        elif op.kind == "cancel" and self.asked:
+            self.asked[len(op.prompt) % len(self.asked)][2].cancel()
+
+    def _ask(self, op: Op) -> None:
+        listener, number = Listener(), len(self.asked)
+
+        def hear(part: Heard) -> None:
+            listener.hear(part)
+            self.play((number, listener.pieces))
+
+        sampling = Sampling(max_tokens=op.max_tokens)
+        answer = self.engine.submit(op.prompt, sampling, hear, adapter=op.adapter)
+        self.asked.append((op, listener, answer))
+
+
+@settings(deadline=None, max_examples=2000)
+@given(st.lists(OPS, min_size=1, max_size=12), st.integers(1, 3), st.integers(4, 16))
+def test_no_schedule_loses_doubles_or_mixes_a_token(ops: list[Op], sequences: int, n_batch: int) -> None:
+    context = FakeContext(sequences=sequences, n_batch=n_batch)
+    run = Run(ops, context)
+    run.play(None)
+    context.gate.set()
+    place = 0
+    while place < len(run.asked):
+        op, listener, answer = run.asked[place]
+        finished = listener.finished()
+        text, reason = alone(op.prompt, op.adapter, op.max_tokens, context.n_ctx)
+        if finished.reason == "cancelled":
+            assert answer.cancelled
+            assert text.startswith(listener.text.rstrip("\ufffd"))
+        else:
+            assert (listener.text, finished.reason) == (text, reason)
+        place += 1
+    for score in run.scores:
+        assert score.result(SECONDS)
+    run.engine.close()
+    assert context.closed
+    assert run.engine.counters.evaluated == sum(len(rows) for _, rows in context.batches)

@@ -1,0 +1,345 @@
+"""The engine over llama.cpp itself: the embedded model where words count, a tiny one where numbers do."""
+
+import queue
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from helpers.tiny_gguf import make_tiny_adapter, make_tiny_gguf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from rolellm_agents.models.llamacpp.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine import Engine
+from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.tuning import Tuning
+
+SECONDS = 60.0
+ONE_THREAD = Tuning(n_threads=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tiny")
+
+
+@pytest.fixture(scope="module")
+def tiny(folder: Path) -> LlamaModel:
+    return LlamaModel(make_tiny_gguf(folder / "tiny.gguf", seed=1))
+
+
+@pytest.fixture(scope="module")
+def adapters(folder: Path, tiny: LlamaModel) -> list[Path]:
+    return [make_tiny_adapter(folder / f"{seed}.gguf", tiny.path, seed=seed) for seed in (5, 6)]
+
+
+@pytest.fixture(scope="module")
+def embedded() -> LlamaModel:
+    return LlamaModel(embedded_gguf())
+
+
+@pytest.fixture
+def engine(tiny: LlamaModel) -> Iterator[Engine]:
+    made = make_engine(tiny, n_ctx=256, sequences=3)
+    yield made
+    made.close()
+
+
+def make_engine(model: LlamaModel, *, n_ctx: int, sequences: int, tuning: Tuning = ONE_THREAD) -> Engine:
+    context = LlamaContext(model, n_ctx=n_ctx, sequences=sequences, tuning=tuning)
+    return Engine(context, model, partial(Sampler, model))
+
+
+class Reply:
+    """An answer being heard."""
+
+    def __init__(
+        self, engine: Engine, prompt: Sequence[int], *, adapter: Path | None = None, **sampling: Any
+    ) -> None:
+        self.heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self.answer: Answer = engine.submit(
+            prompt, Sampling(**{"temperature": 0, **sampling}), self.heard.put, adapter=adapter
+        )
+        self.text = ""
+
+    def finished(self) -> Finished:
+        while isinstance(part := self.heard.get(timeout=SECONDS), str):
+            self.text += part
+        assert isinstance(part, Finished), part
+        return part
+
+
+def alone(model: LlamaModel, prompt: Sequence[int], adapter: Path | None, max_tokens: int) -> str:
+    engine = make_engine(model, n_ctx=256, sequences=1)
+    reply = Reply(engine, prompt, adapter=adapter, max_tokens=max_tokens)
+    reply.finished()
+    engine.close()
+    return reply.text
+
+
+LINES = (
+    *("Who are you?", "What keeps you going?", "Tell me a joke.", "Do you like rain?", "Describe a ship."),
+    *("Why is the sky blue?", "What is love?", "Count to ten.", "Name three trees.", "Who was Napoleon?"),
+    *("How do I boil an egg?", "What is a poem?", "Say something kind.", "Where is Peru?", "What is 2+2?"),
+    *("Give me advice.", "What is music?", "Tell me of a war.", "Are you afraid?", "What is a dog?"),
+)
+
+
+def chat_prompt(model: LlamaModel, line: str) -> list[int]:
+    return model.prompt_tokens(model.template.render([{"role": "user", "content": line}]))
+
+
+def raw_greedy(model: LlamaModel, context: LlamaContext, prompt: Sequence[int], count: int) -> list[int]:
+    """llama.cpp in the plainest loop there is."""
+    context.truncate(0, 0)
+    context.decode([Row(token, n, 0, n == len(prompt) - 1) for n, token in enumerate(prompt)], None)
+    written: list[int] = []
+    while len(written) < count:
+        token = int(np.argmax(context.log_probabilities(-1)))
+        if model.is_end(token):
+            break
+        written.append(token)
+        context.decode([Row(token, len(prompt) + len(written) - 1, 0, True)], None)
+    return written
+
+
+def test_alone_greedy_words_are_those_of_a_raw_loop(embedded: LlamaModel) -> None:
+    tuning = Tuning()
+    raw = LlamaContext(embedded, n_ctx=256, sequences=1, tuning=tuning)
+    for line in LINES:
+        prompt = chat_prompt(embedded, line)
+        engine = make_engine(embedded, n_ctx=256, sequences=1, tuning=tuning)
+        reply = Reply(engine, prompt, max_tokens=64)
+        finished = reply.finished()
+        written = raw_greedy(embedded, raw, prompt, 64)
+        assert reply.text == b"".join(map(embedded.bytes_of, written)).decode("utf-8", "replace")
+        assert finished.completion_tokens == len(written)
+        engine.close()
+
+
+def test_in_a_batch_the_likeliest_token_is_nearly_always_the_same(embedded: LlamaModel) -> None:
+    raw = LlamaContext(embedded, n_ctx=256, sequences=4, tuning=Tuning())
+    agreed = total = 0
+    for group in range(0, 20, 4):
+        prompts = [chat_prompt(embedded, line) for line in LINES[group : group + 4]]
+        written = [raw_greedy(embedded, raw, prompt, 24) for prompt in prompts]
+        alone = [_likeliest_alone(raw, p, w) for p, w in zip(prompts, written, strict=True)]
+        together = _likeliest_together(raw, prompts, written)
+        pairs = [pair for a, b in zip(alone, together, strict=True) for pair in zip(a, b, strict=True)]
+        agreed += sum(a == b for a, b in pairs)
+        total += len(pairs)
+    assert agreed / total >= 0.99
+
+
+def _likeliest_alone(context: LlamaContext, prompt: list[int], written: list[int]) -> list[int]:
+    context.truncate(0, 0)
+    context.decode([Row(token, n, 0, False) for n, token in enumerate(prompt)], None)
+    likeliest = []
+    for n, token in enumerate(written):
+        context.decode([Row(token, len(prompt) + n, 0, True)], None)
+        likeliest.append(int(np.argmax(context.log_probabilities(0))))
+    return likeliest
+
+
+def _likeliest_together(
+    context: LlamaContext, prompts: list[list[int]], written: list[list[int]]
+) -> list[list[int]]:
+    for sequence, prompt in enumerate(prompts):
+        context.truncate(sequence, 0)
+        context.decode([Row(token, n, sequence, False) for n, token in enumerate(prompt)], None)
+    likeliest: list[list[int]] = [[] for _ in prompts]
+    for n in range(max(map(len, written))):
+        rows = [
+            Row(tokens[n], len(prompts[sequence]) + n, sequence, True)
+            for sequence, tokens in enumerate(written)
+            if n < len(tokens)
+        ]
+        context.decode(rows, None)
+        for place, row in enumerate(rows):
+            likeliest[row.sequence].append(int(np.argmax(context.log_probabilities(place))))
+    return likeliest
+
+
+def test_an_adapter_never_colours_another_characters_words(
+    tiny: LlamaModel, adapters: list[Path], engine: Engine
+) -> None:
+    shared = tiny.prompt_tokens("You are in a castle, and it is night. " * 4)
+    kinds = [None, *adapters]
+    expected = [alone(tiny, shared, adapter, 40) for adapter in kinds]
+    assert len(set(expected)) == 3
+    for _ in range(3):
+        replies = [Reply(engine, shared, adapter=adapter, max_tokens=40) for adapter in kinds]
+        for reply in replies:
+            reply.finished()
+        assert [reply.text for reply in replies] == expected
+
+
+def test_an_adapter_can_change_between_two_answers_of_one_conversation(
+    tiny: LlamaModel, adapters: list[Path], engine: Engine
+) -> None:
+    prompt = tiny.prompt_tokens("Once upon a time in a far country.")
+    for adapter in (*adapters, None, *adapters):
+        reply = Reply(engine, prompt, adapter=adapter, max_tokens=16)
+        reply.finished()
+        assert reply.text == alone(tiny, prompt, adapter, 16)
+
+
+def test_an_adapter_of_another_architecture_is_told(embedded: LlamaModel, adapters: list[Path]) -> None:
+    with pytest.raises(
+        ModelError, match=r"The adapter .*5\.gguf does not fit SmolLM2.*made for this model"
+    ):
+        embedded.adapter(adapters[0])
+
+
+def test_a_model_is_no_adapter(tiny: LlamaModel) -> None:
+    with pytest.raises(ModelError, match=r"tiny\.gguf does not fit tiny\.gguf"):
+        tiny.adapter(tiny.path)
+
+
+def test_a_context_larger_than_memory_is_told_before_it_is_taken(folder: Path) -> None:
+    huge = make_tiny_gguf(folder / "huge.gguf", seed=1, n_ctx=2**30)
+    model = ChatLlamaCpp(model_path=huge, n_ctx=2**30, sequences=16)
+    with pytest.raises(ModelError, match=r"16 × 1,073,741,824 tokens .* GiB are free; set a smaller n_ctx"):
+        model.load()
+
+
+def test_a_score_is_the_models_own_probability(tiny: LlamaModel, engine: Engine) -> None:
+    prompt, continuation = tiny.prompt_tokens("Who are you?"), tiny.prompt_tokens(" Nobody at all.")
+    raw = LlamaContext(tiny, n_ctx=256, sequences=1, tuning=ONE_THREAD)
+    tokens = [*prompt, *continuation]
+    raw.decode([Row(token, n, 0, True) for n, token in enumerate(tokens)], None)
+    expected = [raw.log_probabilities(len(prompt) - 1 + n)[token] for n, token in enumerate(continuation)]
+    assert engine.score(prompt, continuation).result(SECONDS) == pytest.approx(expected, abs=1e-4)
+    assert sum(np.exp(raw.log_probabilities(0))) == pytest.approx(1)
+
+
+def test_a_state_moves_to_another_sequence_and_into_another_context(tiny: LlamaModel) -> None:
+    prompt = tiny.prompt_tokens("A state to be moved.")
+    first, second = (LlamaContext(tiny, n_ctx=128, sequences=3, tuning=ONE_THREAD) for _ in range(2))
+    first.decode([Row(token, n, 0, False) for n, token in enumerate(prompt)], None)
+    state = first.save(0)
+    likeliest = []
+    for context, sequence in ((first, 0), (first, 2), (second, 1)):
+        if context is second or sequence:
+            assert context.restore(sequence, state)
+        context.decode([Row(prompt[0], len(prompt), sequence, True)], None)
+        likeliest.append(context.log_probabilities(0))
+    assert np.allclose(likeliest[0], likeliest[1], atol=1e-5)
+    assert np.allclose(likeliest[0], likeliest[2], atol=1e-5)
+
+
+def test_a_damaged_state_is_refused_and_the_sequence_is_empty(tiny: LlamaModel) -> None:
+    context = LlamaContext(tiny, n_ctx=128, sequences=2, tuning=ONE_THREAD)
+    context.decode([Row(5, 0, 0, False)], None)
+    state = context.save(0)
+    assert not context.restore(1, b"\0" * len(state))
+    context.decode([Row(5, 0, 1, True)], None)  # position 0 is free
+
+
+OPS = st.lists(
+    st.tuples(
+        st.sampled_from(["answer", "answer", "cancel", "prefetch", "score"]),
+        st.integers(0, 3),
+        st.integers(1, 60),
+        st.integers(0, 2),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ops=OPS, sequences=st.integers(1, 3))
+def test_no_schedule_changes_a_word(
+    ops: list[tuple[str, int, int, int]], sequences: int, tiny: LlamaModel, adapters: list[Path]
+) -> None:
+    engine = make_engine(tiny, n_ctx=96, sequences=sequences)
+    story = tiny.prompt_tokens("Once there was a king who had three sons and one of them was very wise.")
+    prompts = [story, [*story[:30], 70, 71], story[:3], (story[10:] * 2)[:80]]
+    asked: list[tuple[Reply, int, int, Path | None]] = []
+    for kind, which, length, place in ops:
+        adapter = [None, *adapters][place]
+        if kind == "answer":
+            reply = Reply(engine, prompts[which], adapter=adapter, max_tokens=length)
+            asked.append((reply, which, length, adapter))
+        elif kind == "prefetch":
+            engine.prefetch(prompts[which], adapter=adapter)
+        elif kind == "score":
+            engine.score(prompts[which][:2], prompts[which][2:], adapter=adapter)
+        elif asked:
+            asked[length % len(asked)][0].answer.cancel()
+    for reply, which, length, adapter in asked:
+        finished = reply.finished()
+        expected = _alone_in_96(tiny, tuple(prompts[which]), adapter)
+        if finished.reason == "cancelled":
+            assert expected.startswith(reply.text.rstrip("\ufffd"))
+        elif finished.reason == "length":
+            assert expected.startswith(reply.text.rstrip("\ufffd"))
+            assert finished.completion_tokens == min(length, 96 - len(prompts[which]))
+        else:
+            assert reply.text == expected
+    engine.close()
+
+
+_ALONE: dict[tuple[tuple[int, ...], Path | None], str] = {}
+
+
+def _alone_in_96(model: LlamaModel, prompt: tuple[int, ...], adapter: Path | None) -> str:
+    if (prompt, adapter) not in _ALONE:
+        engine = make_engine(model, n_ctx=96, sequences=1)
+        reply = Reply(engine, prompt, adapter=adapter, max_tokens=96)
+        reply.finished()
+        engine.close()
+        _ALONE[prompt, adapter] = reply.text
+    return _ALONE[prompt, adapter]
+
+
+def test_memory_is_flat_over_a_thousand_turns(tiny: LlamaModel) -> None:
+    engine = make_engine(tiny, n_ctx=512, sequences=4)
+    process = psutil.Process()
+    cards = [tiny.prompt_tokens(f"Card of character {n}. " * 5) for n in range(6)]
+    said: list[int] = []
+    sizes = []
+    for turn in range(1000):
+        if turn % 200 == 199:
+            sizes.append(process.memory_info().rss)
+        prompt = [*cards[turn % 6], *said[-300:]]
+        Reply(engine, prompt, max_tokens=4, temperature=1.0).finished()
+        said += tiny.prompt_tokens(f"line {turn} ")
+    assert engine.counters.requests == 1000
+    assert sizes[-1] - sizes[0] < 4 * 2**20
+    engine.close()
+
+
+LEAVING = """
+from langchain_core.messages import convert_to_messages
+import sys
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from pathlib import Path
+model = ChatLlamaCpp(model_path=Path(sys.argv[1]), n_ctx=4096, max_tokens=4000, n_threads=1)
+stream = model.stream("Tell me everything.", stop=["never said"])
+print(bool(next(stream).text))
+model.prefetch(convert_to_messages([("user", "many words " * 300)]))
+"""
+
+
+def test_a_process_may_end_in_the_middle_of_an_answer(tiny: LlamaModel) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LEAVING, str(tiny.path)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "True", "")
