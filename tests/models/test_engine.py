@@ -249,7 +249,7 @@ def test_many_threads_may_ask_at_once(context: FakeContext) -> None:
 
 
 def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
-    prompt = list(range(1, 40)) + [7, 8]
+    prompt = [*range(1, 40), 7, 8]
     reused = []
     for _ in range(2):
         context = FakeContext(n_ctx=64)

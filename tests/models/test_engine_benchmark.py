@@ -265,6 +265,7 @@ def test_both_passes_stand_in_one_answer() -> None:
         "decode_1": 50.0,
         "decode_8": 100.0,
     }
+    assert list(measured["engines"]["raw"]) == ["scene_s", "ttft_ms", "memory_mb", "decode_1", "decode_8"]
     assert list(measured["ratios"]) == list(RATIOS)
     assert measured["ratios"]["decode_1_vs_raw"] == 2.0
     installed = measured["as_installed"]

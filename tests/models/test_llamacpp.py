@@ -219,7 +219,11 @@ class Standard:
 
     @property
     def has_structured_output(self) -> bool:
-        return False
+        return True
+
+    @property
+    def supports_json_mode(self) -> bool:
+        return True
 
 
 class TestUnitStandard(Standard, ChatModelUnitTests):

@@ -61,8 +61,7 @@ TOKENS = st.lists(st.integers(0, 2), max_size=300)
 @given(st.lists(st.tuples(TOKENS, st.booleans(), st.booleans()), min_size=1, max_size=5), TOKENS)
 def test_what_is_promised_is_held(held: list[tuple[list[int], bool, bool]], prompt: list[int]) -> None:
     cast = [
-        Resident(n, tokens, ADAPTER if adapted else None, n)
-        for n, (tokens, adapted, _) in enumerate(held)
+        Resident(n, tokens, ADAPTER if adapted else None, n) for n, (tokens, adapted, _) in enumerate(held)
     ]
     free = [resident for resident, (_, _, is_free) in zip(cast, held, strict=True) if is_free]
     placement = place(cast, free, prompt, None)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import LangSmithParams
+from langchain_core.language_models import LangSmithParams, LanguageModelInput
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
 from rolellm_agents.models.llamacpp import library
@@ -25,6 +26,7 @@ from rolellm_agents.models.llamacpp.listening import listen, listen_async
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, Wish, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampling
+from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
 from rolellm_agents.models.llamacpp.template import Turn, turns_of
 from rolellm_agents.models.streamed import StreamedChatModel
 
@@ -151,6 +153,27 @@ class ChatLlamaCpp(StreamedChatModel):
             adapter=self.adapter_path,
         )
 
+    def with_structured_output(
+        self,
+        schema: dict[str, Any] | type,
+        *,
+        include_raw: bool = False,
+        method: Method = "json_schema",
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, Any]:
+        """Answers as objects of `schema`: every answer is valid JSON in it, even a small model's.
+
+        The prompt stays as it is; the form alone is prescribed. An answer that reaches `max_tokens` is
+        brought to its end in as few tokens as possible.
+
+        Args:
+            schema: a pydantic class, a TypedDict, or a JSON Schema.
+            include_raw: give the message, what was parsed, and the parser's error, if any.
+            method: `json_mode` prescribes any JSON object; the others the schema.
+            kwargs: what other models' methods take, such as `strict`; of no effect here.
+        """
+        return structured(self, schema, method=method, include_raw=include_raw)
+
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -205,7 +228,7 @@ class ChatLlamaCpp(StreamedChatModel):
             **own,
             seed=secrets.randbits(31) if seed is None else seed % 2**32,
             stop=tuple(stop if stop is not None else self.stop),
-            grammar=options.get("grammar") or "",
+            grammar=grammar_of(options),
         )
 
     def _chunk(self, part: str | Finished, request: "_Request") -> ChatGenerationChunk:

@@ -14,7 +14,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine import Engine
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.gguf import is_embedded
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler
 from rolellm_agents.models.llamacpp.template import Turn
@@ -111,7 +111,7 @@ def shared_model(wish: Wish) -> LoadedModel:
 
 
 def _weights(wish: Wish, tuning: Tuning) -> Path:
-    if wish.original or wish.path != embedded_gguf():
+    if wish.original or not is_embedded(wish.path):
         return wish.path
     return fastest_weights(wish.path, tuning.weights)
 

@@ -1,4 +1,4 @@
-"""Which sequence of the context a prompt goes into: the longest shared prefix, else the least recently used."""
+"""Which sequence a prompt goes into: the longest shared prefix, else the least recently used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How the next token is chosen: llama.cpp's own samplers, and a grammar where the form is prescribed."""
+"""How the next token is chosen: llama.cpp's own samplers, among what a prescribed form allows."""
 
 import ctypes
 import weakref
@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.form import Form, as_array
+from rolellm_agents.models.llamacpp.constraint import Form
 from rolellm_agents.models.llamacpp.model import LlamaModel
 
 _REPEAT_WINDOW = 128
+_DRY_WINDOW = 1024
 _DRY_BREAKERS = (b"\n", b":", b'"', b"*")
 """What ends a phrase for DRY, as its author proposes."""
+_CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+"""`llama_token_data`."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Sampling:
     max_tokens: int = 256
     stop: tuple[str, ...] = ()
     grammar: str = ""
-    """In llama.cpp's GBNF, with the rule `root`; empty leaves the form free."""
+    """One of `constraint`'s, or any of llguidance's; empty leaves the form free."""
 
 
 class Sampler:
@@ -52,9 +55,9 @@ class Sampler:
             prompt: what stands before, so that DRY hears what was already said.
 
         Raises:
-            ModelError: llama.cpp does not accept the grammar.
+            ModelError: the grammar cannot be read.
         """
-        self._model = model
+        self._n_vocabulary = model.n_vocabulary
         self._form = Form(model, sampling.grammar) if sampling.grammar else None
         self._chain = _make_chain(model, sampling, prompt)
         weakref.finalize(self, llama_cpp.llama_sampler_free, self._chain)
@@ -67,30 +70,25 @@ class Sampler:
         """
         if self._form is None:
             return int(llama_cpp.llama_sampler_sample(self._chain, context, row))
-        candidates = self._form.candidates(self._logits(context, row))
-        token = _apply(self._chain, candidates.copy())
-        if not self._form.allows(token):
-            # Checking all tokens is dear; most often the first choice is in form.
-            token = _apply(self._chain, self._form.allowed(candidates))
-        return self._accept(self._form, token)
+        allowed = self._form.allowed()
+        candidates = np.zeros(len(allowed), _CANDIDATE)
+        candidates["id"] = allowed
+        candidates["logit"] = self._logits(context, row)[allowed]
+        return self._accept(self._form, _apply(self._chain, candidates))
 
     def choose_nearest_end(self, context: Any, row: int) -> int:
-        """The token that brings a prescribed form to its end soonest, for when there is no more room.
+        """The next token when a prescribed form must come to its end.
 
         Raises:
-            ModelError: the vocabulary cannot write the prescribed form, or there is none.
+            ModelError: no form is prescribed, or the vocabulary cannot write it.
         """
         if self._form is None:
-            raise ModelError("Only an answer in a prescribed form has an end to choose; give a grammar.")
-        return self._accept(self._form, self._form.next_to_end(self._logits(context, row)))
-
-    def tokens_to_end(self) -> int:
-        """How many times `choose_nearest_end` would be asked from here on, the end token included."""
-        return self._form.tokens_to_end() if self._form else 1
+            raise ModelError("Only an answer in a prescribed form has an end to be led to.")
+        return self._accept(self._form, self._form.nearest_end(self._logits(context, row)))
 
     def _logits(self, context: Any, row: int) -> npt.NDArray[np.float32]:
-        logits = llama_cpp.llama_get_logits_ith(context, row)
-        return np.ctypeslib.as_array(logits, shape=(self._model.n_vocabulary,))
+        pointer = llama_cpp.llama_get_logits_ith(context, row)
+        return np.ctypeslib.as_array(pointer, shape=(self._n_vocabulary,))
 
     def _accept(self, form: Form, token: int) -> int:
         form.accept(token)
@@ -98,51 +96,57 @@ class Sampler:
         return token
 
 
+def _apply(chain: Any, candidates: npt.NDArray[Any]) -> int:
+    data = candidates.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data))
+    array = llama_cpp.llama_token_data_array(data, len(candidates), -1, False)
+    llama_cpp.llama_sampler_apply(chain, ctypes.byref(array))
+    return int(array.data[array.selected].id)
+
+
 def _make_chain(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> Any:
     chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
-    steps = [
-        llama_cpp.llama_sampler_init_penalties(
-            model.n_vocabulary,
-            _REPEAT_WINDOW,
-            sampling.repeat_penalty,
-            sampling.frequency_penalty,
-            sampling.presence_penalty,
-        )
-    ]
-    if sampling.dry_multiplier > 0:
-        steps.append(_make_dry(model, sampling, prompt))
-    if sampling.temperature > 0:
-        steps += [
-            llama_cpp.llama_sampler_init_top_k(sampling.top_k),
-            llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1),
-            llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1),
-            llama_cpp.llama_sampler_init_temp(sampling.temperature),
-            llama_cpp.llama_sampler_init_dist(sampling.seed),
-        ]
-    else:
-        steps.append(llama_cpp.llama_sampler_init_greedy())
-    for step in steps:
+    for step in _steps(model, sampling, prompt):
         llama_cpp.llama_sampler_chain_add(chain, step)
     return chain
 
 
-def _make_dry(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> Any:
+def _steps(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> list[Any]:
+    steps = []
+    if (sampling.repeat_penalty, sampling.frequency_penalty, sampling.presence_penalty) != (1, 0, 0):
+        steps.append(
+            llama_cpp.llama_sampler_init_penalties(
+                model.n_vocabulary,
+                _REPEAT_WINDOW,
+                sampling.repeat_penalty,
+                sampling.frequency_penalty,
+                sampling.presence_penalty,
+            )
+        )
+    if sampling.dry_multiplier > 0:
+        steps.append(_dry(model, sampling, prompt))
+    if sampling.temperature == 0:
+        return [*steps, llama_cpp.llama_sampler_init_greedy()]
+    return [
+        *steps,
+        llama_cpp.llama_sampler_init_top_k(sampling.top_k),
+        llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1),
+        llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1),
+        llama_cpp.llama_sampler_init_temp(sampling.temperature),
+        llama_cpp.llama_sampler_init_dist(sampling.seed),
+    ]
+
+
+def _dry(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> Any:
     breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
     dry = llama_cpp.llama_sampler_init_dry(
         model.vocabulary,
         sampling.dry_multiplier,
         sampling.dry_base,
         sampling.dry_allowed_length,
-        1024,
+        _DRY_WINDOW,
         breakers,
         len(_DRY_BREAKERS),
     )
-    for token in prompt[-1024:]:
+    for token in prompt[-_DRY_WINDOW:]:
         llama_cpp.llama_sampler_accept(dry, token)
     return dry
-
-
-def _apply(sampler: Any, candidates: npt.NDArray[Any]) -> int:
-    array = as_array(candidates)
-    llama_cpp.llama_sampler_apply(sampler, ctypes.byref(array))
-    return int(array.data[array.selected].id)

@@ -1,75 +1,106 @@
-"""Answers in a prescribed form: what a JSON Schema, or a choice of words, is as a grammar."""
+"""Structured output for LangChain programs: a schema in, objects of it out."""
 
-import json
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Any, Literal
 
-from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.grammar.conversion import convert
-from rolellm_agents.models.llamacpp.grammar.rules import InexpressibleError, Rules
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.output_parsers import BaseOutputParser, JsonOutputParser, PydanticOutputParser
+from langchain_core.runnables import Runnable, RunnableMap, RunnablePassthrough
+from langchain_core.utils.function_calling import convert_to_json_schema
+from pydantic import BaseModel
 
-ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
-"""The schema of “JSON mode”."""
-_LONGEST = 200_000
-_DEEPEST = 80
-_MOST_CHOICES = 2000
+from rolellm_agents.models.llamacpp.constraint import ANY_OBJECT, choice_grammar, schema_grammar
+
+Method = Literal["json_schema", "function_calling", "json_mode"]
+"""`json_mode` prescribes any JSON object; the other two are the same here."""
+
+_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions")
+_OF_LISTS = ("anyOf", "oneOf", "prefixItems")
+_OF_ONE = ("items", "additionalProperties", "contains")
 
 
-def grammar_of(schema: Mapping[str, Any]) -> str:
-    """The GBNF grammar, with the rule `root`, of JSON texts that are valid against `schema`.
-
-    Every text it lets pass is valid. Not every valid text passes: properties come in the schema's order,
-    white space is one space at most, nothing nests deeper than 24, and an object has only the properties
-    that the schema names, if it names some. `docs/design/structured-output.md` lists what is understood.
+def structured(
+    model: BaseChatModel, schema: dict[str, Any] | type, *, method: Method, include_raw: bool
+) -> Runnable[LanguageModelInput, Any]:
+    """What `with_structured_output` of a model does that takes `json_schema` in its calls.
 
     Args:
-        schema: JSON Schema, as pydantic and LangChain write it or by hand; it may come from anyone.
+        model: the model.
+        schema: a pydantic class, a TypedDict, or a JSON Schema.
+        method: see `Method`.
+        include_raw: give the message, what was parsed, and the parser's error, if any.
+    """
+    wanted = json_schema_of(schema)
+    bound = model.bind(
+        json_schema=ANY_OBJECT if method == "json_mode" else closed(wanted),
+        ls_structured_output_format={"kwargs": {"method": method}, "schema": wanted},
+    )
+    parser: BaseOutputParser[Any] = JsonOutputParser()
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        parser = PydanticOutputParser(pydantic_object=schema)
+    if not include_raw:
+        return bound | parser
+    parsed = RunnablePassthrough.assign(parsed=itemgetter("raw") | parser, parsing_error=lambda _: None)
+    failed = RunnablePassthrough.assign(parsed=lambda _: None)
+    return RunnableMap(raw=bound) | parsed.with_fallbacks([failed], exception_key="parsing_error")
+
+
+def json_schema_of(schema: dict[str, Any] | type) -> dict[str, Any]:
+    """A pydantic class's or a TypedDict's JSON Schema; one that is there already stays as it is."""
+    if isinstance(schema, dict):
+        # OpenAI's form of a function: a name beside the schema of its arguments.
+        return dict(schema["parameters"]) if "name" in schema and "parameters" in schema else schema
+    if issubclass(schema, BaseModel):
+        return schema.model_json_schema()
+    return convert_to_json_schema(schema)
+
+
+def closed(schema: Any) -> Any:
+    """The same schema, in which objects have no members but those it names.
+
+    Left open, as JSON Schema leaves them, they let a small model invent members without end.
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    made = dict(schema)
+    for key in _OF_NAMES:
+        if isinstance(made.get(key), Mapping):
+            made[key] = {name: closed(part) for name, part in made[key].items()}
+    for key in _OF_LISTS:
+        if isinstance(made.get(key), list):
+            made[key] = [closed(part) for part in made[key]]
+    for key in _OF_ONE:
+        if key in made:
+            made[key] = closed(made[key])
+    if "properties" in made and "allOf" not in made and "patternProperties" not in made:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def grammar_of(options: Mapping[str, Any]) -> str:
+    """The form that a call's options prescribe; empty when they prescribe none.
+
+    Known are `json_schema`, `choices` (one of several words, plain), `grammar` (llguidance's own), and
+    OpenAI's `response_format`.
 
     Raises:
-        ModelError: it is no schema, too large, or asks for what a grammar cannot promise.
+        ModelError: it cannot be prescribed.
     """
-    try:
-        document = json.dumps(schema, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ModelError(f"The answer's schema is not JSON ({error}); give one that is.") from error
-    if len(document) > _LONGEST or _nesting(document) > _DEEPEST:
-        raise ModelError(
-            f"The answer's schema is longer than {_LONGEST:,} characters or nests deeper than {_DEEPEST}; "
-            "ask for less at once."
-        )
-    return _converted(document)
+    if options.get("grammar"):
+        return str(options["grammar"])
+    if options.get("choices"):
+        return choice_grammar(options["choices"])
+    schema = options.get("json_schema")
+    if schema is None:
+        schema = _of_response_format(options.get("response_format"))
+    return "" if schema is None else schema_grammar(schema)
 
 
-def choice_grammar(choices: Sequence[str]) -> str:
-    """The GBNF grammar of exactly one of the words, plain and without quotation marks.
-
-    Raises:
-        ModelError: there are none or too many, or one is empty.
-    """
-    if not choices or len(choices) > _MOST_CHOICES or not all(choices):
-        raise ModelError(
-            f"A choice needs between 1 and {_MOST_CHOICES:,} words, none of them empty; give those."
-        )
-    rules = Rules()
-    try:
-        return rules.grammar(rules.words("word", choices))
-    except InexpressibleError as error:
-        raise ModelError(f"One of the words {error}") from error
-
-
-@lru_cache(maxsize=64)
-def _converted(document: str) -> str:
-    return convert(json.loads(document))
-
-
-def _nesting(document: str) -> int:
-    """How deep brackets are in each other; those in strings count too, which only errs on the safe side."""
-    depth = deepest = 0
-    for character in document:
-        if character in "{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "}]":
-            depth -= 1
-    return deepest
+def _of_response_format(wanted: Any) -> Mapping[str, Any] | None:
+    match wanted:
+        case {"type": "json_schema", "json_schema": {"schema": schema}}:
+            return schema  # type: ignore[no-any-return]
+        case {"type": "json_object"}:
+            return ANY_OBJECT
+    return None

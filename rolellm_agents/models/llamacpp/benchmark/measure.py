@@ -30,6 +30,7 @@ Progress = Callable[[str], None]
 _HERE = __name__.rpartition(".")[0]
 _SERVER = "xllamacpp"
 CONTENDERS = {
+    OURS: Entry(f"{_HERE}.ours"),
     "llama_cpp": Entry(f"{_HERE}.one_call", tuned=False),
     "llama_server": Entry(f"{_HERE}.server", tuned=False, needs=_SERVER),
     "llama_server_tuned": Entry(f"{_HERE}.server", needs=_SERVER),
@@ -119,7 +120,7 @@ def _measure_rounds(plan: Plan, runs: Mapping[str, _Run], rounds: int, progress:
                 progress(f"Round {number} of {rounds}, {name}: {what} ({spent:.0f} s so far)")
                 outcome = run_job(name, job)
                 # What the scene has measured stays: the memory told is what the scene took.
-                found = outcome.figures | found
+                found = found | outcome.figures | found
                 features[name] = outcome.features
             figures[name].append(found)
     return _Measured({name: medians(found) for name, found in figures.items()}, features)
