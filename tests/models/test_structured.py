@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import pytest
 from helpers.tiny_gguf import make_tiny_gguf
@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.constraint import choice_grammar, schema_grammar
+from rolellm_agents.models.llamacpp.constraint import Form, choice_grammar, schema_grammar
 from rolellm_agents.models.llamacpp.structured import closed, grammar_of
 
 
@@ -86,7 +86,15 @@ def test_every_answer_is_valid_at_any_heat_and_length(tiny: ChatLlamaCpp, name: 
 
 def _schemas() -> st.SearchStrategy[dict[str, Any]]:
     names = st.sampled_from(["a", "b c", "ä", 'q"', "x\\y"])
+    formats = ["date", "date-time", "time", "email", "uuid", "ipv4", "uri", "hostname", "of-my-own"]
     leaves: st.SearchStrategy[dict[str, Any]] = st.one_of(
+        st.sampled_from(
+            [{"type": "number"}, {"type": "integer"}, {"type": "number", "exclusiveMinimum": 0}]
+        ),
+        st.sampled_from(formats).map(lambda name: {"type": "string", "format": name}),
+        st.sampled_from(["^[a-z]+$", "x", "^(ab)*c$", "[0-9]{3}"]).map(
+            lambda pattern: {"type": "string", "pattern": pattern}
+        ),
         st.just({"type": "boolean"}),
         st.just({"type": "null"}),
         st.integers(-50, 50).map(lambda low: {"type": "integer", "minimum": low, "maximum": low + 99}),
@@ -152,6 +160,25 @@ def test_the_raw_message_comes_too_when_asked_for(tiny: ChatLlamaCpp) -> None:
     given = tiny.with_structured_output(Mood, include_raw=True).invoke("Go.")
     assert given["parsed"] == Mood.model_validate_json(given["raw"].text)
     assert given["parsing_error"] is None
+
+
+def test_what_works_against_a_form_is_left_out(tiny: ChatLlamaCpp) -> None:
+    model = tiny.model_copy(update={"stop": ['"', "}"], "repeat_penalty": 9.0})
+    for seed in range(5):
+        json.loads(model.invoke("Go.", json_schema=SCHEMAS["nested"], seed=seed).text)
+
+
+def test_a_form_that_fails_on_the_way_fails_alone(
+    tiny: ChatLlamaCpp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Form) -> NoReturn:
+        raise ModelError("broken on purpose")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Form, "allowed", broken)
+        with pytest.raises(ModelError, match="on purpose"):
+            tiny.invoke("Go.", choices=["a"])
+    assert tiny.invoke("Go.", choices=["a"]).text == "a"
 
 
 def test_openais_response_format_is_understood() -> None:

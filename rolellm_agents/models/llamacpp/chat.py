@@ -222,13 +222,18 @@ class ChatLlamaCpp(StreamedChatModel):
     def _sampling(self, stop: list[str] | None, options: dict[str, Any]) -> Sampling:
         """This call's settings: its own keyword arguments first, then the model's."""
         own = {name: getattr(self, name) for name in _SAMPLING}
+        marks = self.stop
+        grammar = grammar_of(options)
+        if grammar:
+            # Both would work against the form: its marks repeat, and a stop string may cut it in two.
+            own["repeat_penalty"], marks = 1.0, []
         own |= {name: options[name] for name in _SAMPLING if options.get(name) is not None}
         seed = options.get("seed") if options.get("seed") is not None else self.seed
         return Sampling(
             **own,
             seed=secrets.randbits(31) if seed is None else seed % 2**32,
-            stop=tuple(stop if stop is not None else self.stop),
-            grammar=grammar_of(options),
+            stop=tuple(stop if stop is not None else marks),
+            grammar=grammar,
         )
 
     def _chunk(self, part: str | Finished, request: "_Request") -> ChatGenerationChunk:

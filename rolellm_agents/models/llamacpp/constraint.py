@@ -9,18 +9,20 @@ import numpy.typing as npt
 from llguidance import LLMatcher
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.finite import finite
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.text import plain
+from rolellm_agents.text import one_line, plain
 
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 """The schema of “JSON mode”."""
 _COMPACT: Any = {"whitespace_flexible": False, "coerce_one_of": True}
 """Free white space is where a small model would stay forever."""
 _LONGEST = 200_000
-_CLOSING = (b'"', b"}", b"]", b"null", b"n", b"0")
-"""What ends a JSON text soonest, where it is allowed."""
-_OPENING = (b"[", b"{")
-"""What leads away from the end, unless nothing else is allowed."""
+_CLOSING = tuple(bytes([byte]) for byte in b'}],:n9876543210tf"[.-{')
+"""What brings a JSON text nearer to its end outside of strings, the best first.
+
+High digits leave a lower bound behind, and an upper one takes them away: zeros could go on forever.
+"""
 
 
 class Form:
@@ -33,9 +35,12 @@ class Form:
             ModelError: the grammar cannot be read.
         """
         self._model = model
+        self._in_string = self._escaped = False
         self._matcher = LLMatcher(model.guide, grammar)
         if self._matcher.is_error():
-            raise ModelError(f"The answer's form cannot be used: {self._matcher.get_error()}.")
+            raise ModelError(
+                f"The answer's form cannot be used: {one_line(self._matcher.get_error(), 300)}."
+            )
 
     def allowed(self) -> npt.NDArray[np.int64]:
         """The tokens that may come next, those that end the answer among them when the form is complete.
@@ -46,9 +51,10 @@ class Form:
         mask = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         allowed = np.flatnonzero(np.unpackbits(mask, bitorder="little", count=self._model.n_vocabulary))
         if self._matcher.is_error() or not len(allowed):
+            wrong = one_line(self._matcher.get_error() or "no token fits", 200)
             raise ModelError(
-                f"{self._model.path.name} cannot write the prescribed form "
-                f"({self._matcher.get_error() or 'no token fits'}); use another form or model."
+                f"{self._model.path.name} cannot write the prescribed form ({wrong}); "
+                "use another form or model."
             )
         return allowed
 
@@ -63,13 +69,22 @@ class Form:
         if ends:
             return ends[0]
         texts = {self._model.bytes_of(int(token)): int(token) for token in allowed}
-        closing = [texts[mark] for mark in _CLOSING if mark in texts]
-        others = [token for text, token in texts.items() if not text.startswith(_OPENING)]
+        marks = (b'"',) if self._in_string else _CLOSING
+        closing = [texts[mark] for mark in marks if mark in texts]
+        # Within a string an escape would only make it longer.
+        others = [token for text, token in texts.items() if b"\\" not in text]
         return closing[0] if closing else max(others or texts.values(), key=lambda token: logits[token])
 
     def accept(self, token: int) -> None:
         """Go on by an allowed token."""
         self._matcher.consume_token(token)
+        for byte in self._model.bytes_of(token):
+            if self._escaped:
+                self._escaped = False
+            elif byte == ord("\\"):
+                self._escaped = self._in_string
+            elif byte == ord('"'):
+                self._in_string = not self._in_string
 
 
 def schema_grammar(schema: Mapping[str, Any]) -> str:
@@ -86,7 +101,9 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
         raise ModelError(
             f"The answer's schema is longer than {_LONGEST:,} characters; ask for less at once."
         )
-    return _checked(LLMatcher.grammar_from_json_schema(document, overrides=_COMPACT))
+    return _checked(
+        LLMatcher.grammar_from_json_schema(json.dumps(finite(json.loads(document))), overrides=_COMPACT)
+    )
 
 
 def choice_grammar(choices: Sequence[str]) -> str:

@@ -305,9 +305,12 @@ class Engine:
         job.read, job.last_step = end, self.counters.steps
         if end == job.stop_at and self._warm_start is not None:
             self._warm_start.keep(job.tokens[:end], job.adapter, self._context.save(job.sequence))
-        for place_in_job in range(max(begin, job.first_wanted), end):
-            job.take(self._context, first_row + place_in_job - begin)
-            self._note(generated=isinstance(job, Answer))
+        try:
+            for wanted in range(max(begin, job.first_wanted), end):
+                job.take(self._context, first_row + wanted - begin)
+                self._note(generated=isinstance(job, Answer))
+        except ModelError as error:
+            job.fail(error)
         if not job.done and not job.unread:
             job.end()
 
