@@ -14,6 +14,7 @@ import pytest
 from helpers.tiny_gguf import make_tiny_adapter, make_tiny_gguf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
@@ -320,6 +321,23 @@ def test_memory_is_flat_over_a_thousand_turns(tiny: LlamaModel) -> None:
     assert engine.counters.requests == 1000
     assert sizes[-1] - sizes[0] < 4 * 2**20
     engine.close()
+
+
+@pytest.mark.parametrize("n_ctx", [4096, 768], ids=["all-of-it-fits", "old-turns-go"])
+def test_a_chat_of_a_hundred_turns_reads_little_twice(n_ctx: int) -> None:
+    model = ChatLlamaCpp(model_path=embedded_gguf(), n_ctx=n_ctx, sequences=1, max_tokens=8)
+    said: list[BaseMessage] = [SystemMessage("You are the keeper of a lighthouse. Be brief.")]
+    sent = reused = 0
+    for turn in range(100):
+        said.append(HumanMessage(f"What happened on day {turn}?"))
+        answer = model.invoke(said, seed=turn)
+        assert answer.usage_metadata is not None
+        sent += answer.usage_metadata["input_tokens"]
+        reused += answer.usage_metadata["input_token_details"]["cache_read"]
+        said.append(AIMessage(answer.text))
+    print(f"{reused / sent:.3f} of {sent} prompt tokens reused")
+    assert (answer.response_metadata["dropped_messages"] > 0) == (n_ctx == 768)
+    assert reused / sent >= (0.9 if n_ctx == 4096 else 0.8)
 
 
 LEAVING = """

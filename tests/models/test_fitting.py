@@ -60,6 +60,13 @@ def test_persona_and_last_message_too_long_is_an_error_with_the_numbers() -> Non
         fit_messages(conversation(2), 3, words)
 
 
+def test_over_a_long_conversation_most_prompts_begin_like_the_one_before() -> None:
+    beginnings = [fit_messages(conversation(turn), 100, words)[1] for turn in range(300)]
+    assert beginnings == sorted(beginnings)
+    # A step frees a quarter of the 92 words that turns of 4 words may take.
+    assert len(set(beginnings)) <= 300 * 4 / (92 / 4) + 1
+
+
 @given(
     turns=st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), max_size=20),
     room=st.integers(4, 120),

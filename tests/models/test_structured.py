@@ -153,7 +153,7 @@ def test_a_typed_dict_a_schema_and_json_mode_give_dicts(tiny: ChatLlamaCpp) -> N
     verdict = tiny.with_structured_output(Verdict).invoke("Go.")
     assert set(verdict) == {"winner", "reason"}
     assert isinstance(tiny.with_structured_output(SCHEMAS["tree"] | {"title": "t"}).invoke("Go."), dict)
-    assert isinstance(tiny.with_structured_output(Verdict, method="json_mode").invoke("Go."), dict)
+    assert isinstance(tiny.with_structured_output(method="json_mode").invoke("Go."), dict)
 
 
 def test_the_raw_message_comes_too_when_asked_for(tiny: ChatLlamaCpp) -> None:

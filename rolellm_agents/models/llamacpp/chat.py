@@ -5,7 +5,6 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +21,7 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.gguf import check_gguf
 from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard, Reading
-from rolellm_agents.models.llamacpp.listening import listen, listen_async
+from rolellm_agents.models.llamacpp.listening import AsyncListening, Listening
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, Wish, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampling
@@ -155,7 +154,7 @@ class ChatLlamaCpp(StreamedChatModel):
 
     def with_structured_output(
         self,
-        schema: dict[str, Any] | type,
+        schema: dict[str, Any] | type | None = None,
         *,
         include_raw: bool = False,
         method: Method = "json_schema",
@@ -167,10 +166,10 @@ class ChatLlamaCpp(StreamedChatModel):
         brought to its end in as few tokens as possible.
 
         Args:
-            schema: a pydantic class, a TypedDict, or a JSON Schema.
+            schema: a pydantic class, a TypedDict, or a JSON Schema; None is any JSON object.
             include_raw: give the message, what was parsed, and the parser's error, if any.
-            method: `json_mode` prescribes any JSON object; the others the schema.
-            kwargs: what other models' methods take, such as `strict`; of no effect here.
+            method: for callers of other models; here the schema is prescribed in every case.
+            kwargs: the same, such as `strict`.
         """
         return structured(self, schema, method=method, include_raw=include_raw)
 
@@ -182,7 +181,7 @@ class ChatLlamaCpp(StreamedChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         request = self._request(messages, stop, kwargs)
-        with closing(listen(request.ask)) as parts:
+        with Listening(request.ask) as parts:
             for part in parts:
                 yield self._chunk(part, request)
 
@@ -194,7 +193,7 @@ class ChatLlamaCpp(StreamedChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         request = await asyncio.to_thread(self._request, messages, stop, kwargs)
-        async with aclosing(listen_async(request.ask)) as parts:
+        async with AsyncListening(request.ask) as parts:
             async for part in parts:
                 yield self._chunk(part, request)
 

@@ -2,10 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.strategies import DEMONSTRATION_MARK
+
+_STEPS = 4
+"""In so many steps the room for turns is freed."""
+
+_NOTHING = HumanMessage("")
+"""What a message adds to others is less than its own prompt: that may bring an instruction along."""
 
 
 def fit_messages(
@@ -15,7 +21,9 @@ def fit_messages(
 
     System messages and the last message always stay; demonstrations go only after the conversation's
     own turns are gone. What follows a dropped line up to the user's next one goes with it, so that
-    the rest begins with a question and not with an answer to nothing.
+    the rest begins with a question and not with an answer to nothing. Turns go in large steps: if each
+    message pushed the one oldest turn out, no prompt would begin like the one before, and everything
+    would be read anew each time.
 
     Args:
         messages: the whole prompt.
@@ -30,8 +38,7 @@ def fit_messages(
     """
     kept = list(messages)
     while (size := count(kept)) > room:
-        excess = size - room
-        victims = _oldest_turns(kept, excess, count)
+        victims = _oldest_turns(kept, size, room, count)
         if not victims:
             raise ModelError(
                 f"The message is too long: with the persona it takes {size:,} tokens and the "
@@ -42,17 +49,23 @@ def fit_messages(
 
 
 def _oldest_turns(
-    messages: Sequence[BaseMessage], excess: int, count: Callable[[Sequence[BaseMessage]], int]
+    messages: Sequence[BaseMessage],
+    size: int,
+    room: int,
+    count: Callable[[Sequence[BaseMessage]], int],
 ) -> set[int]:
-    """The places of the oldest droppable messages that free about `excess` tokens."""
+    """The places of the oldest droppable messages, enough of them to leave `room`."""
     droppable = [place for place, message in enumerate(messages[:-1]) if message.type != "system"]
     own = [place for place in droppable if not _is_demonstration(messages[place])]
+    stays = count([message for place, message in enumerate(messages) if place not in own])
+    step = max(1, (room - stays) // _STEPS)
+    wanted = -((room - size) // step) * step  # what is too much, rounded up to whole steps
     victims: set[int] = set()
     freed = 0
     for place in own or droppable:
-        if freed >= excess and messages[place].type == "human":
+        if freed >= wanted and messages[place].type == "human":
             break
-        freed += count([messages[place]])
+        freed += count([_NOTHING, messages[place]]) - count([_NOTHING])
         victims.add(place)
     return victims
 

@@ -1,57 +1,87 @@
-"""From the engine's thread to whoever listens: an iterator, or an async one."""
+"""From the engine's thread to whoever listens: an iterator, or an async one.
+
+Both are contexts: leaving one early ends the answer, and returns when the model is free again.
+"""
 
 import asyncio
 import queue
-from collections.abc import AsyncGenerator, Callable, Generator
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
 
 Ask = Callable[[Callable[[Heard], None]], Answer]
 """Submits a request whose parts go to the given listener."""
+Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+"""What a context is told when it is left."""
 
 
-def listen(ask: Ask) -> Generator[str | Finished, None, None]:
-    """Hear an answer. Whoever leaves early ends it, and returns when the model is free again.
+class Listening:
+    """An answer being heard in a thread; its last part is a `Finished`, or a ModelError is raised."""
 
-    Raises:
-        ModelError: the answer failed.
+    def __init__(self, ask: Ask) -> None:
+        """Ask."""
+        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self._part: Heard = ""
+        self._answer = ask(self._heard.put)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *leaving: *Leaving) -> None:
+        self._answer.cancel()
+        while isinstance(self._part, str):
+            self._part = self._heard.get()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str | Finished:
+        if not isinstance(self._part, str):
+            raise StopIteration
+        self._part = self._heard.get()
+        return _not_failed(self._part)
+
+
+class AsyncListening:
+    """The same in an event loop.
+
+    No async generator: at its end an event loop closes those in no order, one in another at once.
     """
-    heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
-    answer = ask(heard.put)
-    part: Heard = ""
-    try:
-        while isinstance(part, str):
-            part = heard.get()
-            yield _not_failed(part)
-    finally:
-        answer.cancel()
-        while isinstance(part, str):
-            part = heard.get()
 
+    def __init__(self, ask: Ask) -> None:
+        """Ask, in a running event loop."""
+        self._heard: asyncio.Queue[Heard] = asyncio.Queue()
+        self._part: Heard = ""
+        self._ended = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._answer = ask(self._hear)
 
-async def listen_async(ask: Ask) -> AsyncGenerator[str | Finished, None]:
-    """Hear an answer in an event loop. Whoever leaves early ends it, and the model is free then.
+    def _hear(self, part: Heard) -> None:
+        if not isinstance(part, str):
+            self._ended.set()
+        self._loop.call_soon_threadsafe(self._heard.put_nowait, part)
 
-    Raises:
-        ModelError: the answer failed.
-    """
-    heard: asyncio.Queue[Heard] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
+    async def __aenter__(self) -> Self:
+        return self
 
-    def hear(part: Heard) -> None:
-        loop.call_soon_threadsafe(heard.put_nowait, part)
+    async def __aexit__(self, *leaving: *Leaving) -> None:
+        self._answer.cancel()
+        if isinstance(self._part, str):
+            # In a thread, since for threads a loop waits that is about to close.
+            await asyncio.to_thread(self._ended.wait)
 
-    answer = ask(hear)
-    part: Heard = ""
-    try:
-        while isinstance(part, str):
-            part = await heard.get()
-            yield _not_failed(part)
-    finally:
-        answer.cancel()
-        while isinstance(part, str):
-            part = await heard.get()
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str | Finished:
+        if not isinstance(self._part, str):
+            raise StopAsyncIteration
+        self._part = await self._heard.get()
+        return _not_failed(self._part)
 
 
 def _not_failed(part: Heard) -> str | Finished:

@@ -8,12 +8,13 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.output_parsers import BaseOutputParser, JsonOutputParser, PydanticOutputParser
 from langchain_core.runnables import Runnable, RunnableMap, RunnablePassthrough
 from langchain_core.utils.function_calling import convert_to_json_schema
+from langchain_core.utils.pydantic import is_basemodel_subclass
 from pydantic import BaseModel
 
 from rolellm_agents.models.llamacpp.constraint import ANY_OBJECT, choice_grammar, schema_grammar
 
 Method = Literal["json_schema", "function_calling", "json_mode"]
-"""`json_mode` prescribes any JSON object; the other two are the same here."""
+"""How other models are made to follow a schema; here a form is prescribed in every case."""
 
 _OF_NAMES = ("properties", "patternProperties", "$defs", "definitions")
 _OF_LISTS = ("anyOf", "oneOf", "prefixItems")
@@ -21,23 +22,25 @@ _OF_ONE = ("items", "additionalProperties", "contains")
 
 
 def structured(
-    model: BaseChatModel, schema: dict[str, Any] | type, *, method: Method, include_raw: bool
+    model: BaseChatModel, schema: dict[str, Any] | type | None, *, method: Method, include_raw: bool
 ) -> Runnable[LanguageModelInput, Any]:
     """What `with_structured_output` of a model does that takes `json_schema` in its calls.
 
     Args:
         model: the model.
-        schema: a pydantic class, a TypedDict, or a JSON Schema.
-        method: see `Method`.
+        schema: a pydantic class, a TypedDict, or a JSON Schema; None is any JSON object.
+        method: what tracing is told.
         include_raw: give the message, what was parsed, and the parser's error, if any.
     """
-    wanted = json_schema_of(schema)
     bound = model.bind(
-        json_schema=ANY_OBJECT if method == "json_mode" else closed(wanted),
-        ls_structured_output_format={"kwargs": {"method": method}, "schema": wanted},
+        json_schema=ANY_OBJECT if schema is None else closed(json_schema_of(schema)),
+        ls_structured_output_format={
+            "kwargs": {"method": method},
+            "schema": None if schema is None else convert_to_json_schema(schema),
+        },
     )
     parser: BaseOutputParser[Any] = JsonOutputParser()
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
+    if isinstance(schema, type) and is_basemodel_subclass(schema):
         parser = PydanticOutputParser(pydantic_object=schema)
     if not include_raw:
         return bound | parser
