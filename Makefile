@@ -30,9 +30,11 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy tests
 	$(BIN)/lint-imports --no-logo
 
-bench: .venv/.base  ## Measure this machine
+bench: .venv/.base  ## Measure this machine (ten minutes)
+	@$(PIP) install --quiet --constraint constraints.txt --group bench
 	$(BIN)/rolellm bench start
 	$(BIN)/rolellm bench turn
+	$(BIN)/rolellm bench engine
 
 screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded model
 	$(BIN)/python docs/screenshot.py

@@ -309,3 +309,28 @@ def test_naming_a_model_imports_only_what_that_model_needs(name: str, needed: st
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
     assert done.stdout == needed
+
+
+def test_an_adapter_stands_behind_a_plus(tmp_path: Path) -> None:
+    adapter = tmp_path / "voice.gguf"
+    adapter.write_bytes(b"GGUF")
+    model = get_model(f"llamacpp:smollm2+{adapter}")
+    assert isinstance(model, ChatLlamaCpp)
+    assert model.adapter_path == adapter
+    assert describe_model(model).endswith("+voice")
+
+
+def test_a_file_with_a_plus_in_its_name_is_no_adapter(tmp_path: Path) -> None:
+    file = tmp_path / "c++.gguf"
+    file.write_bytes(b"GGUF")
+    model = get_model(f"llamacpp:{file}")
+    assert isinstance(model, ChatLlamaCpp)
+    assert (model.model_path, model.adapter_path) == (file, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("smollm2+", "names no adapter"), ("smollm2+none.gguf", "no model file none.gguf")]
+)
+def test_a_missing_adapter_is_told(name: str, told: str) -> None:
+    with pytest.raises(ModelError, match=told):
+        get_model(f"llamacpp:{name}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.reading_model import ReadingModel
 from helpers.role_app import (
     answering,
     bubbles,
@@ -475,3 +476,16 @@ def test_a_chat_looks_as_it_did(ada: Persona, transcript: Transcript, snap_compa
 
     app = role_app(scripted("A chart, and 一张地图."), transcript, first=ada)
     assert snap_compare(app, run_before=talk)
+
+
+async def test_what_is_typed_is_read_ahead_before_it_is_sent(transcript: Transcript, ada: Persona) -> None:
+    model = ReadingModel(replies=["Fine."])
+    async with role_app(model, transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: model.readings)
+        assert model.loads == 1
+        prompt(pilot).text = "How are"
+        await until(pilot, lambda: model.readings[-1].texts[-1].endswith("How are"))
+        assert not bubbles(pilot)[-1][1].endswith("How are")
+        read_so_far = len(model.readings)
+        await say(pilot, "How are you?")
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Fine." and len(model.readings) > read_so_far)
