@@ -92,8 +92,11 @@ async def test_during_an_answer_nothing_is_read_ahead() -> None:
 
 async def test_what_cannot_be_read_ahead_disturbs_nobody() -> None:
     with Transcript() as transcript:
-        await Session(ADA, transcript, model=ReadingModel(replies=["One."], broken=True)).read_ahead()
-        await Session(ADA, transcript, model=ScriptedChatModel(replies=["One."])).read_ahead("draft")
+        for model in (ReadingModel(replies=["One."], broken=True), ScriptedChatModel(replies=["One."])):
+            session = Session(ADA, transcript, model=model)
+            await session.read_ahead("draft")
+            await spoken(session, "Hello")
+            assert session.messages[-1].text == "One."
 
 
 async def test_after_reading_ahead_the_embedded_model_has_little_left_to_read(

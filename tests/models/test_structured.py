@@ -60,6 +60,14 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "any-value": {},
     "choice": {"enum": ["yes", "no", 3, None]},
     "either": {"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"é": {"type": "null"}}}]},
+    "booleans-behind-a-number": {
+        "type": "object",
+        "properties": {
+            "a": {"type": "number"},
+            "b": {"type": "array", "items": {"type": "boolean"}, "minItems": 1},
+        },
+        "required": ["a", "b"],
+    },
     "tree": {
         "$ref": "#/$defs/node",
         "$defs": {

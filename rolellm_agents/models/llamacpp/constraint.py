@@ -71,8 +71,9 @@ class Form:
         texts = {self._model.bytes_of(int(token)): int(token) for token in allowed}
         marks = (b'"',) if self._in_string else _CLOSING
         closing = [texts[mark] for mark in marks if mark in texts]
-        # Within a string an escape would only make it longer.
-        others = [token for text, token in texts.items() if b"\\" not in text]
+        # One byte at a time: a longer piece may bring the comma that asks for more. And an escape would
+        # only make a string longer.
+        others = [token for text, token in texts.items() if len(text) == 1 and text != b"\\"]
         return closing[0] if closing else max(others or texts.values(), key=lambda token: logits[token])
 
     def accept(self, token: int) -> None:
