@@ -133,7 +133,7 @@ class ChatLlamaCpp(StreamedChatModel):
         room = loaded.n_ctx - min(self.max_tokens, loaded.n_ctx // 4)
         turns = _safe_turns(messages, loaded.model)
         tokens = loaded.prompt(turns, answer_follows=False)[:room]
-        return loaded.engine.prefetch(tokens, adapter=self.adapter_path)
+        return loaded.engine.prefetch(tokens, adapter=self.adapter_path, fixed=loaded.fixed_part(turns))
 
     def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
         """How likely the model finds an answer: the natural logarithm of each token's probability.
@@ -208,13 +208,12 @@ class ChatLlamaCpp(StreamedChatModel):
 
         room = loaded.n_ctx - min(sampling.max_tokens, loaded.n_ctx // 4)
         kept, dropped = fit_messages(messages, room, lambda some: len(prompt_of(some)))
-        instruction = _safe_turns(kept[:1], loaded.model)[0]["content"] if kept[0].type == "system" else ""
         return _Request(
             loaded=loaded,
             prompt=prompt_of(kept),
             sampling=sampling,
             adapter=self.adapter_path,
-            fixed=loaded.fixed_part(instruction) if instruction else 0,
+            fixed=loaded.fixed_part(_safe_turns(kept[:1], loaded.model)),
             dropped=dropped,
         )
 

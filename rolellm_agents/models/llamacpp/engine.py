@@ -109,14 +109,16 @@ class Engine:
         self._put(answer)
         return answer
 
-    def prefetch(self, tokens: Sequence[int], *, adapter: Path | None = None) -> Reading:
+    def prefetch(self, tokens: Sequence[int], *, adapter: Path | None = None, fixed: int = 0) -> Reading:
         """Read `tokens` ahead while nobody waits for anything; it can be cancelled by its `cancel`.
+
+        `adapter` and `fixed` are as for `submit`.
 
         Raises:
             ModelError: they do not fit into the context, or the engine is closed.
         """
         self._check_length(tokens)
-        reading = Reading(tokens, adapter)
+        reading = Reading(tokens, adapter, fixed=fixed)
         self._put(reading)
         return reading
 
@@ -218,6 +220,8 @@ class Engine:
                 continue
             self._settle(job, placement)
             self._running.append(job)
+            if not job.unread:  # all of it came from disk
+                job.end()
         self._waiting = [job for job in self._waiting if not job.done and job.sequence < 0]
         self._forget_done()
 

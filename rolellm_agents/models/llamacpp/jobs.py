@@ -101,9 +101,9 @@ class Reading(Job):
 
     urgent = False
 
-    def __init__(self, tokens: Sequence[int], adapter: Path | None) -> None:
+    def __init__(self, tokens: Sequence[int], adapter: Path | None, *, fixed: int = 0) -> None:
         """Read `tokens` when nothing else is to do."""
-        super().__init__(tokens, adapter, first_wanted=len(tokens))
+        super().__init__(tokens, adapter, first_wanted=len(tokens), fixed=fixed)
 
 
 class Scoring(Job):

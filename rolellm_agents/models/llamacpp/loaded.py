@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -67,15 +68,13 @@ class LoadedModel:
         """The tokens of a conversation in the model's own form."""
         return self.model.prompt_tokens(self.model.template.render(turns, answer_follows=answer_follows))
 
-    def fixed_part(self, instruction: str) -> int:
-        """How many tokens of every prompt with this instruction are the same whatever is said."""
-        one, other = (
-            self.prompt([{"role": "system", "content": instruction}, {"role": "user", "content": word}])
-            for word in ("a", "b")
-        )
-        return next(
-            (place for place, (this, that) in enumerate(zip(one, other, strict=False)) if this != that), 0
-        )
+    def fixed_part(self, turns: Sequence[Turn]) -> int:
+        """How many first tokens of these turns stay the same whatever is said: the instruction's."""
+        if not turns or turns[0]["role"] != "system":
+            return 0
+        one, other = (self.prompt([turns[0], {"role": "user", "content": word}]) for word in ("a", "b"))
+        same = (this == that for this, that in zip(one, other, strict=False))
+        return sum(takewhile(bool, same))
 
     def _affordable_sequences(self, cache_mib: int) -> int:
         budget = max(cache_mib * 2**20, self.model.path.stat().st_size)
