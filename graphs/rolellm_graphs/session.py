@@ -20,7 +20,7 @@ from langgraph.graph import MessagesState
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
 from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
-from rolellm_agents.models.local import Cancellable, load_model, read_ahead
+from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import DemonstrationIndex
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
@@ -112,15 +112,15 @@ class Session:
         """
         if self._ahead is not None:
             self._ahead.cancel()
-        if not self.answering:
-            self._ahead = await asyncio.to_thread(self._read_ahead, draft.strip())
+        if isinstance(self.model, LocalModel) and not self.answering:
+            self._ahead = await asyncio.to_thread(self._read_ahead, self.model, draft.strip())
 
-    def _read_ahead(self, draft: str) -> Cancellable | None:
+    def _read_ahead(self, model: LocalModel, draft: str) -> Cancellable | None:
         history: list[BaseMessage] = [_as_langchain(message) for message in self._path]
         if not history and self.persona.greeting:
             history = [AIMessage(self.persona.greeting)]
         try:
-            return read_ahead(self.model, self._foresee(history, draft))
+            return model.prefetch(self._foresee(history, draft))
         except RoleLLMError:
             # The answer itself will tell what is wrong.
             return None

@@ -33,12 +33,3 @@ def load_model(model: BaseChatModel) -> None:
     """
     if isinstance(model, LocalModel):
         model.load()
-
-
-def read_ahead(model: BaseChatModel, messages: Sequence[BaseMessage]) -> Cancellable | None:
-    """Let a local model read the beginning of a coming prompt; others cannot.
-
-    Raises:
-        ModelError: the messages do not fit, or the file cannot be loaded.
-    """
-    return model.prefetch(messages) if isinstance(model, LocalModel) else None

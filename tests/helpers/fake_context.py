@@ -8,7 +8,6 @@ import json
 import threading
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ PIECES = [b"", b"\xc3", b"\xa9", b"\xf0\x9f", b"\x99\x82", *(bytes([97 + n]) for
 PIECES += [b" "] * (N_VOCABULARY - len(PIECES))
 
 
-def next_token(tokens: Sequence[int], adapter: Path | None) -> int:
+def next_token(tokens: Sequence[int], adapter: str | None) -> int:
     """The model: any token, the end in one case of forty."""
     return zlib.crc32(json.dumps([list(tokens), str(adapter)]).encode()) % N_VOCABULARY
 
@@ -44,13 +43,13 @@ class FakeContext:
         self.n_ctx, self.n_batch, self.sequences = n_ctx, n_batch, sequences
         self.gate = threading.Event()
         self.held: list[list[int]] = [[] for _ in range(sequences)]
-        self.adapters: list[Path | None] = [None] * sequences
-        self.batches: list[tuple[Path | None, list[Row]]] = []
+        self.adapters: list[str | None] = [None] * sequences
+        self.batches: list[tuple[str | None, list[Row]]] = []
         self.fail_at: set[int] = set()
         self.closed = False
         self._following: dict[int, int] = {}
 
-    def decode(self, rows: Sequence[Row], adapter: Path | None) -> None:
+    def decode(self, rows: Sequence[Row], adapter: str | None) -> None:
         assert self.gate.wait(20)
         assert 0 < len(rows) <= self.n_batch
         self.batches.append((adapter, list(rows)))
@@ -81,11 +80,10 @@ class FakeContext:
         return True
 
     def save(self, sequence: int) -> bytes:
-        return json.dumps([self.held[sequence], str(self.adapters[sequence] or "")]).encode()
+        return json.dumps([self.held[sequence], self.adapters[sequence]]).encode()
 
     def restore(self, sequence: int, state: bytes) -> bool:
-        self.held[sequence], adapter = json.loads(state)
-        self.adapters[sequence] = Path(adapter) if adapter else None
+        self.held[sequence], self.adapters[sequence] = json.loads(state)
         return True
 
     def close(self) -> None:

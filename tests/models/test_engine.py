@@ -20,7 +20,7 @@ from rolellm_agents.models.llamacpp.warm_start import WarmStart
 
 SECONDS = 20.0
 """No test waits so long, unless what it tests is broken."""
-A, B = Path("a.gguf"), Path("b.gguf")
+A, B = "a.gguf", "b.gguf"
 
 
 def no_sampler(sampling: Sampling, prompt: Sequence[int]) -> Any:
@@ -56,7 +56,7 @@ class Listener:
         return self.last
 
 
-def alone(prompt: Sequence[int], adapter: Path | None, max_tokens: int, n_ctx: int) -> tuple[str, str]:
+def alone(prompt: Sequence[int], adapter: str | None, max_tokens: int, n_ctx: int) -> tuple[str, str]:
     """The text and reason of an answer that nothing disturbs."""
     tokens, written = list(prompt), bytearray()
     vocabulary = FakeVocabulary()
@@ -70,7 +70,7 @@ def alone(prompt: Sequence[int], adapter: Path | None, max_tokens: int, n_ctx: i
 
 
 def ask(
-    engine: Engine, prompt: Sequence[int], adapter: Path | None = None, **sampling: Any
+    engine: Engine, prompt: Sequence[int], adapter: str | None = None, **sampling: Any
 ) -> tuple[Listener, Answer]:
     listener = Listener()
     return listener, engine.submit(prompt, Sampling(**sampling), listener.hear, adapter=adapter)
@@ -292,8 +292,22 @@ class Op:
     kind: str
     at: tuple[int, int] | None
     prompt: tuple[int, ...]
-    adapter: Path | None
+    adapter: str | None
     max_tokens: int
+    fixed: int
+
+
+class InMemory(WarmStart):
+    """A warm start without a disk."""
+
+    def __init__(self) -> None:
+        self.states: dict[tuple[tuple[int, ...], str | None], bytes] = {}
+
+    def load(self, tokens: Sequence[int], adapter: str | None) -> bytes | None:
+        return self.states.get((tuple(tokens), adapter))
+
+    def keep(self, tokens: Sequence[int], adapter: str | None, state: bytes) -> None:
+        self.states[tuple(tokens), adapter] = state
 
 
 PROMPTS = st.tuples(
@@ -307,6 +321,7 @@ OPS = st.builds(
     prompt=PROMPTS,
     adapter=st.sampled_from([None, A, B]),
     max_tokens=st.integers(1, 60),
+    fixed=st.sampled_from([0, 0, 33, 36, 99]),
 )
 
 
@@ -316,7 +331,8 @@ class Run:
     def __init__(self, ops: Sequence[Op], context: FakeContext) -> None:
         self.ops = ops
         self.context = context
-        self.engine = make_engine(context)
+        self.warm_start = InMemory()
+        self.engine = make_engine(context, self.warm_start)
         self.asked: list[tuple[Op, Listener, Answer]] = []
         self.scores: list[Any] = []
         self.played: set[int] = set()
@@ -331,7 +347,8 @@ class Run:
         if op.kind == "answer":
             self._ask(op)
         elif op.kind == "prefetch":
-            self.engine.prefetch(op.prompt, adapter=op.adapter)
+            fixed = min(op.fixed, len(op.prompt))
+            self.engine.prefetch(op.prompt, adapter=op.adapter, fixed=fixed)
         elif op.kind == "score" and len(op.prompt) > 1:
             self.scores.append(self.engine.score(op.prompt[:1], op.prompt[1:], adapter=op.adapter))
         elif op.kind == "cancel" and self.asked:
@@ -345,7 +362,8 @@ class Run:
             self.play((number, listener.pieces))
 
         sampling = Sampling(max_tokens=op.max_tokens)
-        answer = self.engine.submit(op.prompt, sampling, hear, adapter=op.adapter)
+        fixed = min(op.fixed, len(op.prompt))
+        answer = self.engine.submit(op.prompt, sampling, hear, adapter=op.adapter, fixed=fixed)
         self.asked.append((op, listener, answer))
 
 

@@ -41,8 +41,13 @@ def tiny(folder: Path) -> LlamaModel:
 
 
 @pytest.fixture(scope="module")
-def adapters(folder: Path, tiny: LlamaModel) -> list[Path]:
+def adapter_files(folder: Path, tiny: LlamaModel) -> list[Path]:
     return [make_tiny_adapter(folder / f"{seed}.gguf", tiny.path, seed=seed) for seed in (5, 6)]
+
+
+@pytest.fixture(scope="module")
+def adapters(adapter_files: list[Path], tiny: LlamaModel) -> list[str]:
+    return [tiny.load_adapter(file) for file in adapter_files]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ class Reply:
     """An answer being heard."""
 
     def __init__(
-        self, engine: Engine, prompt: Sequence[int], *, adapter: Path | None = None, **sampling: Any
+        self, engine: Engine, prompt: Sequence[int], *, adapter: str | None = None, **sampling: Any
     ) -> None:
         self.heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self.answer: Answer = engine.submit(
@@ -81,7 +86,7 @@ class Reply:
         return part
 
 
-def alone(model: LlamaModel, prompt: Sequence[int], adapter: Path | None, max_tokens: int) -> str:
+def alone(model: LlamaModel, prompt: Sequence[int], adapter: str | None, max_tokens: int) -> str:
     engine = make_engine(model, n_ctx=256, sequences=1)
     reply = Reply(engine, prompt, adapter=adapter, max_tokens=max_tokens)
     reply.finished()
@@ -173,7 +178,7 @@ def _likeliest_together(
 
 
 def test_an_adapter_never_colours_another_characters_words(
-    tiny: LlamaModel, adapters: list[Path], engine: Engine
+    tiny: LlamaModel, adapters: list[str], engine: Engine
 ) -> None:
     shared = tiny.prompt_tokens("You are in a castle, and it is night. " * 4)
     kinds = [None, *adapters]
@@ -187,7 +192,7 @@ def test_an_adapter_never_colours_another_characters_words(
 
 
 def test_an_adapter_can_change_between_two_answers_of_one_conversation(
-    tiny: LlamaModel, adapters: list[Path], engine: Engine
+    tiny: LlamaModel, adapters: list[str], engine: Engine
 ) -> None:
     prompt = tiny.prompt_tokens("Once upon a time in a far country.")
     for adapter in (*adapters, None, *adapters):
@@ -196,16 +201,18 @@ def test_an_adapter_can_change_between_two_answers_of_one_conversation(
         assert reply.text == alone(tiny, prompt, adapter, 16)
 
 
-def test_an_adapter_of_another_architecture_is_told(embedded: LlamaModel, adapters: list[Path]) -> None:
+def test_an_adapter_of_another_architecture_is_told(
+    embedded: LlamaModel, adapter_files: list[Path]
+) -> None:
     with pytest.raises(
         ModelError, match=r"The adapter .*5\.gguf does not fit SmolLM2.*made for this model"
     ):
-        embedded.adapter(adapters[0])
+        embedded.load_adapter(adapter_files[0])
 
 
 def test_a_model_is_no_adapter(tiny: LlamaModel) -> None:
     with pytest.raises(ModelError, match=r"tiny\.gguf does not fit tiny\.gguf"):
-        tiny.adapter(tiny.path)
+        tiny.load_adapter(tiny.path)
 
 
 def test_a_context_larger_than_memory_is_told_before_it_is_taken(folder: Path) -> None:
@@ -263,12 +270,12 @@ OPS = st.lists(
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ops=OPS, sequences=st.integers(1, 3))
 def test_no_schedule_changes_a_word(
-    ops: list[tuple[str, int, int, int]], sequences: int, tiny: LlamaModel, adapters: list[Path]
+    ops: list[tuple[str, int, int, int]], sequences: int, tiny: LlamaModel, adapters: list[str]
 ) -> None:
     engine = make_engine(tiny, n_ctx=96, sequences=sequences)
     story = tiny.prompt_tokens("Once there was a king who had three sons and one of them was very wise.")
     prompts = [story, [*story[:30], 70, 71], story[:3], (story[10:] * 2)[:80]]
-    asked: list[tuple[Reply, int, int, Path | None]] = []
+    asked: list[tuple[Reply, int, int, str | None]] = []
     for kind, which, length, place in ops:
         adapter = [None, *adapters][place]
         if kind == "answer":
@@ -293,10 +300,10 @@ def test_no_schedule_changes_a_word(
     engine.close()
 
 
-_ALONE: dict[tuple[tuple[int, ...], Path | None], str] = {}
+_ALONE: dict[tuple[tuple[int, ...], str | None], str] = {}
 
 
-def _alone_in_96(model: LlamaModel, prompt: tuple[int, ...], adapter: Path | None) -> str:
+def _alone_in_96(model: LlamaModel, prompt: tuple[int, ...], adapter: str | None) -> str:
     if (prompt, adapter) not in _ALONE:
         engine = make_engine(model, n_ctx=96, sequences=1)
         reply = Reply(engine, prompt, adapter=adapter, max_tokens=96)

@@ -1,13 +1,16 @@
 """The embedded model through llama.cpp itself."""
 
 import asyncio
+import gc
 import queue
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
 import llama_cpp
 import pytest
+from helpers.tiny_gguf import make_tiny_gguf
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
@@ -147,6 +150,18 @@ def test_models_of_one_file_share_its_memory(small_model: ChatLlamaCpp) -> None:
         model_path=small_model.model_path, n_ctx=small_model.n_ctx, sequences=4, max_tokens=3
     )
     assert other.load() is small_model.load()
+
+
+def test_a_model_that_nobody_holds_any_more_gives_its_memory_back(tmp_path: Path) -> None:
+    model = ChatLlamaCpp(model_path=make_tiny_gguf(tmp_path / "tiny.gguf", seed=1), n_ctx=128)
+    model.invoke("Go.", max_tokens=2)
+    for thread in threading.enumerate():
+        if thread.name == "llama.cpp":
+            thread.join()
+    loaded = weakref.ref(model.load())
+    del model
+    gc.collect()
+    assert loaded() is None
 
 
 @pytest.mark.parametrize(("features", "safe"), [(("AVX2", "AMX_INT8"), False), (("AVX2",), True)])

@@ -1,17 +1,15 @@
 """How a batch is shared out."""
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.planning import Pending, plan
 
-A = Path("a.gguf")
+A = "a.gguf"
 
 
 def job(
-    number: int, unread: int, adapter: Path | None = None, *, urgent: bool = True, last_step: int = 0
+    number: int, unread: int, adapter: str | None = None, *, urgent: bool = True, last_step: int = 0
 ) -> Pending:
     return Pending(number, unread, adapter, urgent, last_step)
 

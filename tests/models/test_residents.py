@@ -1,13 +1,11 @@
 """Where a prompt goes: the longest shared prefix, and who makes room."""
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.residents import Placement, Resident, place, shared_prefix
 
-ADAPTER = Path("a.gguf")
+ADAPTER = "a.gguf"
 LONG = list(range(1000))
 
 

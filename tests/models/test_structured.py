@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.constraint import Form, choice_grammar, schema_grammar
+from rolellm_agents.models.llamacpp.constraint import Constraint, choice_grammar, schema_grammar
 from rolellm_agents.models.llamacpp.structured import closed, grammar_of
 
 
@@ -89,7 +89,7 @@ def test_every_answer_is_valid_at_any_heat_and_length(tiny: ChatLlamaCpp, name: 
     schema = SCHEMAS[name]
     for seed in range(12):
         answer = tiny.invoke("Go.", json_schema=schema, seed=seed, max_tokens=(2, 9, 40)[seed % 3])
-        Draft202012Validator(schema).validate(json.loads(answer.text))
+        assert Draft202012Validator(schema).is_valid(json.loads(answer.text)), answer.text
 
 
 def _schemas() -> st.SearchStrategy[dict[str, Any]]:
@@ -135,7 +135,7 @@ def test_any_schema_is_fulfilled(
     schema: dict[str, Any], seed: int, max_tokens: int, tiny: ChatLlamaCpp
 ) -> None:
     answer = tiny.invoke("Go.", json_schema=closed(schema), seed=seed, max_tokens=max_tokens)
-    Draft202012Validator(schema).validate(json.loads(answer.text))
+    assert Draft202012Validator(schema).is_valid(json.loads(answer.text)), answer.text
     if answer.response_metadata["finish_reason"] == "stop":
         assert answer.usage_metadata is not None
         assert answer.usage_metadata["output_tokens"] <= max_tokens
@@ -172,18 +172,20 @@ def test_the_raw_message_comes_too_when_asked_for(tiny: ChatLlamaCpp) -> None:
 
 def test_what_works_against_a_form_is_left_out(tiny: ChatLlamaCpp) -> None:
     model = tiny.model_copy(update={"stop": ['"', "}"], "repeat_penalty": 9.0})
+    validator = Draft202012Validator(SCHEMAS["nested"])
     for seed in range(5):
-        json.loads(model.invoke("Go.", json_schema=SCHEMAS["nested"], seed=seed).text)
+        answer = model.invoke("Go.", json_schema=SCHEMAS["nested"], seed=seed)
+        assert validator.is_valid(json.loads(answer.text)), answer.text
 
 
 def test_a_form_that_fails_on_the_way_fails_alone(
     tiny: ChatLlamaCpp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: Form) -> NoReturn:
+    def broken(self: Constraint) -> NoReturn:
         raise ModelError("broken on purpose")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Form, "allowed", broken)
+        patched.setattr(Constraint, "allowed", broken)
         with pytest.raises(ModelError, match="on purpose"):
             tiny.invoke("Go.", choices=["a"])
     assert tiny.invoke("Go.", choices=["a"]).text == "a"

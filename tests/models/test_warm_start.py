@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rolellm_agents.models.llamacpp.gguf import identity
 from rolellm_agents.models.llamacpp.warm_start import WarmStart
 
 STATE = bytes(range(256)) * 4
@@ -26,10 +27,8 @@ def test_what_was_kept_comes_back_in_another_process(tmp_path: Path) -> None:
 
 def test_other_tokens_another_model_or_adapter_find_nothing(tmp_path: Path) -> None:
     warm_start = kept(tmp_path)
-    adapter = tmp_path / "adapter.gguf"
-    adapter.write_bytes(b"GGUF")
     assert warm_start.load([1, 2], None) is None
-    assert warm_start.load(TOKENS, adapter) is None
+    assert warm_start.load(TOKENS, "an adapter") is None
     assert WarmStart(tmp_path, "another model", limit=9).load(TOKENS, None) is None
 
 
@@ -37,11 +36,11 @@ def test_an_adapter_written_anew_finds_nothing(tmp_path: Path) -> None:
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
     warm_start = WarmStart(tmp_path / "warm", "a model", limit=10_000)
-    warm_start.keep(TOKENS, adapter, STATE)
+    warm_start.keep(TOKENS, identity(adapter), STATE)
     warm_start.wait()
-    assert warm_start.load(TOKENS, adapter) == STATE
+    assert warm_start.load(TOKENS, identity(adapter)) == STATE
     adapter.write_bytes(b"GGUF of another training")
-    assert warm_start.load(TOKENS, adapter) is None
+    assert warm_start.load(TOKENS, identity(adapter)) is None
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "emptied"])

@@ -5,7 +5,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,10 +19,10 @@ from pydantic import Field, PrivateAttr
 
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.fitting import fit_messages
-from rolellm_agents.models.llamacpp.gguf import check_gguf
+from rolellm_agents.models.llamacpp.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard, Reading
 from rolellm_agents.models.llamacpp.listening import AsyncListening, Listening
-from rolellm_agents.models.llamacpp.loaded import LoadedModel, Wish, shared_model
+from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampling
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
@@ -77,6 +77,7 @@ class ChatLlamaCpp(StreamedChatModel):
     stop: list[str] = Field(default_factory=list)
 
     _loaded: LoadedModel | None = PrivateAttr(default=None)
+    _adapter: str | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse at once what is no GGUF file.
@@ -98,8 +99,9 @@ class ChatLlamaCpp(StreamedChatModel):
         if self._loaded is None:
             auto = -1 if library.has_gpu() else 0
             loaded = shared_model(
-                Wish(
+                LoadSettings(
                     path=self.model_path.resolve(),
+                    version=identity(self.model_path),
                     n_ctx=self.n_ctx,
                     sequences=self.sequences,
                     cache_mib=self.cache_mib,
@@ -109,7 +111,7 @@ class ChatLlamaCpp(StreamedChatModel):
                 )
             )
             if self.adapter_path is not None:
-                loaded.model.adapter(self.adapter_path)
+                self._adapter = loaded.model.load_adapter(self.adapter_path)
             self._loaded = loaded
         return self._loaded
 
@@ -130,10 +132,10 @@ class ChatLlamaCpp(StreamedChatModel):
             ModelError: the messages do not fit, or the model cannot be loaded.
         """
         loaded = self.load()
-        room = loaded.n_ctx - min(self.max_tokens, loaded.n_ctx // 4)
-        turns = _safe_turns(messages, loaded.model)
-        tokens = loaded.prompt(turns, answer_follows=False)[:room]
-        return loaded.engine.prefetch(tokens, adapter=self.adapter_path, fixed=loaded.fixed_part(turns))
+        kept, _ = _fitting(messages, loaded, self.max_tokens)
+        turns = _safe_turns(kept, loaded.model)
+        tokens = loaded.prompt(turns, answer_follows=False)
+        return loaded.engine.prefetch(tokens, adapter=self._adapter, fixed=loaded.fixed_part(turns))
 
     def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
         """How likely the model finds an answer: the natural logarithm of each token's probability.
@@ -149,7 +151,7 @@ class ChatLlamaCpp(StreamedChatModel):
         return loaded.engine.score(
             loaded.prompt(_safe_turns(messages, loaded.model)),
             loaded.model.tokenize(continuation, add_special=False, parse_special=False),
-            adapter=self.adapter_path,
+            adapter=self._adapter,
         )
 
     def with_structured_output(
@@ -203,17 +205,14 @@ class ChatLlamaCpp(StreamedChatModel):
         loaded = self.load()
         sampling = self._sampling(stop, options)
 
-        def prompt_of(some: Sequence[BaseMessage]) -> list[int]:
-            return loaded.prompt(_safe_turns(some, loaded.model))
-
-        room = loaded.n_ctx - min(sampling.max_tokens, loaded.n_ctx // 4)
-        kept, dropped = fit_messages(messages, room, lambda some: len(prompt_of(some)))
+        kept, dropped = _fitting(messages, loaded, sampling.max_tokens)
+        turns = _safe_turns(kept, loaded.model)
         return _Request(
             loaded=loaded,
-            prompt=prompt_of(kept),
+            prompt=loaded.prompt(turns),
             sampling=sampling,
-            adapter=self.adapter_path,
-            fixed=loaded.fixed_part(_safe_turns(kept[:1], loaded.model)),
+            adapter=self._adapter,
+            fixed=loaded.fixed_part(turns),
             dropped=dropped,
         )
 
@@ -288,19 +287,7 @@ class ChatLlamaCpp(StreamedChatModel):
         }
 
 
-_SAMPLING = (
-    "temperature",
-    "top_k",
-    "top_p",
-    "min_p",
-    "repeat_penalty",
-    "frequency_penalty",
-    "presence_penalty",
-    "dry_multiplier",
-    "dry_base",
-    "dry_allowed_length",
-    "max_tokens",
-)
+_SAMPLING = [field.name for field in fields(Sampling) if field.name not in ("seed", "stop", "grammar")]
 """Fields of the model that a call may set for itself."""
 
 
@@ -311,7 +298,7 @@ class _Request:
     loaded: LoadedModel
     prompt: list[int]
     sampling: Sampling
-    adapter: Path | None
+    adapter: str | None
     fixed: int
     dropped: int
 
@@ -320,6 +307,14 @@ class _Request:
         return self.loaded.engine.submit(
             self.prompt, self.sampling, hear, adapter=self.adapter, fixed=self.fixed
         )
+
+
+def _fitting(
+    messages: Sequence[BaseMessage], loaded: LoadedModel, max_tokens: int
+) -> tuple[list[BaseMessage], int]:
+    """The messages that leave room for an answer, and how many were dropped for it."""
+    room = loaded.n_ctx - min(max_tokens, loaded.n_ctx // 4)
+    return fit_messages(messages, room, lambda some: len(loaded.prompt(_safe_turns(some, loaded.model))))
 
 
 def _safe_turns(messages: Sequence[BaseMessage], model: LlamaModel) -> list[Turn]:

@@ -25,7 +25,7 @@ High digits leave a lower bound behind, and an upper one takes them away: zeros 
 """
 
 
-class Form:
+class Constraint:
     """A grammar and where one answer stands in it."""
 
     def __init__(self, model: LlamaModel, grammar: str) -> None:
@@ -42,21 +42,21 @@ class Form:
                 f"The answer's form cannot be used: {one_line(self._matcher.get_error(), 300)}."
             )
 
-    def allowed(self) -> npt.NDArray[np.int64]:
-        """The tokens that may come next, those that end the answer among them when the form is complete.
+    def allowed(self) -> npt.NDArray[np.bool_]:
+        """For each token whether it may come next; those that end the answer when the form is complete.
 
         Raises:
             ModelError: the vocabulary cannot write what must come.
         """
         mask = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
-        allowed = np.flatnonzero(np.unpackbits(mask, bitorder="little", count=self._model.n_vocabulary))
-        if self._matcher.is_error() or not len(allowed):
+        bits = np.unpackbits(mask, bitorder="little", count=self._model.n_vocabulary)
+        if self._matcher.is_error() or not bits.any():
             wrong = one_line(self._matcher.get_error() or "no token fits", 200)
             raise ModelError(
                 f"{self._model.path.name} cannot write the prescribed form ({wrong}); "
                 "use another form or model."
             )
-        return allowed
+        return bits.astype(np.bool_)
 
     def nearest_end(self, logits: npt.NDArray[np.float32]) -> int:
         """The allowed token that leads to the form's end soonest: it must end though its time is up.
@@ -65,16 +65,16 @@ class Form:
             ModelError: the vocabulary cannot write what must come.
         """
         allowed = self.allowed()
-        ends = [int(token) for token in allowed if self._model.is_end(int(token))]
-        if ends:
-            return ends[0]
-        texts = {self._model.bytes_of(int(token)): int(token) for token in allowed}
+        of_byte = self._model.byte_tokens
         marks = (b'"',) if self._in_string else _CLOSING
-        closing = [texts[mark] for mark in marks if mark in texts]
+        for token in (*self._model.ends, *(of_byte[mark] for mark in marks if mark in of_byte)):
+            if allowed[token]:
+                return token
         # One byte at a time: a longer piece may bring the comma that asks for more. And an escape would
         # only make a string longer.
-        others = [token for text, token in texts.items() if len(text) == 1 and text != b"\\"]
-        return closing[0] if closing else max(others or texts.values(), key=lambda token: logits[token])
+        plain_bytes = [token for byte, token in of_byte.items() if allowed[token] and byte != b"\\"]
+        others = plain_bytes or [int(token) for token in np.flatnonzero(allowed)]
+        return max(others, key=lambda token: float(logits[token]))
 
     def accept(self, token: int) -> None:
         """Go on by an allowed token."""

@@ -3,7 +3,6 @@
 import ctypes
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import llama_cpp
@@ -36,7 +35,7 @@ class Context(Protocol):
     sequences: int
     """How many sequences there are."""
 
-    def decode(self, rows: Sequence[Row], adapter: Path | None) -> None:
+    def decode(self, rows: Sequence[Row], adapter: str | None) -> None:
         """Compute a batch. The rows of a sequence go on where it ends."""
 
     def choose(self, row: int, sampler: Sampler) -> int:
@@ -79,14 +78,14 @@ class LlamaContext:
         self.n_ctx = min(n_ctx, model.n_ctx_train)
         self.n_batch = tuning.n_batch
         self.sequences = sequences
-        self._adapter: Path | None = None
+        self._adapter: str | None = None
         self._handle = self._make(tuning)
         self._batch = llama_cpp.llama_batch_init(self.n_batch, 0, 1)
         weakref.finalize(self, llama_cpp.llama_batch_free, self._batch)
         # Holding the model, so that it is never freed before its context.
         self.close = weakref.finalize(self, _free, self._handle, model)
 
-    def decode(self, rows: Sequence[Row], adapter: Path | None) -> None:
+    def decode(self, rows: Sequence[Row], adapter: str | None) -> None:
         """Compute a batch; see `Context`.
 
         Raises:
@@ -165,10 +164,10 @@ class LlamaContext:
             )
         return handle
 
-    def _use_adapter(self, adapter: Path | None) -> None:
+    def _use_adapter(self, adapter: str | None) -> None:
         if adapter == self._adapter:
             return
-        handles = [self.model.adapter(adapter)] if adapter else []
+        handles = [self.model.adapters[adapter]] if adapter else []
         array = (llama_cpp.llama_adapter_lora_p_ctypes * len(handles))(*handles)
         scales = (ctypes.c_float * len(handles))(*[1.0] * len(handles))
         if llama_cpp.llama_set_adapters_lora(self._handle, array, len(handles), scales):

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.context import Context, Row
@@ -79,7 +78,7 @@ class Engine:
         sampling: Sampling,
         hear: Callable[[Heard], None],
         *,
-        adapter: Path | None = None,
+        adapter: str | None = None,
         fixed: int = 0,
     ) -> Answer:
         """Ask for an answer; it can be cancelled by its `cancel`.
@@ -89,7 +88,7 @@ class Engine:
             sampling: how tokens are chosen and when to end.
             hear: called in the engine's thread with each piece of text, then with a `Finished` or an
                 error; no piece ends inside a character, and no part of a stop string is told.
-            adapter: LoRA weights, for this request only.
+            adapter: LoRA weights, for this request only, by `LlamaModel.load_adapter`'s name.
             fixed: how many of the prompt's first tokens will come again and are worth keeping on disk.
 
         Raises:
@@ -109,7 +108,7 @@ class Engine:
         self._put(answer)
         return answer
 
-    def prefetch(self, tokens: Sequence[int], *, adapter: Path | None = None, fixed: int = 0) -> Reading:
+    def prefetch(self, tokens: Sequence[int], *, adapter: str | None = None, fixed: int = 0) -> Reading:
         """Read `tokens` ahead while nobody waits for anything; it can be cancelled by its `cancel`.
 
         `adapter` and `fixed` are as for `submit`.
@@ -123,7 +122,7 @@ class Engine:
         return reading
 
     def score(
-        self, prompt: Sequence[int], continuation: Sequence[int], *, adapter: Path | None = None
+        self, prompt: Sequence[int], continuation: Sequence[int], *, adapter: str | None = None
     ) -> Future[list[float]]:
         """The natural logarithm of each continuation token's probability, given all before it.
 
@@ -173,7 +172,8 @@ class Engine:
             while self._take_in():
                 self._drop_cancelled()
                 self._admit()
-                self._step()
+                if self._running:
+                    self._step()
         except BaseException as error:
             self._break_down(error)
             raise
@@ -280,8 +280,6 @@ class Engine:
         served = sorted(
             (job for job in self._running if job.number in shares), key=lambda job: job.sequence
         )
-        if not served:
-            return
         rows = [row for job in served for row in _rows(job, shares[job.number])]
         try:
             self._context.decode(rows, served[0].adapter)

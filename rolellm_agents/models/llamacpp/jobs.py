@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, Protocol
 
 from rolellm_agents.errors import ModelError
@@ -50,13 +49,13 @@ class Job:
     urgent = True
 
     def __init__(
-        self, tokens: Sequence[int], adapter: Path | None, *, first_wanted: int, fixed: int = 0
+        self, tokens: Sequence[int], adapter: str | None, *, first_wanted: int, fixed: int = 0
     ) -> None:
         """Nothing is computed yet.
 
         Args:
             tokens: what the sequence will hold.
-            adapter: LoRA weights to compute with.
+            adapter: LoRA weights to compute with, by `LlamaModel.load_adapter`'s name.
             first_wanted: from this token on, what follows is asked for.
             fixed: the first tokens that will come again and are worth keeping on disk.
         """
@@ -101,7 +100,7 @@ class Reading(Job):
 
     urgent = False
 
-    def __init__(self, tokens: Sequence[int], adapter: Path | None, *, fixed: int = 0) -> None:
+    def __init__(self, tokens: Sequence[int], adapter: str | None, *, fixed: int = 0) -> None:
         """Read `tokens` when nothing else is to do."""
         super().__init__(tokens, adapter, first_wanted=len(tokens), fixed=fixed)
 
@@ -109,7 +108,7 @@ class Reading(Job):
 class Scoring(Job):
     """The log-probabilities of a given continuation."""
 
-    def __init__(self, prompt: Sequence[int], continuation: Sequence[int], adapter: Path | None) -> None:
+    def __init__(self, prompt: Sequence[int], continuation: Sequence[int], adapter: str | None) -> None:
         """`result` gets one natural logarithm for each token of `continuation`."""
         # What follows the last token is nobody's question.
         super().__init__([*prompt, *continuation[:-1]], adapter, first_wanted=len(prompt) - 1)
@@ -140,7 +139,7 @@ class Answer(Job):
     def __init__(
         self,
         prompt: Sequence[int],
-        adapter: Path | None,
+        adapter: str | None,
         *,
         sampling: Sampling,
         sampler: Sampler,

@@ -15,12 +15,12 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine import Engine
-from rolellm_agents.models.llamacpp.gguf import is_embedded
+from rolellm_agents.models.llamacpp.gguf import identity, is_embedded
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler
 from rolellm_agents.models.llamacpp.template import Turn
 from rolellm_agents.models.llamacpp.tuning import Tuning, tuning_for
-from rolellm_agents.models.llamacpp.warm_start import WarmStart, identity
+from rolellm_agents.models.llamacpp.warm_start import WarmStart
 from rolellm_agents.models.llamacpp.weights import fastest_weights
 from rolellm_agents.paths import user_paths
 
@@ -29,10 +29,12 @@ _WARM_BYTES = 512 * 2**20
 """What the beginnings of prompts may take on disk."""
 
 
-class Wish(NamedTuple):
-    """How a file is to be loaded; equal wishes share one copy in memory."""
+class LoadSettings(NamedTuple):
+    """How a file is to be loaded; where all is equal, one copy in memory serves."""
 
     path: Path
+    version: str
+    """`gguf.identity`: a file written anew is another one."""
     n_ctx: int
     sequences: int
     """0 takes as many as fit into `cache_mib`."""
@@ -46,18 +48,18 @@ class Wish(NamedTuple):
 class LoadedModel:
     """One model file and the engine over it."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, settings: LoadSettings) -> None:
         """Load the file.
 
         Raises:
             ModelError: it cannot be loaded, or there is no memory for the context.
         """
-        tuning = tuning_for(wish.path)
-        if wish.n_threads:
-            tuning = replace(tuning, n_threads=wish.n_threads)
-        self.model = LlamaModel(_weights(wish, tuning), n_gpu_layers=wish.n_gpu_layers)
-        self.n_ctx = min(wish.n_ctx, self.model.n_ctx_train)
-        self.sequences = wish.sequences or self._affordable_sequences(wish.cache_mib)
+        tuning = tuning_for(settings.path)
+        if settings.n_threads:
+            tuning = replace(tuning, n_threads=settings.n_threads)
+        self.model = LlamaModel(_weights(settings, tuning), n_gpu_layers=settings.n_gpu_layers)
+        self.n_ctx = min(settings.n_ctx, self.model.n_ctx_train)
+        self.sequences = settings.sequences or self._affordable_sequences(settings.cache_mib)
         self._check_memory()
         context = LlamaContext(self.model, n_ctx=self.n_ctx, sequences=self.sequences, tuning=tuning)
         made_by = (identity(self.model.path), library.version(), library.features(), tuning, self.sequences)
@@ -77,7 +79,8 @@ class LoadedModel:
         return sum(takewhile(bool, same))
 
     def _affordable_sequences(self, cache_mib: int) -> int:
-        budget = max(cache_mib * 2**20, self.model.path.stat().st_size)
+        wanted = max(cache_mib * 2**20, self.model.path.stat().st_size)
+        budget = min(wanted, psutil.virtual_memory().available // 2)
         return max(1, min(_MOST_SEQUENCES, budget // self._bytes_per_sequence))
 
     @property
@@ -96,24 +99,24 @@ class LoadedModel:
             )
 
 
-def shared_model(wish: Wish) -> LoadedModel:
-    """The model loaded by these wishes, as long as somebody holds it.
+def shared_model(settings: LoadSettings) -> LoadedModel:
+    """The model loaded with these settings, as long as somebody holds it.
 
     Raises:
         ModelError: it cannot be loaded.
     """
     with _LOADING:
-        loaded = _LOADED.get(wish)
+        loaded = _LOADED.get(settings)
         if loaded is None:
-            loaded = _LOADED[wish] = LoadedModel(wish)
+            loaded = _LOADED[settings] = LoadedModel(settings)
         return loaded
 
 
-def _weights(wish: Wish, tuning: Tuning) -> Path:
-    if wish.original or not is_embedded(wish.path):
-        return wish.path
-    return fastest_weights(wish.path, tuning.weights)
+def _weights(settings: LoadSettings, tuning: Tuning) -> Path:
+    if settings.original or not is_embedded(settings.path):
+        return settings.path
+    return fastest_weights(settings.path, tuning.weights)
 
 
-_LOADED: WeakValueDictionary[Wish, LoadedModel] = WeakValueDictionary()
+_LOADED: WeakValueDictionary[LoadSettings, LoadedModel] = WeakValueDictionary()
 _LOADING = threading.Lock()

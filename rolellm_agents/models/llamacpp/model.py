@@ -16,7 +16,7 @@ from llguidance.llamacpp import lltokenizer_from_vocab
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.gguf import check_gguf
+from rolellm_agents.models.llamacpp.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
 
 
@@ -47,7 +47,7 @@ class LlamaModel:
         self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)
         self.n_vocabulary = int(llama_cpp.llama_vocab_n_tokens(self.vocabulary))
         self.n_ctx_train = int(llama_cpp.llama_model_n_ctx_train(self.handle))
-        self._adapters: dict[Path, Any] = {}
+        self.adapters: dict[str, Any] = {}
         self._loading = threading.Lock()
         self._bos = self._piece_of_special(llama_cpp.llama_vocab_bos(self.vocabulary))
         self.template = ChatTemplate(
@@ -104,15 +104,19 @@ class LlamaModel:
         tokens = self.tokenize(text, add_special=False)
         return len(tokens) == 1 and bool(llama_cpp.llama_vocab_is_control(self.vocabulary, tokens[0]))
 
-    def adapter(self, path: Path) -> Any:
-        """The handle of a LoRA adapter in a GGUF file, loaded once and freed with the model.
+    def load_adapter(self, path: Path) -> str:
+        """Load LoRA weights from a GGUF file; they are freed with the model.
+
+        Returns:
+            Their name in `adapters`. A file that was written anew has another one.
 
         Raises:
             ModelError: the file is missing or damaged, or made for another base.
         """
+        check_gguf(path)
+        name = identity(path)
         with self._loading:
-            if path not in self._adapters:
-                check_gguf(path)
+            if name not in self.adapters:
                 library.LOG.forget()
                 handle = llama_cpp.llama_adapter_lora_init(self.handle, os.fsencode(path))
                 if not handle:
@@ -120,17 +124,27 @@ class LlamaModel:
                         f"The adapter {path} does not fit {self.path.name}: "
                         f"{library.LOG.first_complaint()}; use one that was made for this model."
                     )
-                self._adapters[path] = handle
-            return self._adapters[path]
+                self.adapters[name] = handle
+        return name
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """The tokens that end an answer."""
+        return tuple(token for token in range(self.n_vocabulary) if self.is_end(token))
+
+    @cached_property
+    def byte_tokens(self) -> dict[bytes, int]:
+        """A token for each single byte that the vocabulary can write."""
+        texts = ((self.bytes_of(token), token) for token in reversed(range(self.n_vocabulary)))
+        return {text: token for text, token in texts if len(text) == 1}
 
     @cached_property
     def guide(self) -> LLTokenizer:
         """The vocabulary as llguidance wants it; a quarter of a second the first time."""
-        ends = [token for token in range(self.n_vocabulary) if self.is_end(token)]
         with warnings.catch_warnings():
             # It still calls one of llama-cpp-python's functions by a former name.
             warnings.simplefilter("ignore", DeprecationWarning)
-            return lltokenizer_from_vocab(self.vocabulary, eos_token=ends)
+            return lltokenizer_from_vocab(self.vocabulary, eos_token=list(self.ends))
 
     def metadata(self, key: str) -> str:
         """A value the file carries beside the weights; empty when it has none."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -13,7 +12,7 @@ class Pending:
     """Older jobs have smaller ones."""
     unread: int
     """How many tokens wait; an answer that is being written always has one."""
-    adapter: Path | None
+    adapter: str | None
     urgent: bool
     """Somebody waits for it; the rest is read ahead when nothing else is to do."""
     last_step: int

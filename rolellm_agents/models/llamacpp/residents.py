@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 _WORTH_COPYING = 32
 """A shared prefix shorter than this is read again sooner than copied."""
@@ -16,8 +15,8 @@ class Resident:
 
     sequence: int
     tokens: list[int] = field(default_factory=list)
-    adapter: Path | None = None
-    """The adapter it was computed with; keys and values of another are of no use."""
+    adapter: str | None = None
+    """The adapter it was computed with (`LlamaModel.load_adapter`); another's states are of no use."""
     last_used: int = 0
     """A count that grows with every use of any sequence."""
 
@@ -33,7 +32,7 @@ class Placement:
     """How many tokens need not be read."""
 
 
-def shared_prefix(resident: Resident, tokens: Sequence[int], adapter: Path | None) -> int:
+def shared_prefix(resident: Resident, tokens: Sequence[int], adapter: str | None) -> int:
     """How many of the first `tokens` the sequence holds, computed with the same adapter."""
     if resident.adapter != adapter:
         return 0
@@ -44,7 +43,7 @@ def shared_prefix(resident: Resident, tokens: Sequence[int], adapter: Path | Non
 
 
 def place(
-    residents: Sequence[Resident], free: Sequence[Resident], tokens: Sequence[int], adapter: Path | None
+    residents: Sequence[Resident], free: Sequence[Resident], tokens: Sequence[int], adapter: str | None
 ) -> Placement | None:
     """Choose the sequence for a prompt.
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.constraint import Form
+from rolellm_agents.models.llamacpp.constraint import Constraint
 from rolellm_agents.models.llamacpp.model import LlamaModel
 
 _REPEAT_WINDOW = 128
@@ -58,7 +58,7 @@ class Sampler:
             ModelError: the grammar cannot be read.
         """
         self._n_vocabulary = model.n_vocabulary
-        self._form = Form(model, sampling.grammar) if sampling.grammar else None
+        self._constraint = Constraint(model, sampling.grammar) if sampling.grammar else None
         self._chain = _make_chain(model, sampling, prompt)
         weakref.finalize(self, llama_cpp.llama_sampler_free, self._chain)
 
@@ -68,13 +68,13 @@ class Sampler:
         Raises:
             ModelError: the vocabulary cannot write the prescribed form.
         """
-        if self._form is None:
+        if self._constraint is None:
             return int(llama_cpp.llama_sampler_sample(self._chain, context, row))
-        allowed = self._form.allowed()
+        allowed = np.flatnonzero(self._constraint.allowed())
         candidates = np.zeros(len(allowed), _CANDIDATE)
         candidates["id"] = allowed
         candidates["logit"] = self._logits(context, row)[allowed]
-        return self._accept(self._form, _apply(self._chain, candidates))
+        return self._accept(self._constraint, _apply(self._chain, candidates))
 
     def choose_nearest_end(self, context: Any, row: int) -> int:
         """The next token when a prescribed form must come to its end.
@@ -82,16 +82,16 @@ class Sampler:
         Raises:
             ModelError: no form is prescribed, or the vocabulary cannot write it.
         """
-        if self._form is None:
+        if self._constraint is None:
             raise ModelError("Only an answer in a prescribed form has an end to be led to.")
-        return self._accept(self._form, self._form.nearest_end(self._logits(context, row)))
+        return self._accept(self._constraint, self._constraint.nearest_end(self._logits(context, row)))
 
     def _logits(self, context: Any, row: int) -> npt.NDArray[np.float32]:
         pointer = llama_cpp.llama_get_logits_ith(context, row)
         return np.ctypeslib.as_array(pointer, shape=(self._n_vocabulary,))
 
-    def _accept(self, form: Form, token: int) -> int:
-        form.accept(token)
+    def _accept(self, constraint: Constraint, token: int) -> int:
+        constraint.accept(token)
         llama_cpp.llama_sampler_accept(self._chain, token)
         return token
 

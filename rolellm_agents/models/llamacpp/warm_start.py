@@ -33,21 +33,22 @@ class WarmStart:
         self._limit = limit
         self._writer: threading.Thread | None = None
 
-    def load(self, tokens: Sequence[int], adapter: Path | None) -> bytes | None:
+    def load(self, tokens: Sequence[int], adapter: str | None) -> bytes | None:
         """The state that was kept for these tokens, if there is one and it is whole."""
         file = self._file(tokens, adapter)
         try:
             content = file.read_bytes()
-            os.utime(file)
         except OSError:
             return None
+        with contextlib.suppress(OSError):  # a folder that can only be read serves, too
+            os.utime(file)
         head = len(_MAGIC) + _DIGEST
         if content[:head] == _MAGIC + _digest(content[head:]):
             return content[head:]
         self.discard(tokens, adapter)
         return None
 
-    def keep(self, tokens: Sequence[int], adapter: Path | None, state: bytes) -> None:
+    def keep(self, tokens: Sequence[int], adapter: str | None, state: bytes) -> None:
         """Write a state, in a thread of its own: nobody waits for the disk."""
         if len(state) > self._limit:
             return
@@ -55,7 +56,7 @@ class WarmStart:
         self._writer = threading.Thread(target=self._write, args=(self._file(tokens, adapter), state))
         self._writer.start()
 
-    def discard(self, tokens: Sequence[int], adapter: Path | None) -> None:
+    def discard(self, tokens: Sequence[int], adapter: str | None) -> None:
         """Remove what was kept for these tokens."""
         with contextlib.suppress(OSError):
             self._file(tokens, adapter).unlink()
@@ -65,9 +66,9 @@ class WarmStart:
         if self._writer:
             self._writer.join()
 
-    def _file(self, tokens: Sequence[int], adapter: Path | None) -> Path:
+    def _file(self, tokens: Sequence[int], adapter: str | None) -> Path:
         name = hashlib.blake2b(self._made_by.encode(), digest_size=16)
-        name.update(identity(adapter).encode() if adapter else b"no adapter")
+        name.update((adapter or "no adapter").encode())
         name.update(struct.pack(f"<{len(tokens)}i", *tokens))
         return self._folder / f"{name.hexdigest()}.state"
 
@@ -93,12 +94,6 @@ class WarmStart:
             used += file.stat().st_size
             if used + wanted > self._limit or file.suffix == ".part":
                 file.unlink()
-
-
-def identity(file: Path) -> str:
-    """A file as it is now: another one of the same name gives another text."""
-    status = file.stat()
-    return f"{file.resolve()}:{status.st_size}:{status.st_mtime_ns}"
 
 
 def _digest(state: bytes) -> bytes:

@@ -26,6 +26,8 @@ class Job:
     """Whether to use the best settings known, and not the contender's own defaults."""
     flash_attention: bool = False
     """The best known setting on this machine, for whom is tuned."""
+    cache_type: str = "f16"
+    """The same, for keys and values."""
     warm_up: list[int] = field(default_factory=list)
     """A prompt to be answered once before the clock runs."""
     scene: Scene | None = None

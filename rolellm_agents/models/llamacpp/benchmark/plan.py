@@ -46,6 +46,7 @@ class Plan:
     warm_up: list[int]
     threads: int
     flash_attention: bool
+    cache_type: str
 
     def jobs(self, entry: Entry, weights: Path) -> dict[str, Job]:
         """A contender's two jobs; a process for each, so that the scene's memory is the scene's alone."""
@@ -57,6 +58,7 @@ class Plan:
             sequences=len(self.scene.heads),
             tuned=entry.tuned,
             flash_attention=self.flash_attention,
+            cache_type=self.cache_type,
             warm_up=self.warm_up,
             scene=self.scene,
         )
@@ -83,6 +85,7 @@ def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> Plan:
     def tokenize(text: str) -> list[int]:
         return model.tokenize(text, add_special=False)
 
+    tuning = tuning_for(weights)
     roles = bundled_roles()
     scene = make_scene(
         take(roles, size.characters),
@@ -102,7 +105,8 @@ def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> Plan:
         prompts=slices(tokenize("\n".join(role.card for role in roles)), max(AT_ONCE), PROMPT_TOKENS),
         warm_up=tokenize(OPENING),
         threads=library.processors(),
-        flash_attention=tuning_for(weights).flash_attention if flash_attention is None else flash_attention,
+        flash_attention=tuning.flash_attention if flash_attention is None else flash_attention,
+        cache_type=tuning.cache_type,
     )
     model.close()
     return plan

@@ -16,6 +16,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.benchmark.contender import Job, Turn, together_rate
 from rolellm_agents.models.llamacpp.benchmark.workload import shared_prefix
+from rolellm_agents.models.llamacpp.context import CACHE_TYPES
 from rolellm_agents.models.llamacpp.model import LlamaModel
 
 _BATCH = 512
@@ -123,4 +124,5 @@ def _context_params(job: Job) -> Any:
         if job.flash_attention
         else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
     )
+    params.type_k = params.type_v = CACHE_TYPES[job.cache_type]
     return params
