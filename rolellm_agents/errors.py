@@ -23,3 +23,11 @@ class StorageError(RoleLLMError):
 
 class MessageError(RoleLLMError):
     """A message that cannot be sent, or one that does not exist."""
+
+
+class PackError(RoleLLMError):
+    """A pack that cannot be read, installed or removed."""
+
+
+class ScriptError(RoleLLMError):
+    """A script that cannot be read, or in which a role cannot be found."""

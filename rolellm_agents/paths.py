@@ -38,6 +38,16 @@ class Paths:
         return self.data / "personas"
 
     @property
+    def packs(self) -> Path:
+        """The installed packs, a folder each."""
+        return self.data / "packs"
+
+    @property
+    def runs(self) -> Path:
+        """The record of long commands' work, a folder each."""
+        return self.data / "runs"
+
+    @property
     def transcript(self) -> Path:
         """The database of all conversations."""
         return self.data / "transcript.db"

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StringConstraints
 
 from rolellm_agents.errors import PersonaError
+from rolellm_agents.packs import installed_packs
 from rolellm_agents.paths import user_paths
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.yaml_file import read_yaml
@@ -41,6 +42,8 @@ class Demonstration(_Part):
 
     user: Line
     reply: Line
+    place: str = ""
+    """Where it stands in the source, when it was taken from one."""
 
 
 class Knowledge(_Part):
@@ -48,6 +51,8 @@ class Knowledge(_Part):
 
     title: Line
     text: Line
+    place: str = ""
+    """Where it stands in the source, when it was taken from one."""
 
 
 class Persona(_Part):
@@ -74,7 +79,7 @@ class Persona(_Part):
     """What a card brought and we do not use, kept whole."""
 
 
-Origin = Literal["path", "user", "bundled"]
+Origin = Literal["path", "user", "pack", "bundled"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def load_persona(reference: str | Path) -> Persona:
 
     Args:
         reference: a path that ends in `.yaml` or `.yml`; or an id or a name, looked up in the user's
-            folder and then in the bundled pack.
+            folder, then in the installed packs and then in the bundled one.
 
     Raises:
         PersonaError: there is none, or its file cannot be used.
@@ -117,13 +122,13 @@ def find_persona(reference: str | Path) -> FoundPersona:
     if isinstance(reference, Path) or reference.endswith((".yaml", ".yml")):
         path = _expanded(Path(reference))
         return FoundPersona(read_persona(path), path, "path")
-    own, complaints = _read_folder(user_paths().personas, "user")
-    for found in own:
-        if found.persona.id == reference:
-            return found
-    for path, complaint in complaints.items():
-        if path.stem == reference:
-            raise PersonaError(complaint)
+    for found, complaints in (_read_folder(user_paths().personas, "user"), _read_packs()):
+        for one in found:
+            if one.persona.id == reference:
+                return one
+        for path, complaint in complaints.items():
+            if path.stem == reference:
+                raise PersonaError(complaint)
     if _ID.fullmatch(reference):
         # Each bundled file has its persona's id for a name (tests/personas), so one look is enough.
         for folder in _bundled_folders():
@@ -156,13 +161,11 @@ def read_persona(path: Path) -> Persona:
 
 
 def list_personas() -> Cast:
-    """Read every persona of the user's folder and of the bundled pack; the user's win."""
+    """Read every persona of the user's folder, the installed packs and the bundled one; the nearest win."""
     by_id: dict[str, FoundPersona] = {}
     notes: list[str] = []
-    folders: list[tuple[Path, Origin]] = [(user_paths().personas, "user")]
-    folders += [(folder, "bundled") for folder in _bundled_folders()]
-    for folder, origin in folders:
-        personas, complaints = _read_folder(folder, origin)
+    bundled = (_read_folder(folder, "bundled") for folder in _bundled_folders())
+    for personas, complaints in (_read_folder(user_paths().personas, "user"), _read_packs(), *bundled):
         notes += complaints.values()
         for found in personas:
             first = by_id.setdefault(found.persona.id, found)
@@ -186,9 +189,20 @@ def _by_language_and_name(found: FoundPersona) -> tuple[str, str]:
 
 def _read_folder(folder: Path, origin: Origin) -> tuple[list[FoundPersona], dict[Path, str]]:
     """A folder's personas in the order of their files, and a sentence for each that cannot be used."""
+    return _read_files(sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]), origin)
+
+
+def _read_packs() -> tuple[list[FoundPersona], dict[Path, str]]:
+    """The same for all installed packs, in the order of their names."""
+    packs, complaints = installed_packs()
+    personas, more = _read_files([path for pack in packs for path in pack.personas], "pack")
+    return personas, {**complaints, **more}
+
+
+def _read_files(paths: Sequence[Path], origin: Origin) -> tuple[list[FoundPersona], dict[Path, str]]:
     personas: list[FoundPersona] = []
     complaints: dict[Path, str] = {}
-    for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+    for path in paths:
         try:
             personas.append(FoundPersona(read_persona(path), path, origin))
         except PersonaError as error:

@@ -1,150 +1,91 @@
-"""The bundled personas keep the standard that a persona in this pack is written to."""
+"""The bundled cast: RoleBench's hundred roles, to the standard of the linter, in voices of their own."""
 
-import re
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from rolellm_agents.packs import bundled_pack
 from rolellm_agents.persona import Persona, list_personas, read_persona
+from rolellm_agents.persona_check import check_personas
+from rolellm_agents.persona_check.voices import check_voices
 
 FOLDER = Path(str(files("rolellm_personas")))
 FILES = sorted(FOLDER.glob("*/*.yaml"))
-
-CATEGORIES = {
-    *("hero", "villain", "rogue", "leader", "thinker", "artist"),
-    *("warrior", "comic", "outsider", "machine", "creature", "everyman"),
+REAL_PEOPLE = {
+    *("abraham-lincoln", "antonio-salieri", "harvey-milk", "james-brown", "jim-morrison", "john-dillinger"),
+    *("jordan-belfort", "malcolm-x", "queen-catherine", "queen-elizabeth-i", "stephen-hawking"),
+    "truman-capote",
 }
 
-ASSISTANT_SPEAK = re.compile(
-    r"\bas an ai\b|language model|i'd be happy to|i would be happy to|i'm happy to help|glad to help"
-    r"|how (can|may) i (assist|help)|feel free to|let me know if|^(sure|certainly|of course|absolutely)!"
-    r"|as a (large )?language|in conclusion|it's important to (note|remember)"
-    r"|作为一个?(人工智能|语言模型|AI)|很高兴(为您|帮)|有什么可以帮|希望(这|以上)对(你|您)有",
-    re.IGNORECASE,
-)
-STAGE_DIRECTION = re.compile(r"\*|^\s*[(（\[【]|[)）\]】]\s*$")
+ROLEBENCH = """
+Abraham Lincoln; Alvy Singer; Andrew Detmer; Angel; Antonio Salieri; Benjamin Button; Blair Waldorf;
+Bruno Antony; Caden Cotard; Caesar; Coach Eric Taylor; Colonel Hans Landa; Colonel Nathan R. Jessep;
+Coriolanus; D_Artagnan; David Aames; Doctor Who; Dr. Frank-N-Furter; Dr. Hannibal Lecter; Fletcher
+Reede; Frank T.J. Mackey; Fred Flintstone; Freddy Krueger; Gaston; Gregory House; HAL 9000; Harvey
+Milk; Jack; Jack Sparrow; Jack Torrance; Jackie Moon; James Bond; James Brown; James Carter; Jeff
+Spicoli; Jigsaw; Jim Morrison; John Coffey; John Dillinger; John Doe; John Keating; Jordan Belfort;
+Judge Dredd; Judy Hoops; Juno MacGuff; Karl Childers; Klaus Mikaelson; Leonard Shelby; Leroy Jethro
+Gibbs; Lestat de Lioncourt; Logan; Lucifer Morningstar; Lyn Cassady; Malcolm X; Mark Renton; Mary
+Sibley; Mater; Michael Scott; Murphy MacManus; Oliver Queen; Pat Solitano; Paul Conroy; Paul Vitti;
+Peter Parker; Po; Professor G.H. Dorr; Queen Catherine; Queen Elizabeth I; Rachel Lang; Randle
+McMurphy; Raylan Givens; Robert Angier; Rorschach; Seth; Sheldon Cooper; Sherlock Holmes; Shrek;
+Sonny; Stanley Ipkiss; Stephen Hawking; Stifler; The Dude; Theodore Twombly; Thor; Tom Ripley;
+Travis Bickle; Truman Capote; Tugg Speedman; Twilight Sparkle; Tyler Hawkins; Tyrion Lannister;
+Violet Weston; Wade Wilson; Walt Kowalski; Willie Soke; 华妃; 孙悟空; 张飞; 李白; 皇帝
+"""
+"""The names as RoleBench's files have them."""
 
 
-@pytest.fixture(params=FILES, ids=lambda file: file.stem)
-def persona(request: pytest.FixtureRequest) -> Persona:
-    """Each of the pack, one after the other."""
-    return read_persona(request.param)
+@pytest.fixture(scope="module")
+def cast() -> list[Persona]:
+    return [read_persona(file) for file in FILES]
 
 
-def replies(persona: Persona) -> list[str]:
-    return [pair.reply for pair in persona.demonstrations]
+def test_the_pack_is_found_whole_and_without_a_note(cast: list[Persona]) -> None:
+    listed = list_personas()
+    assert sorted(found.path for found in listed.found) == FILES
+    assert listed.notes == ()
+    assert sorted(bundled_pack().personas) == FILES
 
 
-def spoken(persona: Persona) -> list[str]:
-    """All that the character says aloud."""
-    return [persona.greeting, *replies(persona)]
-
-
-def bare(text: str) -> str:
-    """The words alone, in one case: no punctuation, single spaces."""
-    return " ".join(re.findall(r"\w+", re.sub("['’]", "", text.casefold())))
-
-
-def opening(text: str, language: str) -> str:
-    """The first three words; in Chinese, where words are not set apart, the first three characters."""
-    return bare(text).replace(" ", "")[:3] if language == "zh" else " ".join(bare(text).split()[:3])
-
-
-def is_heard(phrase: str, reply: str, language: str) -> bool:
-    """Whether the words of the phrase stand in the reply, one after the other."""
-    if language == "zh":
-        return bare(phrase).replace(" ", "") in bare(reply).replace(" ", "")
-    return f" {bare(phrase)} " in f" {bare(reply)} "
-
-
-def repeated(texts: list[str]) -> list[str]:
-    return [text for text, times in Counter(texts).items() if times > 1]
-
-
-def test_the_pack_is_found_whole_and_without_a_note() -> None:
-    cast = list_personas()
-    assert sorted(found.path for found in cast.found) == FILES
-    assert cast.notes == ()
-
-
-def test_each_language_of_the_pack_has_a_cast() -> None:
-    languages = Counter(file.parent.name for file in FILES)
-    assert set(languages) == {"en", "zh"}
-    assert min(languages.values()) >= 2
+def test_the_roles_are_rolebenchs(cast: list[Persona]) -> None:
+    names = {name.strip() for name in ROLEBENCH.split(";")}
+    assert len(names) == 100
+    assert {persona.name for persona in cast} == names
+    assert Counter(persona.language for persona in cast) == {"en": 95, "zh": 5}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_file_is_named_by_its_id_and_lies_in_its_language(file: Path) -> None:
     persona = read_persona(file)
     assert (persona.id, persona.language) == (file.stem, file.parent.name)
-
-
-def test_a_persona_has_enough_of_everything(persona: Persona) -> None:
-    assert len(persona.demonstrations) >= 8
-    assert 4 <= len(persona.catchphrases) <= 10
-    assert len(persona.knowledge) >= 6
-    assert persona.greeting.strip()
-    assert persona.source is not None
-    assert persona.category in CATEGORIES
     assert 3 <= len(persona.tags) <= 6
 
 
-def test_a_description_is_neither_thin_nor_a_burden(persona: Persona) -> None:
-    if persona.language == "zh":
-        assert 100 <= len(persona.description) <= 250
-    else:
-        assert 60 <= len(persona.description.split()) <= 150
+def test_the_linter_finds_nothing(cast: list[Persona]) -> None:
+    assert check_personas(cast) == []
 
 
-def test_a_character_speaks_and_does_not_act(persona: Persona) -> None:
-    assert [text for text in spoken(persona) if STAGE_DIRECTION.search(text)] == []
+def test_real_people_are_portraits_after_a_named_work(cast: list[Persona]) -> None:
+    for persona in cast:
+        if persona.id in REAL_PEOPLE:
+            assert persona.source is not None
+            assert "as portrayed in" in persona.description, persona.id
 
 
-def test_a_character_does_not_speak_like_an_assistant(persona: Persona) -> None:
-    assert [text for text in spoken(persona) if ASSISTANT_SPEAK.search(text)] == []
+def test_a_chinese_character_says_no_latin_letter(cast: list[Persona]) -> None:
+    for persona in cast:
+        if persona.language == "zh":
+            said = [persona.greeting, *(pair.reply for pair in persona.demonstrations)]
+            said += [piece.title + piece.text for piece in persona.knowledge]
+            assert not any(character.isascii() and character.isalpha() for character in "".join(said))
 
 
-def test_no_two_replies_begin_alike(persona: Persona) -> None:
-    assert repeated([opening(reply, persona.language) for reply in replies(persona)]) == []
-
-
-def test_half_of_the_catchphrases_are_heard_in_the_replies(persona: Persona) -> None:
-    unheard = [
-        phrase
-        for phrase in persona.catchphrases
-        if not any(is_heard(phrase, reply, persona.language) for reply in replies(persona))
-    ]
-    assert 2 * len(unheard) <= len(persona.catchphrases), unheard
-
-
-def test_a_chinese_character_says_no_latin_letter(persona: Persona) -> None:
-    said = [*spoken(persona), *(piece.title + piece.text for piece in persona.knowledge)]
-    latin = [text for text in said if re.search("[A-Za-z]", text)]
-    assert latin == ([] if persona.language == "zh" else said)
-
-
-def test_no_line_stands_twice_in_the_pack() -> None:
-    pairs = [pair for file in FILES for pair in read_persona(file).demonstrations]
-    assert repeated([bare(pair.user) for pair in pairs]) == []
-    assert repeated([bare(pair.reply) for pair in pairs]) == []
-
-
-def test_the_standard_is_one_that_bad_lines_fail() -> None:
-    """The patterns above find what they are for."""
-    for bad in (
-        "As an AI, I cannot",
-        "Well, I'd be happy to!",
-        "How can I assist you?",
-        "Sure! Here",
-        "作为一个AI，我",
-    ):
-        assert ASSISTANT_SPEAK.search(bad)
-    for bad in ("*bows* Good day.", "(laughs) No.", "好。（笑）"):
-        assert STAGE_DIRECTION.search(bad)
-    assert opening("I, too, can't say.", "en") == "i too cant"
-    assert opening("俺，老孙来也！", "zh") == "俺老孙"
-    assert is_heard("The game is afoot.", "Up! THE game -- is afoot, Watson.", "en")
-    assert not is_heard("Well now", "Swell now", "en")
-    assert is_heard("造化！造化！", "造化，造化", "zh")
+@pytest.mark.parametrize(("language", "at_least"), [("en", 20), ("zh", 3)])
+def test_the_voices_are_told_apart_far_above_chance(
+    cast: list[Persona], language: str, at_least: float
+) -> None:
+    report = check_voices([persona for persona in cast if persona.language == language])
+    assert report.hit_rate >= at_least * report.chance

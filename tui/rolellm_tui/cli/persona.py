@@ -1,15 +1,24 @@
-"""`rolellm persona`: look at the cast."""
+"""`rolellm persona`: the cast, and how to look at it and add to it."""
 
 from typing import Annotated
 
 import typer
 
+from rolellm_tui.cli import pack
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import complain, print_json, print_table, print_text
+from rolellm_tui.cli.persona_build import build
+from rolellm_tui.cli.persona_check import check
 
 app = typer.Typer(
-    name="persona", help="List and show personas.", no_args_is_help=True, rich_markup_mode=None
+    name="persona",
+    help="List, show, check and build personas.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+app.command("check")(check)
+app.command("build")(build)
+app.add_typer(pack.app)
 
 
 @app.command("list")

@@ -1,0 +1,133 @@
+"""Novels: who says what to whom, from the words around the quotations and the turns of a conversation.
+
+The rules are the classic ones of quotation attribution (Elson and McKeown, AAAI 2010; O'Keefe et al., EMNLP
+2012): a name beside a verb of speech, a pronoun that stands for somebody present, who was addressed, and
+whose turn it is. Each speech says by which of them its speaker is known.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from rolellm_agents.persona import Language
+from rolellm_agents.scripts.conversation import Conversation
+from rolellm_agents.scripts.headings import is_heading, level, short_heading
+from rolellm_agents.scripts.paragraphs import Paragraph, paragraphs
+from rolellm_agents.scripts.people import People, find_people
+from rolellm_agents.scripts.quotations import Marks, Quotation, marks_of, quotations
+from rolellm_agents.scripts.script import Certainty, Passage, Script
+from rolellm_agents.scripts.tags import likely_names
+
+_FEWEST = 4
+
+
+def read_novel(text: str, name: str, language: Language) -> Script | None:
+    """Read a novel; `None` if hardly anybody speaks in it."""
+    marks = marks_of(text)
+    if marks is None:
+        return None
+    parts = [_cut(paragraph, marks) for paragraph in paragraphs(text)]
+    people = _people(parts, language)
+    passages = list(_Reader(Conversation(people, language)).read(parts))
+    if sum(bool(passage.speaker) for passage in passages) < _FEWEST:
+        return None
+    return Script(
+        title=_title(parts) or name,
+        kind="novel",
+        language=language,
+        passages=tuple(_looked_back(passages)),
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A paragraph, cut into what is said and what is told."""
+
+    line: int
+    text: str
+    said: tuple[Quotation, ...]
+    is_open: bool
+
+    @property
+    def told(self) -> str:
+        """The words outside of quotations, a bar for each of those."""
+        parts, at = [], 0
+        for quotation in self.said:
+            parts += [self.text[at : quotation.start], "|"]
+            at = quotation.end
+        return "".join([*parts, self.text[at:]])
+
+    @property
+    def speech(self) -> str:
+        return " ".join(quotation.words for quotation in self.said)
+
+
+def _cut(paragraph: Paragraph, marks: Marks) -> _Part:
+    said, is_open = quotations(paragraph.text, marks)
+    return _Part(paragraph.line, paragraph.text, tuple(said), is_open)
+
+
+def _people(parts: Sequence[_Part], language: Language) -> People:
+    told = [part.told for part in parts]
+    return find_people(likely_names(told, language), "\n".join(told))
+
+
+@dataclass
+class _Reader:
+    """Goes through the paragraphs, and knows the chapter."""
+
+    conversation: Conversation
+    scene: int = -1
+    headings: dict[int, str] = field(default_factory=dict)
+
+    def read(self, parts: Sequence[_Part]) -> Iterator[Passage]:
+        for part in parts:
+            if not part.said and is_heading(part.text):
+                self._divide(part.text)
+            elif part.said:
+                speaker, certainty = self.conversation.hear(part.told, part.speech, is_open=part.is_open)
+                yield self._passage(part, speaker, certainty)
+            else:
+                self.conversation.narrate(part.text)
+                yield self._passage(part, "", "none")
+
+    def _divide(self, line: str) -> None:
+        heading = short_heading(line)
+        depth = level(heading)
+        self.headings = {at: told for at, told in self.headings.items() if at < depth} | {depth: heading}
+        self.scene += 1
+        self.conversation.end()
+
+    def _passage(self, part: _Part, speaker: str, certainty: Certainty) -> Passage:
+        return Passage(
+            text=part.text,
+            place=", ".join([*self.headings.values(), f"line {part.line}"]),
+            scene=max(self.scene, 0),
+            speaker=speaker,
+            speech=part.speech,
+            certainty=certainty,
+        )
+
+
+def _looked_back(passages: Sequence[Passage]) -> list[Passage]:
+    """Fill the beginning of a conversation in, once it is known who took turns in it."""
+    done = list(passages)
+    for at in range(len(done) - 3, -1, -1):
+        here, between, after = done[at : at + 3]
+        if (
+            here.speech
+            and not here.speaker
+            and here.scene == after.scene
+            and between.speech
+            and after.speaker not in ("", between.speaker)
+        ):
+            done[at] = replace(here, speaker=after.speaker, certainty="turn")
+    return done
+
+
+def _title(parts: Sequence[_Part]) -> str:
+    for part in parts[:30]:
+        if found := re.match(r"Title:\s*(\S.*?)(?:\s+Author:|$)", part.text):
+            return found[1]
+    first = parts[0].text if parts else ""
+    return first if len(first) < 80 and not is_heading(first) else ""

@@ -1,0 +1,75 @@
+"""The paragraphs of a text that was wrapped into lines, by whichever habit."""
+
+import re
+from collections.abc import Iterator, Sequence
+from statistics import quantiles
+from typing import NamedTuple
+
+_ENDS = re.compile(r"[.!?:…。！？]['\"’”」』)]*$|[”」』]$|--$|—$")
+_ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Col|Capt)\.$")
+_BEGINS = re.compile(r"^[\"“‘「『'_(]?[A-Z\u3400-\u9fff]")
+_OPENS = ("“", '"', "‘", "「", "『", "'")
+_FULL = 0.85
+"""Of a full line's width: a shorter line may be a paragraph's last."""
+
+
+class Paragraph(NamedTuple):
+    """A paragraph and the number of the line on which it begins, from 1."""
+
+    line: int
+    text: str
+
+
+def paragraphs(text: str) -> Iterator[Paragraph]:
+    """Cut a text into paragraphs: at empty lines, at every line, or by sense when all lines stand alone."""
+    lines = [line.strip() for line in text.split("\n")]
+    blocks = list(_blocks(lines))
+    lengths = sorted(len(block.text) for block in blocks)
+    if _is_double_spaced(blocks, lines):
+        yield from _rejoined(blocks)
+    elif len(blocks) <= 2 or lengths[len(lengths) // 2] > 3_000:
+        yield from (Paragraph(number, line) for number, line in enumerate(lines, 1) if line)
+    else:
+        yield from blocks
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[Paragraph]:
+    """Runs of lines between empty ones."""
+    held: list[str] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if line:
+            held.append(" ".join(line.split()))
+        elif held:
+            yield Paragraph(number - len(held), " ".join(held))
+            held = []
+
+
+def _is_double_spaced(blocks: Sequence[Paragraph], lines: Sequence[str]) -> bool:
+    """Whether an empty line stands after every line, also in the middle of sentences."""
+    filled = sum(map(bool, lines))
+    unfinished = sum(not _ENDS.search(block.text) for block in blocks)
+    return len(blocks) > 20 and len(blocks) > 0.7 * filled and unfinished > 0.3 * len(blocks)
+
+
+def _rejoined(blocks: Sequence[Paragraph]) -> Iterator[Paragraph]:
+    width = quantiles([min(len(block.text), 80) for block in blocks], n=4)[2]
+    held = blocks[0]
+    last = held.text
+    for block in blocks[1:]:
+        if _is_paragraphs_end(last, block.text, width, held.text):
+            yield held
+            held = block
+        else:
+            held = Paragraph(held.line, f"{held.text} {block.text}")
+        last = block.text
+    yield held
+
+
+def _is_paragraphs_end(line: str, following: str, width: float, so_far: str) -> bool:
+    if _ABBREVIATION.search(line) or (not _ENDS.search(line) and len(line) > width / 2):
+        return False
+    if not _BEGINS.match(following):
+        return False
+    if so_far.count('"') % 2 and not following.startswith('"'):
+        return False
+    return following.startswith(_OPENS) or len(line) < _FULL * width

@@ -1,0 +1,216 @@
+"""The people of a novel: which names mean the same person, and whether that is a he or a she."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Literal
+
+Gender = Literal["he", "she", "it"]
+
+_MALE = {
+    "mr",
+    "sir",
+    "lord",
+    "king",
+    "prince",
+    "uncle",
+    "father",
+    "brother",
+    "monsieur",
+    "count",
+    "duke",
+    "mister",
+}
+_FEMALE = {
+    *(
+        "mrs",
+        "miss",
+        "ms",
+        "lady",
+        "madam",
+        "madame",
+        "mademoiselle",
+        "queen",
+        "princess",
+        "aunt",
+        "mother",
+    ),
+    *("sister", "countess", "duchess", "dame", "mistress"),
+}
+_NEUTRAL = {
+    "dr",
+    "doctor",
+    "colonel",
+    "captain",
+    "professor",
+    "major",
+    "general",
+    "judge",
+    "inspector",
+    "st",
+}
+_TITLES = _MALE | _FEMALE | _NEUTRAL
+TITLES = frozenset(title.capitalize() for title in _TITLES)
+"""Words that are no name alone, as a name begins with them."""
+_TITLE = r"(?:" + "|".join(sorted(TITLES, key=len, reverse=True)) + r")\.?"
+_WORD = r"[A-Z][a-z]+(?:[-'’][A-Z]?[a-z]+)*(?<!'s)(?<!’s)"
+NAME = rf"(?:(?:{_TITLE} )?{_WORD}(?: (?:de |of |von |d')?{_WORD}){{0,2}}|[Tt]he (?:{_WORD} )?{_WORD})"
+"""A regular expression for a name: titled or not, of up to three words; or “the Hatter”."""
+
+_PRONOUNS: Mapping[str, Gender] = {
+    "he": "he",
+    "him": "he",
+    "his": "he",
+    "himself": "he",
+    "she": "she",
+    "her": "she",
+    "hers": "she",
+    "herself": "she",
+}
+_OFTEN = 2
+_LONG_TEXT = 100
+"""Names found in a text from which on a single one may be no name at all."""
+_PRONOUN = re.compile(r"\b(?:he|him|his|himself|she|hers?|herself)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class People:
+    """Who is who: names as they stand in the text, and the one name each person goes by here."""
+
+    canonical: Mapping[str, str]
+    gender: Mapping[str, Gender]
+    """Of persons by their canonical names, where it can be told."""
+    surnames: Mapping[str, str]
+    """Of persons who go by their first names."""
+
+    def who(self, name: str) -> str:
+        """The canonical name of a name as it stands in the text; empty for nobody we know."""
+        return self.canonical.get(_folded(name), "")
+
+    def relative(self, person: str, kin: str) -> str:
+        """A person's wife, husband, mother or father, as far as titles and surnames tell; or nothing."""
+        title, words = split_title(person)
+        surname = self.surnames.get(person, "")
+        if title in ("mr", "mrs") and kin in ("wife", "husband"):
+            wanted = {"mr": "Mrs", "mrs": "Mr"}[title]
+            return self._titled(wanted, " ".join(words)) if (kin == "wife") == (title == "mr") else ""
+        if kin in ("mother", "father") and surname:
+            return self._titled("Mrs" if kin == "mother" else "Mr", surname)
+        return ""
+
+    def _titled(self, title: str, surname: str) -> str:
+        return self.who(f"{title}. {surname}") or self.who(f"{title} {surname}")
+
+    def mentions(self) -> re.Pattern[str]:
+        """A regular expression for all names."""
+        return _any_of(self.canonical)
+
+
+def split_title(name: str) -> tuple[str, tuple[str, ...]]:
+    """A name's title in lower case, without its full stop, and its other words."""
+    words = name.split()
+    first = words[0].rstrip(".").casefold() if words else ""
+    return (first, tuple(words[1:])) if first in _TITLES and len(words) > 1 else ("", tuple(words))
+
+
+def find_people(names: Iterable[str], narration: str) -> People:
+    """Put together the names that mean one person; who hardly ever comes is left out of a long text.
+
+    Args:
+        names: as found where somebody speaks, each as often as it was found.
+        narration: the text outside of quotations, from which pronouns tell who is a he or a she.
+    """
+    counted = Counter(_folded(name) for name in names)
+    canonical = {name: _first_guess(name, counted) for name in counted}
+    for name in counted:
+        title, words = split_title(name)
+        if not title and len(words) == 1:
+            _join_titled(name, counted, canonical)
+    often = Counter(canonical[name] for name in counted.elements())
+    least = _OFTEN if counted.total() > _LONG_TEXT else 1
+    canonical = {name: person for name, person in canonical.items() if often[person] >= least}
+    people = set(canonical.values())
+    surnames = {
+        person: words[-1]
+        for name, person in canonical.items()
+        if len(words := split_title(name)[1]) > 1 and words[0] == person
+    }
+    return People(
+        canonical | _nicknames(people, canonical), _genders(people, canonical, narration), surnames
+    )
+
+
+def _nicknames(people: Set[str], canonical: Mapping[str, str]) -> dict[str, str]:
+    """Short forms of first names that nobody else goes by: Lizzy is Elizabeth."""
+    from nicknames import NickNamer
+
+    namer = NickNamer()
+    short: dict[str, list[str]] = defaultdict(list)
+    for person in people:
+        if person.isalpha():
+            for name in namer.nicknames_of(person):
+                short[name.capitalize()].append(person)
+    return {
+        name: persons[0] for name, persons in short.items() if len(persons) == 1 and name not in canonical
+    }
+
+
+def _join_titled(name: str, counted: Mapping[str, int], canonical: dict[str, str]) -> None:
+    """Let “Darcy” be Mr. Darcy, and not Miss Darcy; let Miss Elizabeth be Elizabeth."""
+    titled = [other for other in counted if split_title(other)[0] and split_title(other)[1] == (name,)]
+    if not titled:
+        return
+    best = max(titled, key=lambda other: (split_title(other)[0] in _MALE, counted[other]))
+    shown = name if counted[name] > counted[best] else best
+    for one in (name, best):
+        canonical[one] = shown
+
+
+def _first_guess(name: str, counted: Mapping[str, int]) -> str:
+    title, words = split_title(name)
+    if len(words) > 1 and words[0] in counted:
+        return words[0]
+    if title and len(words) == 1 and _begins_a_longer_name(words[0], counted):
+        # “Miss Elizabeth” is Elizabeth.
+        return words[0] if words[0] in counted else name
+    if title and len(words) > 1:
+        return words[0] if words[0] in counted else " ".join(words)
+    return name
+
+
+def _begins_a_longer_name(word: str, counted: Mapping[str, int]) -> bool:
+    return any(len(split_title(name)[1]) > 1 and split_title(name)[1][0] == word for name in counted)
+
+
+def _folded(name: str) -> str:
+    name = " ".join(name.replace("’", "'").split())
+    return "the " + name[4:] if name.startswith("The ") else name
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in longest_first) or r"(?!)")
+
+
+def _genders(people: Set[str], canonical: Mapping[str, str], narration: str) -> dict[str, Gender]:
+    """By title; else by the first pronoun that follows the name, most of the time."""
+    gender: dict[str, Gender] = {}
+    votes: dict[str, Counter[Gender]] = defaultdict(Counter)
+    found = list(_any_of(canonical).finditer(narration))
+    for number, mention in enumerate(found):
+        until = found[number + 1].start() if number + 1 < len(found) else len(narration)
+        pronoun = _PRONOUN.search(narration, mention.end(), min(until, mention.end() + 120))
+        if pronoun:
+            votes[canonical[mention.group()]][_PRONOUNS[pronoun.group().casefold()]] += 1
+    for person in people:
+        titles = {split_title(name)[0] for name, who in canonical.items() if who == person}
+        if titles & _FEMALE:
+            gender[person] = "she"
+        elif titles & _MALE:
+            gender[person] = "he"
+        elif votes[person]:
+            (best, times), *_ = votes[person].most_common(1)
+            if times > 0.6 * votes[person].total():
+                gender[person] = best
+    return gender

@@ -1,0 +1,215 @@
+"""The words beside a quotation that tell who speaks: “said Elizabeth”, “she replied”, “孙悟空笑道”."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rolellm_agents.persona import Language
+from rolellm_agents.scripts.people import NAME, TITLES, Gender, People
+
+_VERBS = (
+    "said|says|replied|replies|cried|cries|answered|answers|asked|asks|exclaimed|returned|added|continued|"
+    "observed|remarked|whispered|shouted|called|began|repeated|muttered|murmured|thought|went on|responded|"
+    "inquired|enquired|demanded|declared|protested|interrupted|interposed|rejoined|sighed|laughed|screamed|"
+    "growled|groaned|gasped|sobbed|roared|yelled|snapped|suggested|agreed|admitted|announced|explained|"
+    "insisted|objected|ordered|pleaded|promised|retorted|resumed|stammered|urged|warned|wondered|ventured|"
+    "put in|broke in|burst out|concluded|conceded|confessed|grumbled|hissed|mumbled|panted|persisted|"
+    "pursued|ejaculated|quoth|assured|told|spoke|informed|affirmed|bellowed|grinned|smiled|nodded"
+)
+_ADVERB = r"(?:\w+ly |then |now |at last |only |again |also |at length |in reply |soon |just )?"
+_NOUN = r"(?:[Hh]is|[Hh]er|[Tt]he|[Aa]n?|[Tt]heir|[Mm]y|[Oo]ur) (?:[a-z]+ )?[a-z]+"
+_WHO = rf"{NAME}|[Hh]e\b|[Ss]he\b|{_NOUN}"
+_AFTER = re.compile(
+    rf"\|\s*(?:{_ADVERB}(?:{_VERBS})\s+(?P<after>{_WHO})|(?P<before>{_WHO})\s+{_ADVERB}(?:{_VERBS})\b)"
+)
+_AHEAD = re.compile(
+    rf"(?:^|[.;!?,]\s+|\b(?:and|then|but|when)\s+)(?P<ahead>{_WHO})\s+{_ADVERB}(?:{_VERBS})\b"
+    r"[^|.!?]*[,:;.—-]*\s*\|"
+)
+_VOCATIVE = re.compile(
+    rf"(?:^|[,.!?;:—-]\s*)(?:(?:[Mm]y )?(?:[Dd]ear(?:est)?|poor|good) )?(?P<name>{NAME})(?=[,.!?;])"
+)
+_WOMEN = {
+    *(
+        "wife",
+        "lady",
+        "mother",
+        "sister",
+        "daughter",
+        "aunt",
+        "niece",
+        "woman",
+        "girl",
+        "queen",
+        "grandmother",
+    ),
+}
+_MEN = {
+    *(
+        "husband",
+        "gentleman",
+        "father",
+        "brother",
+        "son",
+        "uncle",
+        "nephew",
+        "man",
+        "boy",
+        "king",
+        "grandfather",
+    ),
+}
+_KIN = {
+    "wife": "wife",
+    "lady": "wife",
+    "husband": "husband",
+    "mother": "mother",
+    "mamma": "mother",
+    "father": "father",
+    "papa": "father",
+}
+_GOES_ON = re.compile(r"\b(?:continued|added|went on|resumed|repeated|pursued|concluded)\b")
+_TITLED = re.compile(rf"\b(?:{'|'.join(sorted(TITLES))})\.? [A-Z][a-z]+\b")
+_NOT_NAMES = {
+    *(
+        "i",
+        "it",
+        "and",
+        "but",
+        "then",
+        "when",
+        "so",
+        "this",
+        "that",
+        "there",
+        "what",
+        "oh",
+        "yes",
+        "no",
+    ),
+    *(
+        "you",
+        "we",
+        "they",
+        "he",
+        "she",
+        "as",
+        "at",
+        "in",
+        "if",
+        "not",
+        "after",
+        "here",
+        "now",
+        "well",
+        "how",
+    ),
+}
+_HAN_VERB = r"(?:道|说|曰|问|答)"
+_HAN_AHEAD = re.compile(
+    rf"(?:^|[，。；！？、\s|])(?P<clause>[\u3400-\u9fff]{{1,12}}?){_HAN_VERB}{{1,2}}[：:，,]?\s*\|"
+)
+_HAN_AFTER = re.compile(rf"\|\s*(?P<clause>[\u3400-\u9fff]{{1,8}}?){_HAN_VERB}{{1,2}}[，。：:]")
+_LONGEST_HAN_NAME = 4
+_SAME_NAME = 0.6
+"""A longer beginning that comes nearly as often as a shorter one is the whole name."""
+
+
+@dataclass(frozen=True)
+class Tag:
+    """Who speaks by the words beside a quotation: a person, a pronoun, or a noun that names nobody."""
+
+    name: str = ""
+    gender: Gender | None = None
+    kin: str = ""
+    """Wife, husband, mother or father, of somebody who was just named."""
+    goes_on: bool = False
+    """Whether the verb says that somebody speaks on."""
+
+
+def likely_names(told: Sequence[str], language: Language) -> Iterator[str]:
+    """Names beside verbs of speech, and titled ones anywhere, each as often as it is found.
+
+    Args:
+        told: the paragraphs, with a bar for each quotation.
+        language: of the text.
+    """
+    if language == "zh":
+        yield from _chinese_names(told)
+        return
+    for paragraph in told:
+        yield from _TITLED.findall(paragraph)
+        for found in (*_AFTER.finditer(paragraph), *_AHEAD.finditer(paragraph)):
+            who = _who(found)
+            is_name = re.fullmatch(NAME, who) and who.split()[0].casefold() not in _NOT_NAMES
+            if is_name and who not in TITLES:
+                yield who
+
+
+def _chinese_names(told: Sequence[str]) -> Iterator[str]:
+    """What stands before “道” begins with a name; how long that is shows in how often it comes."""
+    clauses = [
+        found["clause"]
+        for paragraph in told
+        for found in (*_HAN_AHEAD.finditer(paragraph), *_HAN_AFTER.finditer(paragraph))
+        if found["clause"][0] not in "他她它"
+    ]
+    counted = Counter(
+        clause[:size]
+        for clause in clauses
+        for size in range(1, _LONGEST_HAN_NAME + 1)
+        if len(clause) >= size
+    )
+    for clause in clauses:
+        name = clause[:2]
+        while len(name) < min(len(clause), _LONGEST_HAN_NAME):
+            longer = clause[: len(name) + 1]
+            if counted[longer] < _SAME_NAME * counted[name]:
+                break
+            name = longer
+        yield name
+
+
+def find_tag(told: str, language: Language, people: People) -> Tag | None:
+    """Who speaks by the words beside the quotations; `None` when they do not say."""
+    if language == "zh":
+        return _chinese_tag(told, people)
+    found = _AFTER.search(told) or _AHEAD.search(told)
+    if found is None:
+        return None
+    who = _who(found)
+    goes_on = bool(_GOES_ON.search(found.group()))
+    if who.casefold() in ("he", "she"):
+        return Tag(gender="he" if who.casefold() == "he" else "she", goes_on=goes_on)
+    for words in range(len(who.split()), 0, -1):
+        if name := people.who(" ".join(who.split()[:words])):
+            return Tag(name=name)
+    nouns = who.split()
+    gender: Gender | None = "she" if _WOMEN & {*nouns} else "he" if _MEN & {*nouns} else None
+    return Tag(gender=gender, kin=next((_KIN[noun] for noun in nouns if noun in _KIN), ""), goes_on=goes_on)
+
+
+def find_vocative(speech: str, people: People) -> str:
+    """Who is addressed by name; empty when nobody is."""
+    for found in _VOCATIVE.finditer(speech):
+        if name := people.who(found["name"]):
+            return name
+    return ""
+
+
+def _who(found: re.Match[str]) -> str:
+    return next((who for who in found.groupdict().values() if who), "")
+
+
+def _chinese_tag(told: str, people: People) -> Tag | None:
+    found = _HAN_AHEAD.search(told) or _HAN_AFTER.search(told)
+    if found is None:
+        return None
+    clause = found["clause"]
+    for length in range(min(4, len(clause)), 0, -1):
+        if name := people.who(clause[:length]):
+            return Tag(name=name)
+    if clause[0] in "他她":
+        return Tag(gender="he" if clause[0] == "他" else "she")
+    return Tag()
