@@ -70,11 +70,11 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
     """
     make_folder(folder)
     lock = FileLock(folder / _LOCK)
-    try:
-        with _told(folder):
+    with _told(folder):
+        try:
             lock.acquire(timeout=0)
-    except Timeout:
-        raise StorageError(f"Another process works on the run in {folder}; wait for it.") from None
+        except Timeout:
+            raise StorageError(f"Another process works on the run in {folder}; wait for it.") from None
     try:
         with _told(folder):
             _check_config(folder, config)
@@ -115,7 +115,7 @@ def _read_items(file: Path) -> dict[str, Any]:
         with file.open("rb+") as cut:
             cut.truncate(len(whole))
     items = {}
-    for line in whole.decode("utf-8").splitlines():
+    for line in whole.decode("utf-8").split("\n")[:-1]:
         try:
             item = json.loads(line)
             items[item["key"]] = item["value"]

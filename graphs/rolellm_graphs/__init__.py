@@ -6,17 +6,21 @@ from rolellm_graphs import role_graph
 """
 
 from rolellm_graphs.events import Event, MessageDone, Recalled, TokenDelta, TurnFailed
+from rolellm_graphs.profile import ProfileRequest, build_profile, profile_graph
 from rolellm_graphs.role import RoleContext, RoleState, role_graph
 from rolellm_graphs.session import Session
 
 __all__ = [
     "Event",
     "MessageDone",
+    "ProfileRequest",
     "Recalled",
     "RoleContext",
     "RoleState",
     "Session",
     "TokenDelta",
     "TurnFailed",
+    "build_profile",
+    "profile_graph",
     "role_graph",
 ]

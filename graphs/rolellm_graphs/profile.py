@@ -29,9 +29,9 @@ from rolellm_agents.profile.notes import (
     Description,
     Note,
     Notes,
+    first_of_their_kind,
     is_grounded,
     is_usable,
-    without_copies,
 )
 from rolellm_agents.profile.role import names_of
 from rolellm_agents.profile.segments import choose_segments, cut_segments
@@ -79,7 +79,7 @@ class ProfileState(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProfileRequest:
     """What to make a profile of."""
 
     script: Path
@@ -111,7 +111,7 @@ class ProfileOutput(TypedDict):
 
 
 def profile_graph(
-    reading: Reading,
+    request: ProfileRequest,
     *,
     model: BaseChatModel | None = None,
     run: Run | None = None,
@@ -120,7 +120,7 @@ def profile_graph(
     """Build the graph that makes a persona out of a script; call it with an empty state.
 
     Args:
-        reading: the script and the role.
+        request: the script and the role.
         model: writes knowledge and description; without one they are what can be counted and quoted.
         run: where finished segments are recorded and found again.
         on_progress: told of each segment.
@@ -128,14 +128,14 @@ def profile_graph(
     done: list[int] = []
 
     def read(state: ProfileState) -> dict[str, Any]:
-        script = read_script(reading.script)
-        names = names_of(script, reading.role, reading.aliases)
-        draft = draft_persona(script, names, reading.role, demonstrations=reading.demonstrations)
+        script = read_script(request.script)
+        names = names_of(script, request.role, request.aliases)
+        draft = draft_persona(script, names, request.role, demonstrations=request.demonstrations)
         segments = cut_segments(script, names, most=_SEGMENT_CHARACTERS) if model else []
         return {
             "draft": draft.model_dump(mode="json"),
             "title": script.title,
-            "segments": [asdict(segment) for segment in choose_segments(segments, reading.segments)],
+            "segments": [asdict(segment) for segment in choose_segments(segments, request.segments)],
         }
 
     def fan_out(state: ProfileState) -> list[Send] | str:
@@ -182,7 +182,7 @@ def profile_graph(
 
 
 def build_profile(
-    reading: Reading,
+    request: ProfileRequest,
     *,
     model: BaseChatModel | None = None,
     model_name: str = "",
@@ -192,7 +192,7 @@ def build_profile(
     """Make a persona out of a script.
 
     Args:
-        reading: the script and the role.
+        request: the script and the role.
         model: see `profile_graph`.
         model_name: how the run's record calls the model.
         folder: the run's; segments that were read before are found in it. Without one nothing is kept.
@@ -207,9 +207,9 @@ def build_profile(
         ModelError: the model cannot be reached.
     """
     if folder is None or model is None:
-        return _run_graph(profile_graph(reading, model=model, on_progress=on_progress))
-    with open_run(folder, _config(reading, model_name)) as run:
-        persona, title = _run_graph(profile_graph(reading, model=model, run=run, on_progress=on_progress))
+        return _run_graph(profile_graph(request, model=model, on_progress=on_progress))
+    with open_run(folder, _config(request, model_name)) as run:
+        persona, title = _run_graph(profile_graph(request, model=model, run=run, on_progress=on_progress))
         run.finish({"persona": persona.model_dump(mode="json")})
         return persona, title
 
@@ -221,24 +221,24 @@ def _run_graph(
     return Persona.model_validate(output["persona"]), output["title"]
 
 
-def run_folder(reading: Reading, model_name: str) -> Path:
+def run_folder(request: ProfileRequest, model_name: str) -> Path:
     """Where a run of these settings is recorded when nobody names a folder.
 
     Raises:
         ScriptError: there is no such script.
     """
-    settings = json.dumps(_config(reading, model_name), sort_keys=True)
-    name = f"profile-{id_of(reading.role)}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
+    settings = json.dumps(_config(request, model_name), sort_keys=True)
+    name = f"profile-{id_of(request.role)}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
     return user_paths().runs / name
 
 
-def _config(reading: Reading, model_name: str) -> Mapping[str, Any]:
+def _config(request: ProfileRequest, model_name: str) -> Mapping[str, Any]:
     prompts = [load_prompt(name, "en").version for name in ("profile-notes", "profile-description")]
     return {
-        "script": hashlib.sha256(read_text(reading.script).encode()).hexdigest(),
-        "role": reading.role,
-        "aliases": list(reading.aliases),
-        "segments": reading.segments,
+        "script": hashlib.sha256(read_text(request.script).encode()).hexdigest(),
+        "role": request.role,
+        "aliases": list(request.aliases),
+        "segments": request.segments,
         "model": model_name,
         "prompts": prompts,
     }
@@ -266,7 +266,8 @@ def _take_notes(
 def _describe(model: BaseChatModel, draft: Persona, title: str, found: Sequence[FoundNote]) -> str:
     """The model's description, or nothing when it is of no use."""
     prompt = load_prompt("profile-description", draft.language)
-    traits = without_copies([note for item in found if (note := Note(**item["note"])).kind == "trait"])
+    noted = [note for item in found if (note := Note(**item["note"])).kind == "trait"]
+    traits = [noted[number] for number in first_of_their_kind(noted)]
     asked = prompt.fill(
         name=draft.name,
         title=title,
@@ -291,7 +292,5 @@ def _knowledge(found: Sequence[FoundNote]) -> list[Knowledge]:
     placed = [
         (Note(**item["note"]), item["place"]) for item in found if item["note"]["kind"] == "knowledge"
     ]
-    kept = without_copies([note for note, _ in placed])
-    return [
-        Knowledge(title=note.title, text=note.text, place=place) for note, place in placed if note in kept
-    ]
+    kept = (placed[number] for number in first_of_their_kind([note for note, _ in placed]))
+    return [Knowledge(title=note.title, text=note.text, place=place) for note, place in kept]

@@ -15,6 +15,8 @@ from rolellm_agents.profile.wording import clauses, joined, words
 _LONGEST = 5
 _OFTEN = 3
 """A habit is heard in at least so many speeches."""
+_PRIOR = 500
+"""How many phrases the prior counts for, in a long text."""
 _SURE = 1.64
 """The z-score of a habit: one in twenty by chance."""
 _ARTICLES = {"a", "an", "the", "his", "her", "their", "that", "this", "of", "to", "and"}
@@ -97,13 +99,14 @@ def _z_scores(
     total_mine, total_theirs = sum(mine.values()), sum(theirs.values())
     if not total_mine or not total_theirs:
         return dict.fromkeys(mine, math.inf)
-    scale = 500 / (total_mine + total_theirs)
+    weight = min(_PRIOR, (total_mine + total_theirs) / 10)
+    scale = weight / (total_mine + total_theirs)
     scores = {}
     for phrase, count in mine.items():
         other = theirs.get(phrase, 0)
         prior = (count + other) * scale
-        odds = math.log((count + prior) / (total_mine + 500 - count - prior))
-        odds -= math.log((other + prior) / (total_theirs + 500 - other - prior))
+        odds = math.log((count + prior) / (total_mine + weight - count - prior))
+        odds -= math.log((other + prior) / (total_theirs + weight - other - prior))
         scores[phrase] = odds / math.sqrt(1 / (count + prior) + 1 / (other + prior))
     return scores
 

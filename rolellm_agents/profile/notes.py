@@ -69,10 +69,10 @@ def is_usable(note: Note, language: Language) -> bool:
     return ai_talk(text) is None and not is_in_other_language(text, language)
 
 
-def without_copies(notes: list[Note]) -> list[Note]:
-    """The notes without those that say what an earlier one says."""
+def first_of_their_kind(notes: Sequence[Note]) -> list[int]:
+    """The places of the notes that do not say what an earlier one says."""
     later = {copy.second for copy in near_copies([note.text for note in notes])}
-    return [note for number, note in enumerate(notes) if number not in later]
+    return [number for number in range(len(notes)) if number not in later]
 
 
 def _telling(text: str) -> set[str]:

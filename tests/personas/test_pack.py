@@ -43,7 +43,7 @@ def cast() -> list[Persona]:
     return [read_persona(file) for file in FILES]
 
 
-def test_the_pack_is_found_whole_and_without_a_note(cast: list[Persona]) -> None:
+def test_the_pack_is_found_whole_and_without_a_note() -> None:
     listed = list_personas()
     assert sorted(found.path for found in listed.found) == FILES
     assert listed.notes == ()
@@ -51,7 +51,7 @@ def test_the_pack_is_found_whole_and_without_a_note(cast: list[Persona]) -> None
 
 
 def test_the_roles_are_rolebenchs(cast: list[Persona]) -> None:
-    names = {name.strip() for name in ROLEBENCH.split(";")}
+    names = {" ".join(name.split()) for name in ROLEBENCH.split(";")}
     assert len(names) == 100
     assert {persona.name for persona in cast} == names
     assert Counter(persona.language for persona in cast) == {"en": 95, "zh": 5}
@@ -83,7 +83,7 @@ def test_a_chinese_character_says_no_latin_letter(cast: list[Persona]) -> None:
             assert not any(character.isascii() and character.isalpha() for character in "".join(said))
 
 
-@pytest.mark.parametrize(("language", "at_least"), [("en", 20), ("zh", 3)])
+@pytest.mark.parametrize(("language", "at_least"), [("en", 40), ("zh", 4)])
 def test_the_voices_are_told_apart_far_above_chance(
     cast: list[Persona], language: str, at_least: float
 ) -> None:

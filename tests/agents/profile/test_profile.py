@@ -11,7 +11,7 @@ from rolellm_agents.errors import ScriptError
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, Source, read_persona
 from rolellm_agents.profile.assemble import draft_persona, id_of, to_yaml
 from rolellm_agents.profile.habits import find_habits
-from rolellm_agents.profile.notes import Note, is_grounded, is_usable, without_copies
+from rolellm_agents.profile.notes import Note, first_of_their_kind, is_grounded, is_usable
 from rolellm_agents.profile.pairs import choose_pairs, find_pairs
 from rolellm_agents.profile.role import names_of
 from rolellm_agents.profile.segments import choose_segments, cut_segments
@@ -22,7 +22,7 @@ from rolellm_agents.scripts.script import Passage, Script
 
 
 def script(*speeches: tuple[str, str] | tuple[str, str, int], title: str = "The Lamp") -> Script:
-    """Speeches by speakers, each with the number of its scene if it is not 0; an empty name is narration."""
+    """Speeches by speakers, each with its scene's number if it is not 0; an empty name is narration."""
     passages = []
     for number, (speaker, words, *scene) in enumerate(speeches, 1):
         passages.append(
@@ -71,7 +71,7 @@ def test_a_role_is_found_by_name_or_by_part_of_it(
 def test_a_role_of_several_names() -> None:
     text = script(*[("ADA", "Yes."), ("THE KEEPER", "No."), ("BEN", "Why?")] * 2)
     assert names_of(text, "Ada", ["The Keeper"]) == ("ADA", "THE KEEPER")
-    with pytest.raises(ScriptError, match="Keepers never speaks in The Lamp.*THE KEEPER"):
+    with pytest.raises(ScriptError, match=r"Keepers never speaks in The Lamp.*THE KEEPER"):
         names_of(text, "Ada", ["Keepers"])
 
 
@@ -136,9 +136,10 @@ def test_habits_are_what_one_says_and_the_others_do_not() -> None:
 
 
 def test_chinese_habits() -> None:
-    own = ["俺老孙在此，怕他怎的！", "俺老孙去也，你等着。", "俺老孙吃了桃子，又睡了。", "俺老孙不信。"]
-    others = ["我在这里，你不要怕。", "我去了，你等着。", "我吃了桃子，又睡了。", "我不信他的话。"]
-    assert any("老孙" in habit for habit in find_habits(own, others, "zh"))
+    things = ["灯", "船", "猫", "桥", "酒", "雨", "马", "书"]
+    own = [f"俺老孙，看那{thing}，也没什么稀奇。" for thing in things]
+    others = [f"我看那{thing}，也没什么稀奇。" for thing in things] * 2
+    assert find_habits(own, others, "zh") == ["俺老孙"]
 
 
 def test_names_are_no_habits() -> None:
@@ -180,7 +181,7 @@ def test_a_note_rests_on_a_line() -> None:
         note("My father was a careful man, and he drowned."),
         note("My father was a careful man and he drowned!"),
     ]
-    assert without_copies(twice) == twice[:1]
+    assert first_of_their_kind([*twice, note("A stove stands below.")]) == [0, 2]
 
 
 @given(st.text(alphabet="Ab c.!?…。！“”\"'\n", max_size=80), st.integers(1, 9))
@@ -196,10 +197,9 @@ def test_shortening_keeps_whole_sentences(text: str, most: int) -> None:
 def test_a_draft_is_a_persona_with_places() -> None:
     persona = draft_persona(LAMP, ["ADA"], "Ada", demonstrations=2)
     assert (persona.id, persona.name, len(persona.demonstrations)) == ("ada", "Ada", 2)
-    assert persona.catchphrases == ("upon my oath",) or persona.catchphrases == ("Upon my oath",)
     assert all(pair.place.startswith("Act ") for pair in persona.demonstrations)
     assert "The Lamp" in persona.description
-    assert "“" in persona.description
+    assert "speaks most with Ben" in persona.description
 
 
 @pytest.mark.parametrize(

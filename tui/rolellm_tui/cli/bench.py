@@ -1,5 +1,6 @@
 """`rolellm bench`: measure this machine; each benchmark lies beside what it measures."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +37,28 @@ def turn(rounds: RoundsOption = 50, as_json: JsonOption = False) -> None:
     from rolellm_graphs.session_benchmark import measure_turn
 
     _print(measure_turn(rounds), as_json=as_json)
+
+
+@app.command("script")
+def script(
+    files: Annotated[list[Path], typer.Argument(help="Plays, screenplays, subtitles or novels.")],
+    as_json: JsonOption = False,
+) -> None:
+    """How fast scripts are read; for a tagged play also how much its plain text gives back.
+
+    \b
+    Example:
+      rolellm bench script hamlet.xml pride.txt --json
+    """
+    from rolellm_agents.scripts.benchmark import measure_script
+
+    found = [{"file": file.name, **measure_script(file)} for file in files]
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        _print(one, as_json=False)
+        print_text("")
 
 
 @app.command("engine")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from rolellm_agents.persona import Persona
-    from rolellm_graphs.profile import Reading
+    from rolellm_graphs.profile import ProfileRequest
 
 _NOTE_TOKENS = 600
 _TEMPERATURE = 0.3
@@ -66,16 +66,16 @@ def build(
     """
     from rolellm_agents.persona import Source
     from rolellm_agents.profile.assemble import id_of, to_yaml
-    from rolellm_graphs.profile import Reading
+    from rolellm_graphs.profile import ProfileRequest
 
     target = out or _own_place(id_of(role))
     if target.exists() and not force:
         raise PersonaError(
             f"{target} is there already; name another file with --out, or use --force to replace it."
         )
-    reading = Reading(script, role, tuple(alias or ()), demonstrations, segments)
+    request = ProfileRequest(script, role, tuple(alias or ()), demonstrations, segments)
     model_name = None if without_model else _model_name(model)
-    persona, title = _build(reading, model_name, base_url, run)
+    persona, title = _build(request, model_name, base_url, run)
     changes: dict[str, object] = {"id": id_of(target.stem)}
     if year is not None:
         changes["source"] = Source(work=work or title, year=year)
@@ -115,7 +115,7 @@ def _model_name(model: str | None) -> str | None:
 
 
 def _build(
-    reading: "Reading", model_name: str | None, base_url: str | None, run: Path | None
+    request: "ProfileRequest", model_name: str | None, base_url: str | None, run: Path | None
 ) -> "tuple[Persona, str]":
     """Build with progress on stderr; what was read before is found in the run's folder."""
     from rich.console import Console
@@ -124,7 +124,7 @@ def _build(
     from rolellm_graphs.profile import SegmentNoted, build_profile, run_folder
 
     model = None if model_name is None else _model(model_name, base_url)
-    folder = None if model_name is None else run or run_folder(reading, model_name)
+    folder = None if model_name is None else run or run_folder(request, model_name)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -132,7 +132,8 @@ def _build(
         TimeRemainingColumn(),
         TextColumn("{task.fields[notes]} notes"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Reading", total=None, notes=0)
         kept = dropped = 0
 
@@ -142,7 +143,7 @@ def _build(
             progress.update(task, completed=noted.done, total=noted.total, notes=kept)
 
         built = build_profile(
-            reading, model=model, model_name=model_name or "", folder=folder, on_progress=tell
+            request, model=model, model_name=model_name or "", folder=folder, on_progress=tell
         )
     if dropped:
         complain(

@@ -30,6 +30,8 @@ def measure_start(rounds: int) -> dict[str, Any]:
         "python_s": round(median(_seconds(sys.executable, "-c", "pass") for _ in range(rounds)), 3),
         "help_s": round(median(_seconds(*_ROLELLM, "--help") for _ in range(rounds)), 3),
         "help_loads": _heavy_modules_of_help(),
+        "persona_list_s": round(median(_seconds(*_ROLELLM, "persona", "list") for _ in range(rounds)), 3),
+        "load_cast_s": round(median(_seconds_of_the_cast() for _ in range(rounds)), 3),
         "say_first_word_first_start_s": round(median(first), 2),
         "say_first_word_later_start_s": round(median(again), 2),
         **_first_words_warm(rounds),
@@ -39,6 +41,15 @@ def measure_start(rounds: int) -> dict[str, Any]:
 def _seconds(*command: str) -> float:
     began = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def _seconds_of_the_cast() -> float:
+    """In a process that has begun: every persona read and validated."""
+    from rolellm_agents.persona import list_personas
+
+    began = time.perf_counter()
+    list_personas()
     return time.perf_counter() - began
 
 
