@@ -105,8 +105,7 @@ def test_every_help_says_how_it_is_used_and_lists_its_options(name: str) -> None
         assert f"\n  {sub}" in text
     for parameter in ALL[name].params:
         shown = parameter.opts[0] if parameter.param_type_name == "option" else f"  {parameter.name} "
-        several = (f"  [{parameter.name}]...", f"  {{{parameter.name}}}...")
-        assert any(form in text for form in (shown, *several))
+        assert shown in text or f"  {parameter.name}... " in text
 
 
 @pytest.mark.parametrize("name", ["", *LEAVES])
