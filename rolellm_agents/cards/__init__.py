@@ -1,0 +1,1 @@
+"""Character cards and lorebooks."""
