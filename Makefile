@@ -1,6 +1,7 @@
 # Each target makes .venv by itself and is quick the second time.
 
 PYTHON ?= python3
+FUZZ_SECONDS ?= 3600
 PERSONA ?= sherlock-holmes
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -35,6 +36,12 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	$(BIN)/rolellm bench start
 	$(BIN)/rolellm bench turn
 	$(BIN)/rolellm bench engine
+
+fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)
+	@$(PIP) install --quiet --constraint constraints.txt --group fuzz
+	$(BIN)/python tests/fuzz/make_corpus.py .fuzz/corpus
+	$(BIN)/python tests/fuzz/fuzz_cards.py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
+		-artifact_prefix=.fuzz/ .fuzz/corpus
 
 screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded model
 	$(BIN)/python docs/screenshot.py

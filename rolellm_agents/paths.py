@@ -38,6 +38,11 @@ class Paths:
         return self.data / "personas"
 
     @property
+    def lorebooks(self) -> Path:
+        """Lorebooks that belong to no character."""
+        return self.data / "lorebooks"
+
+    @property
     def packs(self) -> Path:
         """The installed packs, a folder each."""
         return self.data / "packs"

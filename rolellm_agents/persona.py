@@ -5,6 +5,7 @@ dialogues, here with what the character knows beside them.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -20,7 +21,7 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.yaml_file import read_yaml
 
 Language = Literal["en", "zh"]
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200_000)]
 PersonaId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 _ID = re.compile(r"(?=.{1,80}$)[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -98,6 +99,16 @@ class Cast:
     found: tuple[FoundPersona, ...]
     notes: tuple[str, ...]
     """One sentence for each file that is hidden by another or cannot be used."""
+
+
+def id_of(name: str) -> str:
+    """A name as an id: its Latin letters and digits in lower case, with hyphens.
+
+    A name without any becomes its characters' numbers, which is unique if not pretty.
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
+    return "-".join(words)[:80] or "-".join(f"{ord(character):x}" for character in name.strip())[:80]
 
 
 def load_persona(reference: str | Path) -> Persona:

@@ -16,6 +16,7 @@ from rolellm_agents.paths import user_paths
 
 DEFAULT_MODEL = "llamacpp:smollm2"
 DEFAULT_STRATEGY = "few-shot-dialogue"
+DEFAULT_USER = "User"
 
 
 class Settings(BaseSettings):
@@ -31,6 +32,8 @@ class Settings(BaseSettings):
     """Sampling temperature; the model's own default when unset."""
     max_tokens: int | None = Field(default=None, ge=1)
     """The longest answer, in tokens; the model's own default when unset."""
+    user_name: str = Field(default=DEFAULT_USER, min_length=1, max_length=80)
+    """What characters call you: `{{user}}` in cards."""
 
     @classmethod
     def settings_customise_sources(

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Demonstration, Language, Persona
 from rolellm_agents.prompts import load_prompt
-from rolellm_agents.recall.recalled import RecalledItem
+from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
 from rolellm_agents.text import did_you_mean
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
@@ -96,7 +96,7 @@ def foreseen(name: str, persona: Persona, history: Sequence[BaseMessage]) -> lis
     bare = strategy(persona, history, [], "")[:-1]
     if not persona.demonstrations:
         return bare
-    recalled = RecalledItem(kind="demonstration", index=0, score=0)
+    recalled = RecalledDemonstration(kind="demonstration", index=0, score=0)
     shown = strategy(persona, history, [recalled], "")[:-1]
     return [message for message, other in zip(bare, shown, strict=False) if message == other]
 
@@ -127,4 +127,8 @@ _BETWEEN: dict[Language, str] = {"en": " ", "zh": ""}
 
 def _pairs(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Demonstration]:
     """The recalled demonstrations, the nearest last: what stands closest to the question weighs most."""
-    return [persona.demonstrations[found["index"]] for found in reversed(recalled)]
+    return [
+        persona.demonstrations[found["index"]]
+        for found in reversed(recalled)
+        if found["kind"] == "demonstration"
+    ]

@@ -15,7 +15,7 @@ from yaml.reader import Reader
 
 from rolellm_agents.errors import RoleLLMError
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 8_000_000
 MAX_DEPTH = 50
 
 Model = TypeVar("Model", bound=BaseModel)

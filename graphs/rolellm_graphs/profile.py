@@ -23,8 +23,8 @@ from rolellm_agents.ai_talk import ai_talk
 from rolellm_agents.models.forms import fill_form
 from rolellm_agents.near_copies import near_copies
 from rolellm_agents.paths import user_paths
-from rolellm_agents.persona import Knowledge, Persona
-from rolellm_agents.profile.assemble import draft_persona, id_of, with_notes
+from rolellm_agents.persona import Knowledge, Persona, id_of
+from rolellm_agents.profile.assemble import draft_persona, with_notes
 from rolellm_agents.profile.notes import (
     Description,
     Note,

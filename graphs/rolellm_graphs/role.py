@@ -22,17 +22,32 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Checkpointer
 
+from rolellm_agents.card_persona import with_macros
 from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.recall import DemonstrationIndex, RecalledItem
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
-from rolellm_agents.strategies import DEMONSTRATIONS, get_strategy, uses_demonstrations
+from rolellm_agents.prompting import Prompting
+from rolellm_agents.recall import RecalledItem
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
 from rolellm_graphs.node import Node
+
+
+class RoleInput(MessagesState, total=False):
+    """What the graph takes."""
+
+    lore: dict[str, Any]
+    """Timed effects of the lorebook so far, for callers that keep their own state."""
+
+
+_INPUT: type[MessagesState] = RoleInput
+"""Callers who keep no state of their own need not know of more than messages."""
 
 
 class RoleState(MessagesState):
     """What the graph keeps: the conversation, and what this turn needs."""
+
+    lore: dict[str, Any]
+    """Timed effects of the lorebook: what stays active, and what cannot be active yet."""
 
     recalled: list[RecalledItem]
     """What was looked up for the last user line."""
@@ -45,6 +60,7 @@ class RoleOutput(MessagesState):
     """What the graph gives back."""
 
     recalled: list[RecalledItem]
+    lore: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +77,7 @@ def role_graph(
     model: BaseChatModel | str = DEFAULT_MODEL,
     strategy: str = DEFAULT_STRATEGY,
     checkpointer: Checkpointer = None,
+    user: str = DEFAULT_USER,
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
     """Build the graph in which `persona` answers the last of the `messages`.
 
@@ -69,25 +86,27 @@ def role_graph(
         model: any LangChain chat model, or a spec for `get_model`.
         strategy: how the persona reaches the model; see `rolellm_agents.strategies`.
         checkpointer: anybody's; None keeps nothing between calls.
+        user: the display name of the person who talks with it, for `{{user}}` in cards.
 
     Raises:
         PersonaError: there is no such persona.
         ModelError: there is no such model.
         SettingsError: there is no such strategy.
     """
-    played = load_persona(persona) if isinstance(persona, str) else persona
+    found = load_persona(persona) if isinstance(persona, str) else persona
+    played = with_macros(found, user)
     chat_model = get_model(model) if isinstance(model, str) else model
-    compose_messages = get_strategy(strategy)
-    index = DemonstrationIndex(played) if uses_demonstrations(strategy) else None
+    prompting = Prompting(played, strategy, user=user)
 
     def recall(state: RoleState) -> dict[str, Any]:
-        _, user = _split(state["messages"])
-        return {"recalled": index.search(user, DEMONSTRATIONS) if index else []}
+        history, line = _split(state["messages"])
+        found = prompting.look_up(history, line, state.get("lore", {}), seed=_context().seed)
+        update: dict[str, Any] = {"recalled": found.recalled}
+        return update if found.lore is None else {**update, "lore": found.lore}
 
     def compose(state: RoleState) -> dict[str, Any]:
-        history, user = _split(state["messages"])
-        messages = compose_messages(played, history, state["recalled"], user)
-        return {"prompt": messages_to_dict(messages)}
+        history, line = _split(state["messages"])
+        return {"prompt": messages_to_dict(prompting.compose(history, state["recalled"], line))}
 
     def speak(state: RoleState) -> dict[str, Any]:
         prompt = messages_from_dict(state["prompt"])
@@ -101,7 +120,7 @@ def role_graph(
         return {"messages": [answer.model_copy(update={"name": played.id})]}
 
     builder = StateGraph(
-        RoleState, context_schema=RoleContext, input_schema=MessagesState, output_schema=RoleOutput
+        RoleState, context_schema=RoleContext, input_schema=_INPUT, output_schema=RoleOutput
     )
     builder.add_node("recall", Node(recall))
     builder.add_node("compose", Node(compose))
@@ -114,8 +133,13 @@ def role_graph(
 
 
 def _call_options() -> dict[str, Any]:
-    context = get_runtime(RoleContext).context
-    return {} if context is None or context.seed is None else {"seed": context.seed}
+    seed = _context().seed
+    return {} if seed is None else {"seed": seed}
+
+
+def _context() -> RoleContext:
+    # LangGraph gives None to those who gave none.
+    return get_runtime(RoleContext).context or RoleContext()
 
 
 def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:

@@ -15,22 +15,21 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
-from langgraph.graph import MessagesState
 
+from rolellm_agents.card_persona import with_macros
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
 from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.persona import Persona
-from rolellm_agents.recall import DemonstrationIndex
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
-from rolellm_agents.strategies import DEMONSTRATIONS, foreseen, get_strategy, uses_demonstrations
+from rolellm_agents.prompting import Prompting
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
 from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_agents.transcript.store import MAIN
 from rolellm_graphs.events import Event, MessageDone, Recalled, TokenDelta, TurnFailed
-from rolellm_graphs.role import RoleContext, role_graph
+from rolellm_graphs.role import RoleContext, RoleInput, role_graph
 
 _STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
 _STEPS = 10
@@ -50,6 +49,7 @@ class Session:
         strategy: str = DEFAULT_STRATEGY,
         conversation: str | None = None,
         seed: int | None = None,
+        user_name: str = DEFAULT_USER,
     ) -> None:
         """Open a conversation.
 
@@ -61,6 +61,7 @@ class Session:
             strategy: how the persona reaches the model.
             conversation: the id of one to go on with; a new one begins with the first message.
             seed: makes answers repeatable; each swipe of an answer adds one to it.
+            user_name: what the persona calls the person, for `{{user}}` in cards.
 
         Raises:
             ModelError: there is no such model.
@@ -70,15 +71,16 @@ class Session:
         """
         if conversation and not transcript.branches(conversation):
             raise MessageError(f"There is no conversation {conversation!r}.")
-        self.persona = persona
+        self.persona = with_macros(persona, user_name)
         self.model = get_model(model) if isinstance(model, str) else model
         spec = model if isinstance(model, str) else describe_model(model)
         self.model_name = model_name or spec
         self.strategy = strategy
         self.conversation = conversation
         self._seed = seed
+        self._user_name = user_name
         self._transcript = transcript
-        self._graph = role_graph(persona, model=self.model, strategy=strategy)
+        self._graph = role_graph(self.persona, model=self.model, strategy=strategy, user=user_name)
         self._branch = transcript.latest_branch(conversation) if conversation else MAIN
         self._path = transcript.path(conversation, self._branch) if conversation else []
         self._turn: _Turn | None = None
@@ -127,13 +129,13 @@ class Session:
 
     def _foresee(self, history: list[BaseMessage], draft: str) -> list[BaseMessage]:
         if not draft:
-            return foreseen(self.strategy, self.persona, history)
-        recalled = self._index.search(draft, DEMONSTRATIONS) if uses_demonstrations(self.strategy) else []
-        return get_strategy(self.strategy)(self.persona, history, recalled, draft)
+            return self._prompting.foreseen(history)
+        found = self._prompting.look_up(history, draft, self._lore_so_far())
+        return self._prompting.compose(history, found.recalled, draft)
 
     @cached_property
-    def _index(self) -> DemonstrationIndex:
-        return DemonstrationIndex(self.persona)
+    def _prompting(self) -> Prompting:
+        return Prompting(self.persona, self.strategy, user=self._user_name)
 
     def greet(self) -> None:
         """Let the persona's greeting, if it has one, be the first message.
@@ -293,7 +295,9 @@ class Session:
 
     async def _run_graph(self, turn: "_Turn") -> None:
         """Put the graph's stream into the turn's queue."""
-        said = MessagesState(messages=[_as_langchain(message) for message in self._path])
+        said = RoleInput(
+            messages=[_as_langchain(message) for message in self._path], lore=self._lore_so_far()
+        )
         async for part in self._graph.astream(
             said,
             {"recursion_limit": _STEPS},
@@ -312,7 +316,9 @@ class Session:
                 chunk, _ = part["data"]
                 words += chunk.text if isinstance(chunk, AIMessage) else ""
             elif "recall" in part["data"]:
-                events.append(Recalled(items=tuple(part["data"]["recall"]["recalled"])))
+                recalled = part["data"]["recall"]
+                turn.lore = _lore_record(recalled)
+                events.append(Recalled(items=tuple(recalled["recalled"])))
             elif "compose" in part["data"]:
                 turn.prompt_hash = _hash_prompt(part["data"]["compose"]["prompt"])
             elif "speak" in part["data"]:
@@ -354,7 +360,7 @@ class Session:
             turn.text,
             "complete" if turn.answer else "stopped",
             dict(turn.answer.usage_metadata or {}) if turn.answer else None,
-            ({} if turn.seed is None else {"seed": turn.seed}) | told,
+            ({} if turn.seed is None else {"seed": turn.seed}) | told | (turn.lore),
         )
         self._path = [*self._path, done]
         return MessageDone(message=done)
@@ -369,6 +375,11 @@ class Session:
             return None
         self._path = [*self._path, done]
         return done
+
+    def _lore_so_far(self) -> dict[str, Any]:
+        """Timed effects as the latest answer on this branch left them."""
+        kept = (message.made_by.get("lore") for message in reversed(self._path))
+        return next((lore for lore in kept if isinstance(lore, dict)), {})
 
     def _next_seed(self) -> int | None:
         if self._seed is None:
@@ -388,6 +399,9 @@ class _Turn:
     parts: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     work: asyncio.Task[None] | None = None
     prompt_hash: str = ""
+    lore: dict[str, Any] = field(default_factory=dict)
+    """What goes into the transcript of the lorebook: `lore`, the timed effects after this answer, which
+    rest with it so that a branch has its own; and `lore_fired`."""
     message: str | None = None
     text: str = ""
     answer: AIMessage | None = None
@@ -419,6 +433,18 @@ class _Turn:
             if parts:
                 self.parts.put_nowait(None)
         return parts
+
+
+def _lore_record(recalled: dict[str, Any]) -> dict[str, Any]:
+    """What to keep of the lore that an answer was given: which entries were active, and why."""
+    if "lore" not in recalled:
+        return {}
+    fired = [
+        {key: item[key] for key in ("book", "uid", "name", "why")}
+        for item in recalled["recalled"]
+        if item["kind"] == "lore"
+    ]
+    return {"lore": recalled["lore"], "lore_fired": fired}
 
 
 def _checked(text: str) -> str:

@@ -1,1 +1,67 @@
-"""Character cards and lorebooks."""
+"""Character cards and lorebooks: read, written and activated, in every format that people keep them in.
+
+This package stands alone: it imports nothing of the rest of the program.
+
+```python
+from pathlib import Path
+from rolellm_agents.cards import LoreScene, ScanMessage, activate, read_cards, to_png
+
+(card,) = read_cards(Path("seraphina.png"))
+found = activate([card.lorebook], LoreScene([ScanMessage("User", "What is Eldoria?", "user")]))
+Path("copy.png").write_bytes(to_png(card, "v3"))
+```
+
+Every failure is a `CardError` with one sentence. Nothing is fetched from the network, no path leaves its
+place, and no pattern or archive of a stranger's takes long.
+"""
+
+from rolellm_agents.cards.activation import Activation, FiredLore, activate
+from rolellm_agents.cards.card import Asset, Card, Spec
+from rolellm_agents.cards.diff import Change, diff
+from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.lint import CardFinding, lint, tokens_by_part
+from rolellm_agents.cards.lore_scan import ScanMessage
+from rolellm_agents.cards.lore_scene import LoreScene, LoreSettings
+from rolellm_agents.cards.lore_state import LoreState
+from rolellm_agents.cards.lore_trace import LoreTrace
+from rolellm_agents.cards.lorebook import Lorebook, LoreEntry, read_lorebook
+from rolellm_agents.cards.macros import MacroScope, substitute, unknown_macros
+from rolellm_agents.cards.reading import asset_bytes, read_cards, read_cards_of, read_lorebook_file
+from rolellm_agents.cards.specs import convert, lost_on_the_way
+from rolellm_agents.cards.writing import CardSpec, to_json, to_png, write_charx
+
+__all__ = [
+    "Activation",
+    "Asset",
+    "Card",
+    "CardError",
+    "CardFinding",
+    "CardSpec",
+    "Change",
+    "FiredLore",
+    "LoreEntry",
+    "LoreScene",
+    "LoreSettings",
+    "LoreState",
+    "LoreTrace",
+    "Lorebook",
+    "MacroScope",
+    "ScanMessage",
+    "Spec",
+    "activate",
+    "asset_bytes",
+    "convert",
+    "diff",
+    "lint",
+    "lost_on_the_way",
+    "read_cards",
+    "read_cards_of",
+    "read_lorebook",
+    "read_lorebook_file",
+    "substitute",
+    "to_json",
+    "to_png",
+    "tokens_by_part",
+    "unknown_macros",
+    "write_charx",
+]

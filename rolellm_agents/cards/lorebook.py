@@ -1,7 +1,7 @@
 """Lorebooks: entries that enter the prompt when their keys are spoken.
 
-One model for what the formats hold: V2's and V3's `character_book`, SillyTavern's world-info files and
-what they put into an entry's `extensions`, Agnai's memory books, RisuAI's and NovelAI's lorebooks. Each entry
+One model for what the formats hold: V2's and V3's `character_book`, SillyTavern's world-info files and what
+they put into an entry's `extensions`, Agnai's memory books, RisuAI's and NovelAI's lorebooks. Each entry
 and each book keeps the JSON it came from.
 """
 

@@ -76,3 +76,10 @@ def items(value: Json) -> tuple[Json, ...]:
     if isinstance(value, dict):
         return tuple(value.values())
     return tuple(value) if isinstance(value, list | tuple) else ()
+
+
+def texts_as_they_are(value: Json) -> tuple[str, ...]:
+    """A list of texts, commas and all; also a single text."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(one for one in items(value) if isinstance(one, str))

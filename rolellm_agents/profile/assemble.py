@@ -1,13 +1,8 @@
-"""Put a persona together from what was found, and write it as YAML."""
+"""Put a persona together from what was found."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
-import yaml
-
-from rolellm_agents.persona import Demonstration, Knowledge, Persona
+from rolellm_agents.persona import Demonstration, Knowledge, Persona, id_of
 from rolellm_agents.profile.facts import describe, find_greeting, own_words
 from rolellm_agents.profile.habits import find_habits
 from rolellm_agents.profile.pairs import choose_pairs, find_pairs
@@ -55,41 +50,3 @@ def with_notes(persona: Persona, description: str, knowledge: Sequence[Knowledge
             "knowledge": (*knowledge, *persona.knowledge)[: max(_KNOWLEDGE, len(knowledge))],
         }
     )
-
-
-def id_of(name: str) -> str:
-    """A name as an id: its Latin letters and digits in lower case, with hyphens.
-
-    A name without any becomes its characters' numbers, which is unique if not pretty.
-    """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
-    return "-".join(words)[:80] or "-".join(f"{ord(character):x}" for character in name.strip())[:80]
-
-
-def to_yaml(persona: Persona) -> str:
-    """The persona as a file that a person can edit: long texts folded, empty parts left out."""
-    data = {
-        key: value
-        for key, value in persona.model_dump(mode="json").items()
-        if value not in (None, "", [], {})
-    }
-    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=97)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Long texts as folded blocks, lists indented, no marks of the library's own."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
-        return super().increase_indent(flow, False)
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    is_long = len(text) > 70 and text == text.strip() and "\n" not in text
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=">" if is_long else None)
-
-
-_Dumper.add_representer(str, _text)

@@ -1,7 +1,7 @@
 """Find the demonstrations nearest to a user line by BM25, as RoleGPT does (arXiv 2310.00746, §3.2)."""
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.recall.recalled import RecalledItem
+from rolellm_agents.recall.recalled import RecalledDemonstration
 from rolellm_agents.recall.words import words_of
 
 
@@ -15,7 +15,7 @@ class DemonstrationIndex:
             [words_of(f"{pair.user}\n{pair.reply}", persona.language) for pair in persona.demonstrations]
         )
 
-    def search(self, user: str, k: int) -> list[RecalledItem]:
+    def search(self, user: str, k: int) -> list[RecalledDemonstration]:
         """The `k` nearest demonstrations, best first; ties keep the persona's order.
 
         Demonstrations that share no word with `user` come last: they still show the voice.
@@ -25,7 +25,7 @@ class DemonstrationIndex:
         scores = self._bm25.scores(words_of(user, self._language))
         ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
         return [
-            RecalledItem(kind="demonstration", index=index, score=round(scores[index], 4))
+            RecalledDemonstration(kind="demonstration", index=index, score=round(scores[index], 4))
             for index in ranked[:k]
         ]
 

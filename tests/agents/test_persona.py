@@ -160,7 +160,7 @@ def test_an_id_that_is_not_in_kebab_case_is_refused(tmp_path: Path, persona_id: 
         ("source", {"work": "Notes", "year": "long ago"}, "'source.year': input should be a valid integer"),
         ("source", {"work": "Notes", "year": True}, "'source.year': "),
         ("greeting", "x" * 20_001, None),
-        ("description", "x" * 20_001, "'description': string should have at most 20000 characters"),
+        ("description", "x" * 200_001, "'description': string should have at most 200000 characters"),
     ],
 )
 def test_a_value_that_does_not_fit_is_told_with_its_key(

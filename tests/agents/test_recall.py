@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import Demonstration, Language, Persona
-from rolellm_agents.recall import DemonstrationIndex, RecalledItem
+from rolellm_agents.recall import DemonstrationIndex, RecalledDemonstration
 from rolellm_agents.recall.words import words_of
 
 
@@ -80,8 +80,8 @@ def test_what_is_found_are_plain_values_with_their_score() -> None:
     persona = persona_of([("wolves", "grey"), ("bread", "rye")])
     score = round(math.log(1 + (2 - 1 + 0.5) / (1 + 0.5)) * 1 / (1 + 1.5), 4)
     assert DemonstrationIndex(persona).search("wolves", 2) == [
-        RecalledItem(kind="demonstration", index=0, score=score),
-        RecalledItem(kind="demonstration", index=1, score=0.0),
+        RecalledDemonstration(kind="demonstration", index=0, score=score),
+        RecalledDemonstration(kind="demonstration", index=1, score=0.0),
     ]
 
 

@@ -13,7 +13,7 @@ import rolellm_agents.prompts
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Demonstration, Language, Persona
 from rolellm_agents.prompts import Prompt, load_prompt
-from rolellm_agents.recall import RecalledItem
+from rolellm_agents.recall import RecalledDemonstration, RecalledItem
 from rolellm_agents.strategies import STRATEGIES, get_strategy, uses_demonstrations
 
 Turn = tuple[str, str]
@@ -133,7 +133,7 @@ BOTH_HISTORIES = pytest.mark.parametrize(
 
 
 def recalled(*indexes: int) -> list[RecalledItem]:
-    return [RecalledItem(kind="demonstration", index=index, score=1.0) for index in indexes]
+    return [RecalledDemonstration(kind="demonstration", index=index, score=1.0) for index in indexes]
 
 
 def found(persona: Persona) -> list[RecalledItem]:

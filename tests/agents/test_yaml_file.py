@@ -243,7 +243,7 @@ def test_a_file_of_the_greatest_size_is_read_and_one_byte_more_is_not(file: Path
     note = "x" * (MAX_BYTES - len(head))
     assert read(file, head + note).note == note
     assert (
-        complaint(file, head + note + "x") == " is too large: 1,000,001 bytes, at most 1,000,000 are read."
+        complaint(file, head + note + "x") == " is too large: 8,000,001 bytes, at most 8,000,000 are read."
     )
 
 

@@ -12,7 +12,7 @@ from helpers.user_files import ADA, write_persona
 
 from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import load_persona, read_persona
-from rolellm_agents.profile.assemble import to_yaml
+from rolellm_agents.persona_yaml import to_yaml
 
 PLAY = """The Lamp
 

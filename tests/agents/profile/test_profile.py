@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.persona import Demonstration, Knowledge, Persona, Source, read_persona
-from rolellm_agents.profile.assemble import draft_persona, id_of, to_yaml
+from rolellm_agents.persona import Demonstration, Knowledge, Persona, Source, id_of, read_persona
+from rolellm_agents.persona_yaml import to_yaml
+from rolellm_agents.profile.assemble import draft_persona
 from rolellm_agents.profile.habits import find_habits
 from rolellm_agents.profile.notes import Note, first_of_their_kind, is_grounded, is_usable
 from rolellm_agents.profile.pairs import choose_pairs, find_pairs

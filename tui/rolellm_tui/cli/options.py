@@ -79,4 +79,5 @@ def open_session(
         strategy=strategy or settings.strategy,
         conversation=conversation,
         seed=seed,
+        user_name=settings.user_name,
     )

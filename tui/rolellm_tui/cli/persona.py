@@ -8,16 +8,22 @@ from rolellm_tui.cli import pack
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import complain, print_json, print_table, print_text
 from rolellm_tui.cli.persona_build import build
+from rolellm_tui.cli.persona_card import diff, export, import_, lint, lore
 from rolellm_tui.cli.persona_check import check
 
 app = typer.Typer(
     name="persona",
-    help="List, show, check and build personas.",
+    help="List, show, check, build, import and export personas.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.command("check")(check)
 app.command("build")(build)
+app.command("import")(import_)
+app.command("export")(export)
+app.command("lore")(lore)
+app.command("lint")(lint)
+app.command("diff")(diff)
 app.add_typer(pack.app)
 
 

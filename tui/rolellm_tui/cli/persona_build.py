@@ -64,8 +64,8 @@ def build(
       rolellm persona build pride.txt --role "Elizabeth Bennet" --alias Lizzy --out lizzy.yaml
       rolellm persona build film.srt --role JOHN --model openai:gpt-4o-mini
     """
-    from rolellm_agents.persona import Source
-    from rolellm_agents.profile.assemble import id_of, to_yaml
+    from rolellm_agents.persona import Source, id_of
+    from rolellm_agents.persona_yaml import to_yaml
     from rolellm_graphs.profile import ProfileRequest
 
     target = out or _own_place(id_of(role))

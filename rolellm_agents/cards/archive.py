@@ -1,0 +1,87 @@
+"""CharX and its like: zip files, also behind a picture, whose members are read one at a time."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+
+from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.limits import ARCHIVE_BYTES, ARCHIVE_ENTRIES, ARCHIVE_RATIO, SMALL
+
+
+class Archive(Mapping[str, bytes]):
+    """The members of a zip file by their paths; each is read when it is asked for.
+
+    Nothing is ever unpacked to disk, so that no path leads anywhere. Paths that would, if they were, are
+    refused all the same: another program might follow them.
+    """
+
+    def __init__(self, source: Path | bytes, what: str) -> None:
+        """Look at the directory of an archive.
+
+        Raises:
+            CardError: it is damaged, encrypted, too large, or holds a path that leads out of it.
+        """
+        self._source = source
+        self._what = what
+        with self._open() as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+        _check(members, what)
+        self._members = {member.filename: member for member in members}
+
+    def _open(self) -> zipfile.ZipFile:
+        source = BytesIO(self._source) if isinstance(self._source, bytes) else self._source
+        try:
+            return zipfile.ZipFile(source)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise CardError(f"{self._what} is a damaged archive ({error}); get it anew.") from None
+
+    def __getitem__(self, path: str) -> bytes:
+        member = self._members[path]
+        try:
+            with self._open() as archive:
+                return archive.read(member)
+        except (
+            zipfile.BadZipFile,
+            RuntimeError,
+            NotImplementedError,
+            EOFError,
+            OSError,
+            ValueError,
+        ) as error:
+            raise CardError(f"{path} in {self._what} is damaged ({error}); get it anew.") from None
+        except Exception as error:
+            # The decompressors raise errors of their own.
+            raise CardError(f"{path} in {self._what} cannot be unpacked ({error}); get it anew.") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+
+def is_archive(source: Path | bytes) -> bool:
+    """Whether a zip file's directory stands at the end."""
+    return zipfile.is_zipfile(BytesIO(source) if isinstance(source, bytes) else source)
+
+
+def is_safe_path(path: str) -> bool:
+    """Whether a member's path stays inside, on every system."""
+    parts = PurePosixPath(path.replace("\\", "/"))
+    first = parts.parts[0] if parts.parts else ""
+    return not (parts.is_absolute() or ".." in parts.parts or first.endswith(":") or "\0" in path)
+
+
+def _check(members: list[zipfile.ZipInfo], what: str) -> None:
+    if len(members) > ARCHIVE_ENTRIES:
+        raise CardError(f"{what} holds {len(members):,} files; at most {ARCHIVE_ENTRIES:,} are read.")
+    if sum(member.file_size for member in members) > ARCHIVE_BYTES:
+        raise CardError(f"{what} unpacks to more than {ARCHIVE_BYTES // 2**20:,} MiB; it is not read.")
+    for member in members:
+        if member.flag_bits & 1:
+            raise CardError(f"{what} is encrypted; cards must not be. Save it without a password.")
+        if not is_safe_path(member.filename):
+            raise CardError(f"{what} holds a path that leads out of it ({member.filename!r}).")
+        if member.file_size > max(SMALL, ARCHIVE_RATIO * member.compress_size):
+            raise CardError(f"{member.filename!r} in {what} unpacks to {member.file_size:,} bytes: a bomb.")

@@ -1,0 +1,241 @@
+"""What differs between two cards: what people changed, not what slid to another place by it.
+
+Members of lists find each other by what they are: an entry put in front of a lorebook is one change.
+"""
+
+import hashlib
+import json
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Literal
+from unicodedata import east_asian_width
+
+from rolellm_agents.cards.card import Card
+from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.png import is_png, with_texts
+from rolellm_agents.cards.showing import printable, within
+from rolellm_agents.cards.values import Json, mapping, text, texts
+
+Kind = Literal["added", "removed", "changed"]
+
+_Identity = Callable[[Json], str]
+"""What a list's member is known by; empty where it has nothing of the kind."""
+
+_MOST_WORDS = 8_000
+"""With spaces. Between longer texts no words are matched: it might take minutes."""
+_SYLLABLES = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Chinese and Japanese, which part no words: each character is one."""
+_WORDS = re.compile(rf"\n|[^\S\n]+|[{_SYLLABLES}]|[^\W{_SYLLABLES}]+|[^\w\s]")
+_NARROW = r"[^\s\u1100-\u115f\u2070-\U0010ffff]"
+"""Characters that take one terminal cell for certain."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference."""
+
+    where: str
+    """A path such as `data.tags[2]`, counted in the new card but for what was removed; or `image`."""
+    kind: Kind
+    old: Json
+    """The value as it was; None for what was added. Of a list in another order: its members' names."""
+    new: Json
+    """The value as it is; None for what was removed."""
+
+
+def diff(old: Card, new: Card) -> list[Change]:
+    """What differs between two cards' JSON and pictures; the order of an object's keys does not count.
+
+    Lore entries are the same by their id, else by name and keys, else by place; assets by type and name;
+    other members of lists by content, else by place. A picture is told by its size and its digest, without
+    a PNG's texts, since the card itself lies there.
+    """
+    before = {"image": _picture(old.image)} if old.image is not None else {}
+    after = {"image": _picture(new.image)} if new.image is not None else {}
+    return [*_of_objects("", old.document, new.document), *_of_objects("", before, after)]
+
+
+def side_by_side(change: Change, width: int) -> list[tuple[str, str]]:
+    """The old and the new value in two columns of plain text, line by line.
+
+    Words that only one of them has stand in `[-…-]` on the left, and in `{+…+}` on the right.
+
+    Args:
+        change: what to show; what is no text is shown as JSON.
+        width: of each column in terminal cells, of which a Chinese character takes two; at least 2.
+    """
+    there = {"added": (change.new,), "removed": (change.old,), "changed": (change.old, change.new)}
+    # JSON on both sides tells 1 from "1".
+    show = printable if all(isinstance(value, str) for value in there[change.kind]) else _json
+    left = "" if change.kind == "added" else show(change.old)
+    right = "" if change.kind == "removed" else show(change.new)
+    pieces = _marked(left, right) if change.kind == "changed" else [(left, right)]
+    rows: list[tuple[str, str]] = []
+    for one, other in pieces:
+        rows += zip_longest(_wrapped(one, max(2, width)), _wrapped(other, max(2, width)), fillvalue="")
+    return rows
+
+
+def _of(where: str, old: Json, new: Json) -> Iterator[Change]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from _of_objects(where, old, new)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _of_lists(where, old, new)
+    elif _content(old) != _content(new):
+        yield Change(where, "changed", old, new)
+
+
+def _of_objects(where: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
+    for key in dict.fromkeys([*old, *new]):
+        place = within(where, key)
+        if key not in new:
+            yield Change(place, "removed", old[key], None)
+        elif key not in old:
+            yield Change(place, "added", None, new[key])
+        else:
+            yield from _of(place, old[key], new[key])
+
+
+def _of_lists(where: str, old: list[Json], new: list[Json]) -> Iterator[Change]:
+    stayed = _pairs(old, new, *_known_by(where))
+    in_order = sorted(stayed.values())
+    if list(stayed.values()) != in_order:
+        names = [_named(old[one]) for one in stayed]
+        yield Change(where, "changed", names, [_named(new[other]) for other in in_order])
+    for one, value in enumerate(old):
+        if one not in stayed:
+            yield Change(within(where, one), "removed", value, None)
+    origin = {other: one for one, other in stayed.items()}
+    for other, value in enumerate(new):
+        if other not in origin:
+            yield Change(within(where, other), "added", None, value)
+        else:
+            yield from _of(within(where, other), old[origin[other]], value)
+
+
+def _pairs(
+    old: list[Json], new: list[Json], identities: Sequence[_Identity], by_place: Callable[[Json], bool]
+) -> dict[int, int]:
+    """Places in the old list and in the new one that belong together, in the old list's order."""
+    found: dict[int, int] = {}
+    taken: dict[int, int] = {}
+    for identity in identities:
+        waiting: dict[str, deque[int]] = defaultdict(deque)
+        for one, value in enumerate(old):
+            if one not in found:
+                waiting[identity(value)].append(one)
+        waiting.pop("", None)
+        for other, value in enumerate(new):
+            if other not in taken and (same := waiting.get(identity(value))):
+                found[same.popleft()] = taken[other] = other
+    free = {place: other for other, place in _places(new, taken) if by_place(new[other])}
+    for one, place in [*_places(old, found)]:
+        if place in free and by_place(old[one]):
+            found[one] = free[place]
+    return dict(sorted(found.items()))
+
+
+def _places(members: list[Json], anchors: Mapping[int, int]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Members without an anchor, each with the last anchor before it and its distance from there."""
+    last, distance = -1, 0
+    for at in range(len(members)):
+        distance += 1
+        if at in anchors:
+            last, distance = anchors[at], 0
+        else:
+            yield at, (last, distance)
+
+
+def _known_by(where: str) -> tuple[tuple[_Identity, ...], Callable[[Json], bool]]:
+    """By what a list's members are the same, and which of them may be so by their place alone."""
+    if f".{where}".endswith(".character_book.entries"):
+        # Entries that have ids, and not the same one, are not the same.
+        return (_content, _id, _name_and_keys), lambda entry: not _id(entry)
+    if where in ("assets", "data.assets"):
+        return (_content, _type_and_name), lambda _: False
+    return (_content,), lambda _: True
+
+
+def _content(value: Json) -> str:
+    """The value as a text that tells 1 from 1.0, from true and from "1"."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _id(entry: Json) -> str:
+    return text(mapping(entry).get("id"))
+
+
+def _name_and_keys(entry: Json) -> str:
+    raw = mapping(entry)
+    parts = [text(raw.get("comment")) or text(raw.get("name")), *texts(raw.get("keys"))]
+    return json.dumps(parts) if any(parts) else ""
+
+
+def _type_and_name(asset: Json) -> str:
+    raw = mapping(asset)
+    return json.dumps([text(raw.get("type")), text(raw.get("name"))]) if raw else ""
+
+
+def _named(value: Json) -> str:
+    raw = mapping(value)
+    known = (text(raw.get(key)) for key in ("comment", "name", "id", "type"))
+    return text(value) or next(filter(None, known), "") or _json(value)
+
+
+def _picture(image: bytes) -> str:
+    content = image
+    if is_png(image):
+        try:
+            content = with_texts(image, lambda _: True, (), "The picture")
+        except CardError:
+            content = image  # cut short: then all of it counts
+    return f"{len(content):,} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}"
+
+
+def _json(value: Json) -> str:
+    return printable(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _marked(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """The two texts in pieces that begin side by side: after each line break that both have."""
+    words, others = _WORDS.findall(old), _WORDS.findall(new)
+    if max(len(words), len(others)) > _MOST_WORDS:
+        yield old, new
+        return
+    left = right = ""
+    # A space alone is no common ground: every other word would be one.
+    matcher = SequenceMatcher(lambda word: word.isspace() and word != "\n", words, others)
+    for kind, start, end, other_start, other_end in matcher.get_opcodes():
+        one, other = "".join(words[start:end]), "".join(others[other_start:other_end])
+        if kind == "equal":
+            *lines, rest = one.split("\n")
+            for line in lines:
+                yield left + line, right + line
+                left = right = ""
+            left, right = left + rest, right + rest
+        else:
+            left += f"[-{one}-]" if one else ""
+            right += f"{{+{other}+}}" if other else ""
+    yield left, right
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    """In lines that fit, broken at spaces where there are any."""
+    rows: list[str] = []
+    pieces = re.compile(rf"{_NARROW}{{1,{width}}}|\S|\s{{1,{width}}}")
+    for line in words.split("\n"):
+        row, room = "", width
+        for piece in pieces.findall(line):
+            needed = sum(2 if east_asian_width(one) in "WF" else 1 for one in piece)
+            if needed > room:
+                rows.append(row.rstrip())
+                row, room = "", width
+                if piece.isspace():
+                    continue
+            row, room = row + piece, room - needed
+        rows.append(row.rstrip())
+    return rows

@@ -1,0 +1,204 @@
+"""Cards and lorebooks out of files of any known kind; what a file is shows in its bytes, not its name."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rolellm_agents.cards import foreign
+from rolellm_agents.cards.archive import Archive, is_archive
+from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, LEGACY, Card
+from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.json_text import read_json
+from rolellm_agents.cards.limits import FILE_BYTES
+from rolellm_agents.cards.lorebook import Lorebook, read_lorebook
+from rolellm_agents.cards.png import TextChunk, is_png, read_texts
+from rolellm_agents.cards.values import Json, number, text
+
+CARD_JSON = "card.json"
+_JPEG = b"\xff\xd8\xff"
+_ZIP = b"PK\x03\x04"
+_LEGACY_KEYWORD = "chara-ext-asset_"
+_NEWEST = 3.0
+
+
+def read_cards(path: Path) -> list[Card]:
+    """The cards in a file: one, but for files of other programs that hold several.
+
+    Reads V1, V2 and V3 in JSON, PNG, APNG, CharX and JPEG with a zip behind it, Voxta packages, and the
+    JSON of Pygmalion, Agnai and CharacterGLM. Nothing is fetched from anywhere.
+
+    Raises:
+        CardError: the file cannot be read, or is no card.
+    """
+    return read_cards_of(_content(path), path.name)
+
+
+def read_cards_of(source: bytes | Path, what: str) -> list[Card]:
+    """The same for bytes, or for a large archive on disk.
+
+    Args:
+        source: the file's bytes, or the path of an archive, whose members are read when they are wanted.
+        what: how messages name it.
+
+    Raises:
+        CardError: it is no card.
+    """
+    if isinstance(source, Path):
+        return _of_archive(source, what)
+    if is_png(source):
+        return [_of_png(source, what)]
+    if source.startswith((_ZIP, _JPEG)):
+        if not is_archive(source):
+            raise CardError(f"{what} is a picture without a card, or an archive that is cut short.")
+        return _of_archive(source, what)
+    document = read_json(source, what)
+    if found := foreign.cards_of(document):
+        return found
+    return [_checked(Card(document, notes=_odd(document)), what)]
+
+
+def read_lorebook_file(path: Path) -> Lorebook:
+    """A lorebook out of its own file, or out of a card.
+
+    Raises:
+        CardError: the file cannot be read, or has no lorebook.
+    """
+    content = _content(path)
+    if isinstance(content, bytes) and not is_png(content) and not content.startswith((_ZIP, _JPEG)):
+        return read_lorebook(read_json(content, path.name))
+    (card, *_) = read_cards_of(content, path.name)
+    if (book := card.lorebook) is None:
+        raise CardError(f"{path.name} has no lorebook; name a card or a file that has one.")
+    return book
+
+
+def _content(path: Path) -> bytes | Path:
+    """The bytes; for an archive its path, since it may be large."""
+    try:
+        if not path.is_file():
+            raise CardError(f"There is no file {path}.")
+        if path.stat().st_size > FILE_BYTES:
+            raise CardError(f"{path} is larger than {FILE_BYTES // 2**20} MiB; it is not read.")
+        with path.open("rb") as file:
+            head = file.read(8)
+            if head.startswith((_ZIP, _JPEG)) and is_archive(path):
+                return path
+            return head + file.read()
+    except OSError as error:
+        raise CardError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def _of_png(png: bytes, what: str) -> Card:
+    texts = read_texts(png, what)
+    by_keyword = {one.keyword: one for one in reversed(texts)}
+    found = by_keyword.get("ccv3") or by_keyword.get("chara")
+    if found is None:
+        raise CardError(
+            f"{what} is a picture without a card in it; save the card with “export”, not the picture."
+        )
+    document = read_json(_unbased(found.value, what), what)
+    notes = list(_odd(document))
+    if "ccv3" in by_keyword and "chara" in by_keyword:
+        notes.append("It holds a V2 part too, which the V3 part replaces.")
+    files = {path: _unbased(one.value, what) for one in texts if (path := _legacy_path(one))}
+    return _checked(Card(document, png, files, tuple(notes)), what)
+
+
+def _legacy_path(chunk: TextChunk) -> str:
+    return chunk.keyword.removeprefix(_LEGACY_KEYWORD).removeprefix(":") * chunk.keyword.startswith(
+        _LEGACY_KEYWORD
+    )
+
+
+def _of_archive(source: bytes | Path, what: str) -> list[Card]:
+    archive = Archive(source, what)
+    if foreign.is_voxta(archive):
+        return foreign.voxta_cards(archive, what)
+    if CARD_JSON not in archive:
+        raise CardError(f"{what} has no {CARD_JSON}, so it is no CharX card.")
+    document = read_json(archive[CARD_JSON], f"{CARD_JSON} in {what}")
+    card = Card(document, None, Members(archive), _odd(document))
+    return [_checked(Card(document, _main_icon(card), card.files, card.notes), what)]
+
+
+class Members(Mapping[str, bytes]):
+    """An archive's files but for the card itself."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._paths = tuple(path for path in archive if path != CARD_JSON)
+
+    def __getitem__(self, path: str) -> bytes:
+        if path == CARD_JSON:
+            raise KeyError(path)
+        return self._archive[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def _main_icon(card: Card) -> bytes | None:
+    """The portrait: the icon called `main`, or the first one that is there."""
+    icons = sorted(
+        (asset for asset in card.assets if asset.type == "icon"), key=lambda one: one.name != "main"
+    )
+    for icon in icons:
+        if (content := asset_bytes(card, icon.uri)) is not None:
+            return content
+    return None
+
+
+def asset_bytes(card: Card, uri: str) -> bytes | None:
+    """The bytes of an asset that came with the card; None for what lies elsewhere, or is not there.
+
+    Nothing is fetched: an address in a stranger's card may be there to see who looks.
+
+    Raises:
+        CardError: the archive is damaged.
+    """
+    if uri == DEFAULT_URI:
+        return card.image
+    for scheme in (EMBEDDED, "embedded://", LEGACY):
+        if uri.startswith(scheme):
+            return card.files.get(uri.removeprefix(scheme))
+    if uri.startswith("data:"):
+        head, _, body = uri.partition(",")
+        try:
+            return base64.b64decode(body) if head.endswith(";base64") else None
+        except (binascii.Error, ValueError):
+            return None
+    return None
+
+
+def _unbased(value: bytes, what: str) -> bytes:
+    """Out of base64, with line breaks or without, padded or not."""
+    packed = bytes(value.translate(None, b" \t\r\n"))
+    if packed.startswith(b"{"):
+        return packed if packed == value else value
+    try:
+        return base64.b64decode(packed + b"=" * (-len(packed) % 4), altchars=None, validate=True)
+    except (binascii.Error, ValueError):
+        raise CardError(f"The card in {what} is damaged base64; get the file anew.") from None
+
+
+def _odd(document: Mapping[str, Json]) -> tuple[str, ...]:
+    """What a reader should know of a card that is not quite as it should be."""
+    said = text(document.get("spec"))
+    if said == "chara_card_v3" and number(document.get("spec_version"), _NEWEST) > _NEWEST:
+        return (f"It is of version {text(document['spec_version'])}, newer than 3.0; what is new is kept.",)
+    if "data" in document and said not in ("chara_card_v2", "chara_card_v3"):
+        return ("It does not say which version it is of; it is read as V2.",)
+    return ()
+
+
+def _checked(card: Card, what: str) -> Card:
+    """A card that names and tells of nobody is none."""
+    if not isinstance(card.data, Mapping) or not card.name.strip():
+        is_book = "entries" in card.document or text(card.document.get("spec")).startswith("lorebook")
+        more = "it is a lorebook" if is_book else "it has no name"
+        raise CardError(f"{what} is no character card: {more}.")
+    return card

@@ -1,0 +1,113 @@
+"""The lore that a persona's line of conversation brings up."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from rolellm_agents.card_persona import called
+from rolellm_agents.cards import (
+    Activation,
+    CardError,
+    Lorebook,
+    LoreScene,
+    LoreSettings,
+    LoreState,
+    MacroScope,
+    ScanMessage,
+    activate,
+    read_lorebook,
+    substitute,
+)
+from rolellm_agents.errors import PersonaError
+from rolellm_agents.persona import Persona
+from rolellm_agents.recall.recalled import RecalledLore
+
+
+class LoreRecall:
+    """A persona's lorebook, and what of it a conversation brings up."""
+
+    def __init__(self, persona: Persona, *, user: str, settings: LoreSettings | None = None) -> None:
+        """Read the persona's lorebook.
+
+        Args:
+            persona: whose lore.
+            user: the display name of the person who talks with it.
+            settings: how deep to scan, and what the lore may take of the prompt; SillyTavern's defaults.
+
+        Raises:
+            PersonaError: the lorebook has more entries than anybody needs.
+        """
+        self._persona = persona
+        self._user = user
+        self._settings = settings or LoreSettings()
+        self._books: tuple[Lorebook, ...] = ()
+        if persona.lorebook is not None and "entries" in persona.lorebook:
+            try:
+                self._books = (read_lorebook(dict(persona.lorebook)),)
+            except CardError as error:
+                raise PersonaError(f"The lorebook of {persona.id} cannot be used: {error}") from error
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return sum(len(book.entries) for book in self._books)
+
+    def activate(
+        self,
+        history: Sequence[BaseMessage],
+        line: str,
+        state: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+    ) -> Activation:
+        """What is active for the user's line, and why everything else is not.
+
+        Args:
+            history: what was said before.
+            line: what the user says.
+            state: timed effects so far, as `LoreState.to_json` gives them.
+            seed: of probabilities; drawn from the conversation itself when None, so that the same words
+                bring up the same lore.
+        """
+        name = called(self._persona)
+        messages = [_scanned(message, name, self._user) for message in history]
+        messages.append(ScanMessage(self._user, line, "user"))
+        drawn = zlib.crc32(f"{len(messages)}\n{line}".encode()) if seed is None else seed
+        scope = MacroScope(char=name, user=self._user, description=self._persona.description, seed=drawn)
+        scene = LoreScene(
+            messages=messages,
+            character=name,
+            character_tags=tuple(self._persona.tags),
+            sources={"character_description": self._persona.description},
+            seed=drawn,
+            substitute=lambda words: substitute(words, scope),
+        )
+        return activate(self._books, scene, self._settings, LoreState.from_json(state))
+
+
+def recalled_lore(activation: Activation) -> list[RecalledLore]:
+    """The active entries as plain values, in the order in which they go into the prompt."""
+    why = {(trace.book, trace.uid): trace.sentence() for trace in activation.traces if trace.active}
+    return [
+        RecalledLore(
+            kind="lore",
+            book=fired.book,
+            uid=fired.entry.uid,
+            name=fired.entry.name,
+            text=fired.content,
+            position=fired.position,
+            depth=fired.depth,
+            role=fired.role,
+            why=why.get((fired.book, fired.entry.uid), ""),
+        )
+        for fired in activation.fired
+        if fired.content.strip()
+    ]
+
+
+def _scanned(message: BaseMessage, character: str, user: str) -> ScanMessage:
+    if isinstance(message, AIMessage):
+        return ScanMessage(character, message.text, "assistant")
+    return ScanMessage(user, message.text, "user")

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzers; `make fuzz` runs them, pytest does not."""
