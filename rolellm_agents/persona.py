@@ -102,13 +102,20 @@ class Cast:
 
 
 def id_of(name: str) -> str:
-    """A name as an id: its Latin letters and digits in lower case, with hyphens.
+    """A name as an id: its Latin letters and digits in lower case, Chinese as pinyin, with hyphens.
 
     A name without any becomes its characters' numbers, which is unique if not pretty.
     """
+    if re.search(r"[\u3400-\u9fff]", name):
+        # Its dictionary takes a moment to load.
+        from pypinyin import lazy_pinyin
+
+        name = " ".join(lazy_pinyin(name))
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
-    return "-".join(words)[:80] or "-".join(f"{ord(character):x}" for character in name.strip())[:80]
+    return "-".join(words)[:80].strip("-") or "-".join(f"{ord(character):x}" for character in name.strip())[
+        :80
+    ].strip("-")
 
 
 def load_persona(reference: str | Path) -> Persona:

@@ -139,12 +139,11 @@ def never(seen: View) -> Spots:
 
 def same_ids(seen: View) -> Spots:
     """Two entries with one id."""
-    seen: dict[str, str] = {}
+    first: dict[str, str] = {}
     for one in seen.lore:
-        if known := text(one.entry.raw.get("id")):
-            if known in seen:
-                yield f"{one.where}.id", f"is {listed([known])}, as that of {seen[known]}; one may be lost."
-            seen.setdefault(known, one.where)
+        known = text(one.entry.raw.get("id"))
+        if known and first.setdefault(known, one.where) != one.where:
+            yield f"{one.where}.id", f"is {listed([known])}, as that of {first[known]}; one may get lost."
 
 
 def same_orders(seen: View) -> Spots:

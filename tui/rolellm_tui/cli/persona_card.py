@@ -11,7 +11,7 @@ from rolellm_tui.cli.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.card_files import Imported
-    from rolellm_agents.cards import Activation, Change
+    from rolellm_agents.cards import Activation, Change, LoreEntry
 
 
 class CardFormat(StrEnum):
@@ -174,7 +174,7 @@ def lore(
             f"at depth {fired.depth} as {fired.role}" if fired.position == "at_depth" else fired.position
         )
         print_text(
-            f"{fired.entry.name or fired.entry.uid}  ({place.replace('_', ' ')}, {fired.tokens} tokens)"
+            f"{_title(fired.entry)}  ({place.replace('_', ' ')}, {fired.tokens} tokens)"
         )
         print_text(f"  {_why(activation, fired.book, fired.entry.uid)}")
         print_text("\n".join(f"  | {line}" for line in fired.content.splitlines()))
@@ -185,6 +185,11 @@ def lore(
             if not trace.active:
                 print_text(f"- {trace.name or trace.uid}: {trace.sentence()}")
     print_text(f"{activation.spent} of {activation.budget} tokens.")
+
+
+def _title(entry: "LoreEntry") -> str:
+    """An entry's name; without one its first keys."""
+    return entry.name or ", ".join(entry.keys[:3]) or entry.uid
 
 
 def _why(activation: "Activation", book: str, uid: str) -> str:
