@@ -35,6 +35,7 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	@$(PIP) install --quiet --constraint constraints.txt --group bench
 	$(BIN)/rolellm bench start
 	$(BIN)/rolellm bench turn
+	$(BIN)/rolellm bench cards
 	$(BIN)/rolellm bench engine
 
 fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)

@@ -127,10 +127,10 @@ def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Pa
     persona, folder = found.persona, found.path.parent
     files = _files(found)
     card = card_of(persona, read_portrait(persona, folder), files)
-    if format_ == "yaml":
-        write_whole(out, to_yaml(persona), PersonaError)
-        return card
     try:
+        if format_ == "yaml":
+            _write_yaml(persona, read_portrait(persona, folder), files, out)
+            return card
         with tempfile.TemporaryDirectory(dir=_made(out.parent), prefix=".export-") as stage:
             part = Path(stage) / "card"
             if format_ == "charx":
@@ -188,6 +188,19 @@ def read_card(reference: str) -> Card:
             raise PersonaError(str(error)) from error
     found = find_persona(reference)
     return card_of(found.persona, read_portrait(found.persona, found.path.parent), _files(found))
+
+
+def _write_yaml(persona: Persona, picture: bytes | None, files: Mapping[str, bytes], out: Path) -> None:
+    """A persona's file, with its portrait and its files beside it."""
+    with _staged(out.parent) as stage:
+        for path, content in files.items():
+            _write(stage / f"{out.stem}.files" / PurePosixPath(path), content)
+        if picture is not None:
+            name = f"{out.stem}.{_suffix(picture)}"
+            _write(stage / name, picture)
+            persona = persona.model_copy(update={"portrait": name})
+        write_whole(stage / out.name, to_yaml(persona), PersonaError)
+        _move_all(stage, out.parent)
 
 
 class _Files(Mapping[str, bytes]):

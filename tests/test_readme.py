@@ -27,8 +27,8 @@ def test_each_python_example_runs_and_prints_an_answer(
     assert capsys.readouterr().out.strip()
 
 
-def test_there_are_three_python_examples() -> None:
-    assert len(blocks("python")) == 3
+def test_there_are_four_python_examples() -> None:
+    assert len(blocks("python")) == 4
 
 
 def test_the_models_toml_example_is_read() -> None:

@@ -39,7 +39,8 @@ class Change:
     """One difference."""
 
     where: str
-    """A path such as `data.tags[2]`, counted in the new card but for what was removed; or `image`."""
+    """A path such as `data.tags[2]`, counted in the new card; what was removed stands at its old place in
+    whatever it was in. Or `image`."""
     kind: Kind
     old: Json
     """The value as it was; None for what was added. Of a list in another order: its members' names."""
@@ -177,7 +178,7 @@ def _name_and_keys(entry: Json) -> str:
 
 def _type_and_name(asset: Json) -> str:
     raw = mapping(asset)
-    return json.dumps([text(raw.get("type")), text(raw.get("name"))]) if raw else ""
+    return json.dumps([text(raw.get("type")), text(raw.get("name"))])
 
 
 def _named(value: Json) -> str:

@@ -174,7 +174,7 @@ class PatternSearch:
         begun = time.thread_time()
         try:
             look = pattern.match if "y" in key.flags else pattern.search
-            return look(text(), timeout=max(0.0, min(self.EACH, self._seconds)))
+            return look(text(), timeout=min(self.EACH, self._seconds))
         except TimeoutError:
             self.faults[key.text] = "regex_timeout"
             return None

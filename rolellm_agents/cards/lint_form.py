@@ -29,7 +29,7 @@ def missing(seen: View) -> Spots:
 def null(seen: View) -> Spots:
     """Fields that are null."""
     for where, value, shape in seen.objects:
-        for name, kind in (shape.optional | shape.required).items():
+        for name, kind in {**shape.required, **shape.optional}.items():
             if name in value and value[name] is None:
                 yield within(where, name), f"is null, at which other programs stumble; it must be {kind}."
 
@@ -37,7 +37,7 @@ def null(seen: View) -> Spots:
 def wrong_kind(seen: View) -> Spots:
     """Fields of a wrong type."""
     for where, value, shape in seen.objects:
-        for name, kind in (shape.optional | shape.required).items():
+        for name, kind in {**shape.required, **shape.optional}.items():
             if value.get(name) is not None and not KINDS[kind](value[name]):
                 yield within(where, name), f"is not {kind}, as it must be; strict programs refuse the card."
 

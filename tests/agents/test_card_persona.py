@@ -65,6 +65,19 @@ def test_yaml_keeps_the_whole_card(tmp_path: Path, document: dict[str, object]) 
     assert persona.name == "Ada"
 
 
+def test_yaml_goes_with_what_belongs_to_it(tmp_path: Path) -> None:
+    picture = png(("chara", based(v2(character_book=LORE))))
+    imported(tmp_path, picture)
+    out = tmp_path / "elsewhere" / "keeper.yaml"
+    export_persona(find_persona(tmp_path / "cast" / "ada.yaml"), "yaml", "v3", out)
+    assert sorted(path.name for path in out.parent.iterdir()) == ["keeper.png", "keeper.yaml"]
+    export_persona(find_persona(out), "png", "v2", tmp_path / "again.png")
+    again = read_card(str(tmp_path / "again.png"))
+    assert again.document == v2(character_book=LORE)
+    assert again.image is not None
+    assert pixels(again.image) == pixels(picture)
+
+
 def test_edits_arrive_in_the_card(tmp_path: Path) -> None:
     persona = imported(tmp_path, png(("chara", based(v2(character_book=LORE)))))
     edited = persona.model_copy(update={"greeting": "Go away.", "tags": ("sea", "storm")})

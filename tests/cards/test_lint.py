@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from helpers.cards import based, book, entry, png, v2, v3
 from helpers.shared_cards import shared_card
-from helpers.strange_cards import json_objects, strange_cards
+from helpers.strange_cards import json_objects, patient, strange_cards
 from hypothesis import given
 
 from rolellm_agents.cards.card import Card
@@ -232,6 +232,9 @@ def test_nothing_is_found_where_nothing_is_wrong(what: str, card: Card) -> None:
         ("entry-never", content("@@activate\n@@dont_activate\nThe lamp.")),
         ("entry-never", content("@@is_greeting 2\nThe lamp.")),
         ("entry-never", keys("/(/", "/lamp/")),
+        ("entry-never", lore(entry(extensions={"probability": 1}))),
+        ("entry-never", lore(entry(extensions={"exclude_recursion": True, "delay_until_recursion": 0}))),
+        ("entry-never", lore(entry(extensions={"delay_until_recursion": 1}))),
         ("entry-never", keys("/(/", constant=True)),
         ("asset-main", assets(*ICONS)),
         ("asset-main", assets(asset(name="alone"), asset("background"), asset("background", name="b"))),
@@ -271,6 +274,7 @@ def test_a_long_expression_does_not_hang_the_linter() -> None:
     assert "key-regex" in {one.rule for one in lint(card)}
 
 
+@patient
 @given(strange_cards())
 def test_no_card_is_too_strange(card: Card) -> None:
     for found in lint(card):
@@ -279,6 +283,7 @@ def test_no_card_is_too_strange(card: Card) -> None:
         assert printable(found.message).splitlines() == [found.message]
 
 
+@patient
 @given(json_objects())
 def test_no_document_is_too_strange(document: dict[str, Any]) -> None:
     lint(Card(document))
@@ -324,6 +329,7 @@ def test_empty_texts_have_no_tokens() -> None:
     assert sum(tokens_by_part(Card({"name": "Ada"}), lambda text: len(text) + 1).values()) == 0
 
 
+@patient
 @given(strange_cards())
 def test_tokens_add_up(card: Card) -> None:
     parts = tokens_by_part(card, len)

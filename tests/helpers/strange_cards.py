@@ -3,10 +3,14 @@
 import copy
 from typing import Any
 
-from helpers.cards import book, entry, v2, v3
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from helpers.cards import book, entry, v2, v3
 from rolellm_agents.cards.card import Card
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For a machine that does other things as well."""
 
 _TEXTS = st.one_of(
     st.text(max_size=12),

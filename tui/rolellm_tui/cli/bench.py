@@ -61,6 +61,20 @@ def script(
         print_text("")
 
 
+@app.command("cards")
+def cards(as_json: JsonOption = False) -> None:
+    """Reading a thousand cards, the memory of a large one, and scanning a thousand lore entries.
+
+    \b
+    Example:
+      rolellm bench cards --json
+    """
+    from rolellm_agents.cards.benchmark import measure_lore
+    from rolellm_agents.cards.reading_benchmark import measure_reading
+
+    _print({**measure_reading(), **measure_lore()}, as_json=as_json)
+
+
 @app.command("engine")
 def engine(
     characters: Annotated[int, typer.Option("--characters", min=2, max=10, help="Who speak in turn.")] = 4,

@@ -34,9 +34,7 @@ _SUFFIX_FORMATS = {".json": "json", ".png": "png", ".apng": "png", ".charx": "ch
 
 
 def import_(
-    source: Annotated[
-        Path, typer.Argument(help="A card, a lorebook, or a folder of them.", metavar="FILE|DIR")
-    ],
+    source: Annotated[Path, typer.Argument(help="A card, a lorebook, or a folder of them.")],
     to: Annotated[
         Path | None, typer.Option("--to", help="Write here, and not into your own cast.", metavar="DIR")
     ] = None,
@@ -173,9 +171,7 @@ def lore(
         place = (
             f"at depth {fired.depth} as {fired.role}" if fired.position == "at_depth" else fired.position
         )
-        print_text(
-            f"{_title(fired.entry)}  ({place.replace('_', ' ')}, {fired.tokens} tokens)"
-        )
+        print_text(f"{_title(fired.entry)}  ({place.replace('_', ' ')}, {fired.tokens} tokens)")
         print_text(f"  {_why(activation, fired.book, fired.entry.uid)}")
         print_text("\n".join(f"  | {line}" for line in fired.content.splitlines()))
     if not activation.fired:
