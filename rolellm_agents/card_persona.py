@@ -95,6 +95,22 @@ def greetings_of(persona: Persona) -> tuple[str, ...]:
     return tuple(one for one in (persona.greeting, *alternates) if one.strip())
 
 
+def with_greeting(persona: Persona, number: int) -> Persona:
+    """The persona with another of its card's greetings, counted from 0.
+
+    Raises:
+        PersonaError: it has not so many.
+    """
+    greetings = greetings_of(persona)
+    if not 0 <= number < len(greetings):
+        raise PersonaError(
+            f"{persona.name} has {len(greetings)} greetings; give a number from 0 to {len(greetings) - 1}."
+            if greetings
+            else f"{persona.name} has no greeting."
+        )
+    return persona.model_copy(update={"greeting": greetings[number]})
+
+
 def with_macros(persona: Persona, user: str) -> Persona:
     """The persona with its macros filled: `{{char}}` is the character, `{{user}}` is who talks with it.
 
@@ -288,5 +304,6 @@ __all__ = [
     "greetings_of",
     "persona_of",
     "read_portrait",
+    "with_greeting",
     "with_macros",
 ]

@@ -7,7 +7,7 @@ import pytest
 from helpers.cards import SHARED, based, book, entry, pixels, png, v2, v3
 
 from rolellm_agents.card_files import card_files, export_persona, import_file, opened, read_card
-from rolellm_agents.card_persona import card_of, greetings_of, persona_of, with_macros
+from rolellm_agents.card_persona import card_of, greetings_of, persona_of, with_greeting, with_macros
 from rolellm_agents.cards import Card, read_cards, to_json
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona, find_persona, load_persona, read_persona
@@ -44,6 +44,14 @@ def test_macros_are_filled_when_the_persona_speaks() -> None:
     assert with_macros(load_persona("shrek"), "Tom") is not None
     holmes = load_persona("sherlock-holmes")
     assert with_macros(holmes, "Tom") is holmes
+
+
+def test_another_greeting_may_begin() -> None:
+    persona = persona_of(Card(v2()), "ada")
+    assert with_greeting(persona, 2).greeting == "Come in, then."
+    assert with_macros(with_greeting(persona, 1), "Tom").greeting == "Again, Tom?"
+    with pytest.raises(PersonaError, match="Ada has 3 greetings; give a number from 0 to 2"):
+        with_greeting(persona, 3)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ def chat(
     seed: SeedOption = None,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
+    greeting: Annotated[
+        int,
+        typer.Option(
+            "--greeting", help="Which greeting of a card begins a new conversation; 0 is its own."
+        ),
+    ] = 0,
     new: Annotated[bool, typer.Option("--new", help="Begin a new conversation, not the last one.")] = False,
 ) -> None:
     """Talk with a persona in the terminal.
@@ -49,12 +55,15 @@ def chat(
       rolellm chat 孙悟空 --new --strategy system
       printf 'Hello.\\nAnd you?\\n' | rolellm chat shrek
     """
+    from rolellm_agents.card_persona import with_greeting
     from rolellm_agents.paths import user_paths
     from rolellm_agents.persona import load_persona
     from rolellm_agents.transcript import Transcript
 
     in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     first = load_persona(persona) if persona else None
+    if first and greeting:
+        first = with_greeting(first, greeting)
 
     with Transcript(user_paths().transcript) as transcript:
 
