@@ -83,6 +83,7 @@ class LoreRecall:
             sources={"character_description": self._persona.description},
             seed=drawn,
             substitute=lambda words: substitute(words, scope),
+            substitute_scanned=lambda words: substitute(words, scope, "scan"),
         )
         return activate(self._books, scene, self._settings, LoreState.from_json(state))
 

@@ -575,6 +575,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     json_values
     | st.fixed_dictionaries(dict.fromkeys(("sticky", "cooldown", "kept", "barred"), json_values))
@@ -1003,7 +1004,7 @@ any_settings = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(
     st.lists(any_book, max_size=3),
     st.lists(st.lists(words, max_size=3).map(" ".join), max_size=5),
@@ -1037,6 +1038,7 @@ def test_what_holds_for_any_books_and_any_chat(
         state = found.state
 
 
+@settings(deadline=None)
 @given(st.lists(any_entry, max_size=8).map(numbered), st.integers(0, 99))
 def test_of_any_group_one_at_most_is_active(entries: tuple[LoreEntry, ...], seed: int) -> None:
     found = fire(*entries, settings=RECURSIVE, seed=seed, said=("dragon", "gold"))
