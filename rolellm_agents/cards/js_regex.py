@@ -90,8 +90,6 @@ def _translated(part: str, flags: str) -> str:
         return _PARTS[part]
     if part[0] == "[":
         return f"[{_IN_SET.sub(lambda found: _SETS.get(found[0]) or _escape(found[0], flags), part[1:-1])}]"
-    if part.startswith("(?<") and part[-1] == ">":
-        return f"(?P{part[2:]}"
     return _escape(part, flags) if part[0] == "\\" else part
 
 

@@ -438,8 +438,10 @@ def test_what_forbids_an_entry_and_what_demands_it(entry: Any, scene: Any, reaso
 def test_decorators_count_the_assistants_messages_and_the_greeting(
     line: str, replies: int, expected: bool
 ) -> None:
-    said = ("hi", "dragon") * replies  # Ann's greeting comes first
-    assert bool(active(fire(replace(DRAGON, content=f"{line}\nx"), said=said))) is expected
+    greeting, asked = ScanMessage("Ann", "hi", "assistant"), ScanMessage("Bob", "a dragon", "user")
+    scene = LoreScene([*[greeting] * replies, asked])
+    found = activate([Lorebook((replace(DRAGON, content=f"{line}\nx"),))], scene)
+    assert bool(active(found)) is expected
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,7 @@ def test_hostile_expressions_end_in_time() -> None:
         ("I write C++20.", "C++", False),
         ("obj.C++", "C++", True),
         ("ObjC++", "C++", False),
+        ("aC++", "C++", False),
         # A key of several words is looked for as it stands.
         ("the liking of it", "king of", True),
         # Letters of any script belong to a word.
