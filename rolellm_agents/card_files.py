@@ -28,6 +28,7 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import FoundPersona, Persona, find_persona, id_of, list_personas
 from rolellm_agents.persona_yaml import to_yaml
+from rolellm_agents.text import did_you_mean
 from rolellm_agents.whole_file import write_whole
 
 Format = Literal["json", "png", "charx", "yaml"]
@@ -167,6 +168,26 @@ def opened(reference: str) -> Iterator[FoundPersona]:
             raw = read_lorebook_file(path).raw
             lore_alone = Persona(id=first.id, name=first.name, description=first.name, lorebook=dict(raw))
             yield FoundPersona(lore_alone, path, "path")
+
+
+def find_lorebook(reference: str) -> Lorebook:
+    """A lorebook by its file, or by the name under which it was imported.
+
+    Raises:
+        PersonaError: there is none, or it cannot be used.
+    """
+    path = Path(reference).expanduser()
+    imported = user_paths().lorebooks / f"{reference}.json"
+    if not path.exists() and not imported.is_file():
+        known = sorted(one.stem for one in user_paths().lorebooks.glob("*.json"))
+        raise PersonaError(
+            f"There is no lorebook {reference!r}{did_you_mean(reference, known)}; name a file, or one that "
+            "“rolellm persona import” has brought in."
+        )
+    try:
+        return read_lorebook_file(path if path.exists() else imported)
+    except CardError as error:
+        raise PersonaError(str(error)) from error
 
 
 def is_card_file(path: Path) -> bool:

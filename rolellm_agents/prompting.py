@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.card_prompts import character_note, with_card_prompts
+from rolellm_agents.cards import Lorebook
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import DemonstrationIndex, LoreRecall, RecalledItem, place_lore, recalled_lore
 from rolellm_agents.strategies import DEMONSTRATIONS, foreseen, get_strategy, uses_demonstrations
@@ -25,13 +26,16 @@ class LookedUp(NamedTuple):
 class Prompting:
     """How one persona reaches a model by one strategy."""
 
-    def __init__(self, persona: Persona, strategy: str, *, user: str) -> None:
+    def __init__(
+        self, persona: Persona, strategy: str, *, user: str, lorebooks: Sequence[Lorebook] = ()
+    ) -> None:
         """Prepare what is looked up.
 
         Args:
             persona: with its macros filled.
             strategy: a strategy's name.
             user: the display name of the person who talks with it.
+            lorebooks: of the world, beside the persona's own.
 
         Raises:
             SettingsError: there is no such strategy.
@@ -42,7 +46,7 @@ class Prompting:
         self._strategy = get_strategy(strategy)
         self._user = user
         self._index = DemonstrationIndex(persona) if uses_demonstrations(strategy) else None
-        self._lore = LoreRecall(persona, user=user)
+        self._lore = LoreRecall(persona, user=user, lorebooks=lorebooks)
         self._note = character_note(persona, user)
 
     def look_up(

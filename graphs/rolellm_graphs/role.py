@@ -23,6 +23,7 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Checkpointer
 
 from rolellm_agents.card_persona import with_macros
+from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.persona import Persona, load_persona
@@ -78,6 +79,7 @@ def role_graph(
     strategy: str = DEFAULT_STRATEGY,
     checkpointer: Checkpointer = None,
     user: str = DEFAULT_USER,
+    lorebooks: Sequence[Lorebook] = (),
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
     """Build the graph in which `persona` answers the last of the `messages`.
 
@@ -87,6 +89,7 @@ def role_graph(
         strategy: how the persona reaches the model; see `rolellm_agents.strategies`.
         checkpointer: anybody's; None keeps nothing between calls.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
+        lorebooks: of the world, beside the persona's own.
 
     Raises:
         PersonaError: there is no such persona.
@@ -96,7 +99,7 @@ def role_graph(
     found = load_persona(persona) if isinstance(persona, str) else persona
     played = with_macros(found, user)
     chat_model = get_model(model) if isinstance(model, str) else model
-    prompting = Prompting(played, strategy, user=user)
+    prompting = Prompting(played, strategy, user=user, lorebooks=lorebooks)
 
     def recall(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])

@@ -17,6 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.card_persona import with_macros
+from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
 from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
@@ -50,6 +51,7 @@ class Session:
         conversation: str | None = None,
         seed: int | None = None,
         user_name: str = DEFAULT_USER,
+        lorebooks: Sequence[Lorebook] = (),
     ) -> None:
         """Open a conversation.
 
@@ -62,6 +64,7 @@ class Session:
             conversation: the id of one to go on with; a new one begins with the first message.
             seed: makes answers repeatable; each swipe of an answer adds one to it.
             user_name: what the persona calls the person, for `{{user}}` in cards.
+            lorebooks: of the world, beside the persona's own.
 
         Raises:
             ModelError: there is no such model.
@@ -79,8 +82,11 @@ class Session:
         self.conversation = conversation
         self._seed = seed
         self._user_name = user_name
+        self._lorebooks = tuple(lorebooks)
         self._transcript = transcript
-        self._graph = role_graph(self.persona, model=self.model, strategy=strategy, user=user_name)
+        self._graph = role_graph(
+            self.persona, model=self.model, strategy=strategy, user=user_name, lorebooks=lorebooks
+        )
         self._branch = transcript.latest_branch(conversation) if conversation else MAIN
         self._path = transcript.path(conversation, self._branch) if conversation else []
         self._turn: _Turn | None = None
@@ -135,7 +141,7 @@ class Session:
 
     @cached_property
     def _prompting(self) -> Prompting:
-        return Prompting(self.persona, self.strategy, user=self._user_name)
+        return Prompting(self.persona, self.strategy, user=self._user_name, lorebooks=self._lorebooks)
 
     def greet(self) -> None:
         """Let the persona's greeting, if it has one, be the first message.

@@ -164,8 +164,8 @@ def listed(values: Iterable[str]) -> str:
 
 def _objects(card: Card, root: str) -> Iterator[Object]:
     yield Object("", card.document, ROOT if root else V1)
-    if root and isinstance(card.document.get("data"), dict):
-        yield Object(root, card.data, V3 if card.spec == "v3" else V2)
+    if isinstance(card.document.get("data"), dict):
+        yield Object("data", card.data, V3 if card.spec == "v3" else V2)
     if isinstance(book := card.data.get("character_book"), dict):
         yield Object(within(root, "character_book"), book, BOOK)
     for where, entry in _raw_entries(card):

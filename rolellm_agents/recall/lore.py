@@ -28,12 +28,20 @@ from rolellm_agents.recall.recalled import RecalledLore
 class LoreRecall:
     """A persona's lorebook, and what of it a conversation brings up."""
 
-    def __init__(self, persona: Persona, *, user: str, settings: LoreSettings | None = None) -> None:
+    def __init__(
+        self,
+        persona: Persona,
+        *,
+        user: str,
+        lorebooks: Sequence[Lorebook] = (),
+        settings: LoreSettings | None = None,
+    ) -> None:
         """Read the persona's lorebook.
 
         Args:
             persona: whose lore.
             user: the display name of the person who talks with it.
+            lorebooks: of the world, beside the persona's own, which comes first.
             settings: how deep to scan, and what the lore may take of the prompt; SillyTavern's defaults.
 
         Raises:
@@ -42,10 +50,10 @@ class LoreRecall:
         self._persona = persona
         self._user = user
         self._settings = settings or LoreSettings()
-        self._books: tuple[Lorebook, ...] = ()
+        self._books = tuple(lorebooks)
         if persona.lorebook is not None and "entries" in persona.lorebook:
             try:
-                self._books = (read_lorebook(dict(persona.lorebook)),)
+                self._books = (read_lorebook(dict(persona.lorebook)), *lorebooks)
             except CardError as error:
                 raise PersonaError(f"The lorebook of {persona.id} cannot be used: {error}") from error
 

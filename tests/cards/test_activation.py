@@ -737,6 +737,24 @@ def test_the_budget_is_a_part_of_the_context(percent: float, cap: int, context: 
     assert fire(settings=settings).budget == budget
 
 
+def test_the_settings_default_to_sillytaverns() -> None:
+    assert LoreSettings() == LoreSettings(
+        scan_depth=2,
+        budget_percent=25,
+        budget_cap=0,
+        context_tokens=4096,
+        recursive=False,
+        case_sensitive=False,
+        whole_words=False,
+        include_names=True,
+        group_scoring=False,
+        min_activations=0,
+        min_activations_depth_max=0,
+        max_recursion_steps=0,
+        compat="docs",
+    )
+
+
 def test_what_reaches_the_budget_is_too_much_already() -> None:
     tight = LoreSettings(budget_cap=100)
     assert fire(sized("a", 99), settings=tight).spent == 99

@@ -234,7 +234,9 @@ def test_every_difference_is_told_and_truly(old: Card, new: Card) -> None:
 @given(json_objects(), json_objects())
 def test_no_document_is_too_strange(old: dict[str, Any], new: dict[str, Any]) -> None:
     for change in diff(Card(old), Card(new)):
-        side_by_side(change, 20)
+        assert not any(
+            "\n" in left + right or "\x1b" in left + right for left, right in side_by_side(change, 20)
+        )
 
 
 def members(where: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.cards import keys
+from rolellm_agents.cards.benchmark import measure_lore
 from rolellm_agents.cards.keys import Key, KeyIndex, Matching, PatternSearch, SearchedText, fold, parse_key
 
 
@@ -161,6 +162,11 @@ def test_compiling_is_paid_once_for_each_expression(monkeypatch: pytest.MonkeyPa
     assert found == [True, True, True, False]
 
 
+def test_the_benchmark_finds_the_same_keys_in_both_ways() -> None:
+    figures = measure_lore(entries=50, tokens=400, times=1)
+    assert figures["found_by_scan"] == figures["found_by_loop"] > 0
+
+
 HOSTILE = ["/(x+x+)+y/", "/^(?:(?:x?){40})*!$/", "/(?:x|x)*x(?:x|x)*z/", "/(x*)*(x*)*(x*)*w/", "/(a+)+$/"]
 
 
@@ -217,6 +223,12 @@ def test_hostile_expressions_end_in_time() -> None:
 )
 def test_whole_words(text: str, wanted: str, found: bool) -> None:
     assert has(text, wanted, whole=True) is found
+
+
+def test_a_key_inside_too_many_longer_words_is_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "MOST_PLACES", 3)
+    assert has("xC++ xC++ C++", "C++", whole=True)
+    assert not has("xC++ xC++ xC++ C++", "C++", whole=True)
 
 
 @pytest.mark.parametrize(

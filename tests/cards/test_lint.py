@@ -75,6 +75,11 @@ CASES: list[tuple[str, str, Card]] = [
         "data.character_book.entries['7'].keys",
         Card(v2(character_book=book() | {"entries": {"7": without(entry(), "keys")}})),
     ),
+    (
+        "field-missing",
+        "character_book.entries[0].keys",
+        Card({**V1, "character_book": book(without(entry(), "keys"))}),
+    ),
     ("field-null", "scenario", Card({**V1, "scenario": None})),
     ("field-null", "data.character_book", Card(v2(character_book=None))),
     ("field-null", f"{PLACE}.content", lore(entry(content=None))),
@@ -85,11 +90,13 @@ CASES: list[tuple[str, str, Card]] = [
     ("field-type", "data.creation_date", Card(v3(creation_date="today"))),
     ("field-type", "data.creation_date", Card(v3(creation_date=True))),
     ("field-type", "data.creator_notes_multilingual", Card(v3(creator_notes_multilingual={"de": 1}))),
+    ("field-type", "data.creator_notes_multilingual", Card(v3(creator_notes_multilingual=["x"]))),
     ("field-type", "data.character_book.entries", Card(v2(character_book=book() | {"entries": {}}))),
     ("field-type", "data.character_book.entries", Card(v2(character_book=book() | {"entries": ["lamp"]}))),
     ("field-type", f"{PLACE}.position", lore(entry(position="below"))),
     ("field-type", f"{PLACE}.enabled", lore(entry(enabled=1))),
     ("field-type", f"{PLACE}.id", lore(entry(id=True))),
+    ("field-type", f"{PLACE}.id", lore(entry(id=[1]))),
     ("field-type", "data.assets", Card(v3(assets={}))),
     ("field-type", "data", Card({"spec": "chara_card_v2", "spec_version": "2.0", "data": []})),
     ("spec-unknown", "spec", Card({**v2(), "spec": "chara_card_v9"})),
@@ -101,6 +108,7 @@ CASES: list[tuple[str, str, Card]] = [
     ("spec-newer", "spec_version", Card({**v3(), "spec_version": "3.1"})),
     ("own-field", "voice", Card({**v2(), "voice": 1})),
     ("own-field", "data.voice", Card(v2(voice=1))),
+    ("own-field", "data.avatar", Card(v2(avatar="none"))),
     ("own-field", "data.nickname", Card(v2(nickname="A"))),
     ("own-field", "data.character_book.voice", lore(voice=1)),
     ("own-field", f"{PLACE}['the voice']", lore(entry(**{"the voice": 1}))),
@@ -129,9 +137,12 @@ CASES: list[tuple[str, str, Card]] = [
     ("decorator-late", f"{PLACE}.content", content(" @@depth 4\nThe lamp.")),
     ("decorator-sillytavern", f"{PLACE}.content", content("@@depth 4\nThe lamp.")),
     ("key-regex", f"{PLACE}.keys", keys("/(/", "/lamp/")),
+    ("key-regex", f"{PLACE}.keys", keys("/a)))/")),
     ("key-regex", f"{PLACE}.secondary_keys", keys("/lamp/", selective=True, secondary_keys=["/[/"])),
     ("key-regex", f"{PLACE}.content", content("@@additional_keys /(/\nThe lamp.")),
     ("key-slow", f"{PLACE}.keys", keys("/(a+)+$/")),
+    ("key-slow", f"{PLACE}.keys", keys("/(a+(b))*/")),
+    ("key-slow", f"{PLACE}.keys", keys("/((a+)b)*/")),
     ("key-slow", f"{PLACE}.keys", keys("/(?:x(\\w*|b)){2,}/i")),
     ("key-plain", f"{PLACE}.use_regex", keys("lamp")),
     ("entry-keys", f"{PLACE}.keys", lore(entry(keys=[]))),
@@ -149,6 +160,7 @@ CASES: list[tuple[str, str, Card]] = [
     ("entry-id", "data.character_book.entries[1].id", lore(entry(id=1), entry(id="1", insertion_order=2))),
     ("entry-orders", "data.character_book.entries", lore(entry(), entry())),
     ("text-control", "data.name", Card(v2(name="A\x07da"))),
+    ("text-control", "data.extensions.a.source", Card(v2(extensions={"a": {"source": "\x07"}}))),
     ("text-control", f"{PLACE}.keys[0]", lore(entry(keys=["la\x85mp"]))),
     ("text-surrogate", "data.tags[0]", Card(v2(tags=["\ud83d"]))),
     ("text-mojibake", "data.description", Card(v2(description="It isnâ€™t."))),
@@ -199,6 +211,7 @@ SOUND: list[tuple[str, Card]] = [
     ("a portrait that is no PNG", Card(v2(), b"\xff\xd8\xff")),
     ("a book", lore(entry(id=1, name="a"), entry(id=2, insertion_order=20), token_budget=100)),
     ("one entry", lore(entry())),
+    ("an entry of V2", Card(v2(character_book=book(entry())))),
     ("expressions as keys", keys("/lamp|oil/i", "/(ab+)c*/", "/[(a+)]+/", "/(a\\+)+/", "/(a|b){2,3}/")),
     ("an empty entry that is off", lore(entry(keys=[], enabled=False, extensions={"probability": 0}))),
     ("an entry without keys that is always active", lore(entry(keys=[], constant=True))),
@@ -239,6 +252,13 @@ def test_nothing_is_found_where_nothing_is_wrong(what: str, card: Card) -> None:
         ("asset-main", assets(*ICONS)),
         ("asset-main", assets(asset(name="alone"), asset("background"), asset("background", name="b"))),
         ("asset-ext", assets(asset(ext="PNG"))),
+        ("asset-scheme", assets(asset(), asset(uri="https://example.org/a.png"))),
+        ("asset-scheme", lore(entry(uri="ftp://example.org"))),
+        ("spec-version", Card({**v2(), "spec": "mine", "spec_version": "1.0"})),
+        ("spec-newer", Card({**v2(), "spec_version": "3.1"})),
+        ("key-slow", keys("/(a+){x}/")),
+        ("text-mojibake", Card(v2(description="ÂÀ ÃÉ Ã\ufffd"))),
+        ("literal-name", Card(v2(name="", mes_example=": Hm."))),
         ("asset-scheme", assets(asset(uri="data:image/png;base64,AAAA"), asset(uri="__asset:0"))),
         ("asset-lost", assets(*ICONS, asset(uri="data:image/png;base64,AAAA"), **{"s.png": b""})),
         ("remote-link", Card(v2(first_mes="![x](https://example.org/a.png)"))),
@@ -264,9 +284,33 @@ def test_a_message_shows_no_more_than_the_start_of_what_it_names() -> None:
     assert "and 2 more" in found.message
 
 
-def test_what_a_text_should_have_been_is_told() -> None:
-    (found,) = lint(Card(v2(description="It isnâ€™t.")))
-    assert "“â€™” for “’”" in found.message
+def test_what_is_short_and_what_is_three_is_shown_whole() -> None:
+    (found,) = lint(Card(v2(first_mes="".join(f"{{{{{letter * 60}}}}}" for letter in "abc"))))
+    assert ", ".join(f"“{letter * 60}”" for letter in "abc") in found.message
+    assert "more" not in found.message
+
+
+def test_of_a_card_without_data_only_that_is_told() -> None:
+    found = lint(Card({"spec": "chara_card_v3", "spec_version": "3.0"}))
+    assert [(one.rule, one.where) for one in found if one.level == "error"] == [("field-missing", "data")]
+
+
+@pytest.mark.parametrize(
+    ("card", "rule", "said"),
+    [
+        (Card(v2(description="It isnâ€™t.")), "text-mojibake", "“â€™” for “’”"),
+        (Card(v2(nickname="A")), "own-field", "is a field of V3 in a V2 card"),
+        (Card(v2(voice="A")), "own-field", "is in no specification"),
+        (Card(v3(voice="A")), "own-field", "is in no specification"),
+        (Card({**v2(), "assets": []}), "own-field", "is in no specification"),
+        (Card({**v2(), "spec_version": "1"}), "spec-version", "must be “2.0” where spec is chara_card_v2"),
+        (Card({**v3(), "spec_version": "1"}), "spec-version", "must be “3.0” where spec is chara_card_v3"),
+        (assets(asset(uri="embedded://a")), "asset-scheme", "which is spelled “embeded://” in cards."),
+        (assets(asset(uri="ftp://a")), "asset-scheme", "no address that V3 knows."),
+    ],
+)
+def test_what_a_message_says(card: Card, rule: str, said: str) -> None:
+    assert [said in one.message for one in lint(card) if one.rule == rule] == [True]
 
 
 def test_a_long_expression_does_not_hang_the_linter() -> None:

@@ -112,6 +112,20 @@ def test_lore_says_what_fires_and_why(ada: Path) -> None:
     assert (by_name["Lamp"]["active"], by_name["Lamp"]["why"]) == (False, "no_key")
 
 
+def test_a_lorebook_of_the_world_works_beside_a_persona(tmp_path: Path) -> None:
+    file = tmp_path / "Swamps.json"
+    file.write_text(json.dumps({"entries": {"0": {"uid": 0, "key": ["leech"], "content": "Leeches hum."}}}))
+    say = ("say", "shrek", "A leech!", "--model", "scripted:", "--json", "--lorebook")
+    for name in (str(file), "swamps"):
+        said = rolellm_here(*say, name)
+        assert said.returncode == 0, said.stderr
+        assert len(json.loads(said.stdout)["made_by"]["lore_fired"]) == 1
+        rolellm_here("persona", "import", str(file))
+    failed = rolellm_here(*say, "swamp")
+    assert failed.returncode == 2
+    assert "There is no lorebook 'swamp' (did you mean swamps?)" in failed.stderr
+
+
 def test_lore_of_who_has_none() -> None:
     failed = rolellm_here("persona", "lore", "shrek", "--text", "onions")
     assert failed.returncode == 2

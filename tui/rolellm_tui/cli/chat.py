@@ -7,6 +7,7 @@ import typer
 
 from rolellm_tui.cli.options import (
     BaseUrlOption,
+    LorebookOption,
     MaxTokensOption,
     ModelOption,
     SeedOption,
@@ -36,6 +37,7 @@ def chat(
     seed: SeedOption = None,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
+    lorebook: LorebookOption = None,
     greeting: Annotated[
         int,
         typer.Option(
@@ -77,6 +79,7 @@ def chat(
                 seed=seed,
                 max_tokens=max_tokens,
                 temperature=temperature,
+                lorebooks=lorebook,
                 conversation=conversation,
             )
 

@@ -39,6 +39,13 @@ TemperatureOption = Annotated[
     float | None,
     typer.Option("--temperature", "-t", min=0, max=5, help="0 always takes the likeliest word."),
 ]
+LorebookOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lorebook",
+        help="A lorebook beside the persona's own: a file or an imported one; several may be given.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -53,12 +60,14 @@ def open_session(
     max_tokens: int | None = None,
     temperature: float | None = None,
     conversation: str | None = None,
+    lorebooks: list[str] | None = None,
 ) -> "Session":
     """A session with these options, and the user's defaults for those not given.
 
     Raises:
         RoleLLMError: an option names something that does not exist or cannot be used.
     """
+    from rolellm_agents.card_files import find_lorebook
     from rolellm_agents.models.catalog import get_model
     from rolellm_agents.settings import load_settings
     from rolellm_graphs.session import Session
@@ -80,4 +89,5 @@ def open_session(
         conversation=conversation,
         seed=seed,
         user_name=settings.user_name,
+        lorebooks=[find_lorebook(name) for name in lorebooks or ()],
     )

@@ -13,6 +13,7 @@ import typer
 from rolellm_tui.cli.options import (
     BaseUrlOption,
     JsonOption,
+    LorebookOption,
     MaxTokensOption,
     ModelOption,
     SeedOption,
@@ -39,6 +40,7 @@ def say(
     seed: SeedOption = None,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
+    lorebook: LorebookOption = None,
     conversation: Annotated[
         str | None,
         typer.Option("--conversation", "-c", metavar="ID", help="Go on with this conversation."),
@@ -74,6 +76,7 @@ def say(
             seed=seed,
             max_tokens=max_tokens,
             temperature=temperature,
+            lorebooks=lorebook,
             conversation=going_on,
         )
         answer = run(exchange(session, line, show=not as_json))
