@@ -64,12 +64,12 @@ def advance(state: LoreState, entries: Mapping[str, LoreEntry], messages: int) -
     cooldown = {
         key: effect
         for key, effect in state.cooldown.items()
-        if _lasts(effect, key, entries, messages, "cooldown") and messages < effect.end
+        if _lasts(effect, entries.get(key), messages) and messages < effect.end
     }
     for key, effect in state.sticky.items():
-        if not _lasts(effect, key, entries, messages, "sticky"):
-            continue
         entry = entries.get(key)
+        if not _lasts(effect, entry, messages):
+            continue
         if messages < effect.end:
             sticky[key] = effect
         elif entry is not None and entry.cooldown > 0:
@@ -98,16 +98,13 @@ def record(state: LoreState, fired: Iterable[Fired], messages: int) -> LoreState
     return LoreState(sticky, cooldown, kept, barred)
 
 
-def _lasts(
-    effect: TimedEffect, key: str, entries: Mapping[str, LoreEntry], messages: int, kind: str
-) -> bool:
+def _lasts(effect: TimedEffect, entry: LoreEntry | None, messages: int) -> bool:
     """Whether an effect is still there, or only just at its end."""
     if messages <= effect.start and not effect.protected:
         return False
-    entry = entries.get(key)
     if entry is None:  # another character's, or switched off for now
         return messages < effect.end
-    return getattr(entry, kind) > 0 and effect.entry == _fingerprint(entry)
+    return effect.entry == _fingerprint(entry)
 
 
 def _fingerprint(entry: LoreEntry) -> str:
