@@ -31,3 +31,7 @@ class PackError(RoleLLMError):
 
 class ScriptError(RoleLLMError):
     """A script that cannot be read, or in which a role cannot be found."""
+
+
+class RoleBenchError(RoleLLMError):
+    """A RoleBench file that cannot be read."""
