@@ -35,3 +35,7 @@ class ScriptError(RoleLLMError):
 
 class RoleBenchError(RoleLLMError):
     """A RoleBench file that cannot be read."""
+
+
+class ChatFileError(RoleLLMError):
+    """A conversation file that cannot be read or written."""

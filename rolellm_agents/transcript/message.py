@@ -9,8 +9,11 @@ USER = "user"
 
 Kind = Literal["say", "whisper", "think", "act", "narrate", "join", "leave"]
 
-Status = Literal["complete", "stopped", "failed", "cut"]
-"""Ended by itself; by the person; by an error; or never: the process died, or is still writing."""
+Ending = Literal["complete", "stopped", "failed"]
+"""Ended by itself; by the person; by an error."""
+
+Status = Literal[Ending, "cut"]
+"""How it ended; or cut: the process died, or is still writing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,10 @@ class ConversationSummary:
 
     id: str
     persona: str
+    title: str
+    """As the person named it; empty when they did not."""
+    archived: bool
+    """Whether the person put it away."""
     created: str
     updated: str
     """When something was last said; ISO 8601 in UTC."""
@@ -56,3 +63,41 @@ class ConversationSummary:
     """In the whole tree, with swipes and branches."""
     last: str
     """The newest message's text, shortened."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundMessage:
+    """A message in which all that was sought stands."""
+
+    conversation: str
+    message: str
+    """Its id."""
+    persona: str
+    title: str
+    """Of the conversation; empty when it has none."""
+    speaker: str
+    created: str
+    """ISO 8601 in UTC."""
+    snippet: str
+    """The words around the first hit, in one line that is safe to show."""
+    hits: tuple[tuple[int, int], ...]
+    """Where in the snippet the hits stand: first character and the one after the last; in order, apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationRecord:
+    """A conversation with all that belongs to it: what goes into a file and comes out of one."""
+
+    persona: str
+    created: str
+    """ISO 8601 in UTC."""
+    title: str = ""
+    archived: bool = False
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+    """What an imported file told of it and we do not use."""
+    messages: tuple[Message, ...]
+    """The tree, each message after the one it follows. Ids need only differ from each other."""
+    branches: Mapping[str, str | None]
+    """Each branch's name and the message it points to, in the order in which they were made."""
+    branch: str
+    """Where somebody who comes back goes on."""

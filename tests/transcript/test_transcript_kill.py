@@ -90,5 +90,8 @@ def test_what_was_told_before_a_kill_is_kept_and_another_process_can_go_on(tmp_p
 
     assert cut > 0, "no kill hit an answer in the middle; the test has shown nothing"
     with Transcript(file) as transcript:
+        for message in transcript.path(conversation):
+            if message.text:
+                assert message.id in {one.message for one in transcript.search(f'"{message.text}"')}
         after = say(transcript, conversation, kept_before[-1], "Are you still there?")
         assert transcript.path(conversation)[-1] == after

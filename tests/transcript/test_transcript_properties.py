@@ -20,7 +20,9 @@ from hypothesis.stateful import (
 )
 
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message, Status, Transcript
+from rolellm_agents.transcript.search_words import keys_of
 from rolellm_agents.transcript.store import MAIN
 
 TEXTS = st.text(max_size=12)
@@ -181,6 +183,15 @@ class TranscriptMachine(RuleBasedStateMachine):
         below = [id_ for id_, said in self.said.items() if said.parent == message]
         assert [found.id for found in self.transcript.children(message)] == below
         self._check(self.transcript.message(message), message)
+
+    @rule(message=messages | unfinished)
+    def search(self, message: str) -> None:
+        """Each of its words finds it, whether it has ended or not, and nothing that has not the word."""
+        for word in set(keys_of(plain(self.said[message].text))):
+            found = [one.message for one in self.transcript.search(word, limit=10_000)]
+            assert found == [
+                id_ for id_, said in reversed(self.said.items()) if word in keys_of(plain(said.text))
+            ]
 
     # Inside
 

@@ -1,0 +1,88 @@
+"""Conversation files into the transcript."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolellm_agents.chat_files.recognising import FoundConversation, conversations_in
+from rolellm_agents.chat_files.values import FILE_BYTES
+from rolellm_agents.errors import ChatFileError, PersonaError
+from rolellm_agents.persona import find_persona
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript import ConversationRecord, Transcript
+
+
+@dataclass(frozen=True)
+class ImportedConversation:
+    """A conversation that came out of a file."""
+
+    id: str
+    persona: str
+    """Its id."""
+    title: str
+    messages: int
+    """In the whole tree."""
+    format: str
+
+
+def import_chat_file(
+    source: Path, transcript: Transcript, persona: str | None = None
+) -> list[ImportedConversation]:
+    """Add the conversations of a file to the transcript: all of them, or none when one cannot be read.
+
+    Args:
+        source: our JSON, a SillyTavern chat, or ShareGPT; told by what is in it.
+        transcript: where they go; each one whole, in a transaction of its own.
+        persona: whom they are with, by id, name or file; found by the name in the file when None.
+
+    Raises:
+        ChatFileError: the file cannot be read, or does not tell whom it is with.
+        PersonaError: there is no such persona as the given one.
+        StorageError: the transcript cannot be written.
+    """
+    given = find_persona(persona).persona.id if persona else None
+    found = conversations_in(_text_of(source), str(source))
+    records = [
+        _read(one, given, str(source) if len(found) == 1 else f"{source}, conversation {number}")
+        for number, one in enumerate(found, 1)
+    ]
+    return [
+        ImportedConversation(
+            transcript.add_record(record), record.persona, record.title, len(record.messages), one.format
+        )
+        for one, record in zip(found, records, strict=True)
+    ]
+
+
+def _text_of(source: Path) -> str:
+    try:
+        with source.open("rb") as file:
+            content = file.read(FILE_BYTES + 1)
+    except OSError as error:
+        raise ChatFileError(f"{source} cannot be read ({error.strerror}); name another file.") from error
+    if len(content) > FILE_BYTES:
+        raise ChatFileError(f"{source} is larger than {FILE_BYTES >> 20} MiB; split it.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ChatFileError(f"{source} is no text in UTF-8; name a conversation file.") from None
+
+
+def _read(found: FoundConversation, given: str | None, what: str) -> ConversationRecord:
+    persona = given or _persona_named(found.persona, what)
+    try:
+        return found.read(persona)
+    except ChatFileError as error:
+        raise ChatFileError(f"{what}: {error}") from error
+
+
+def _persona_named(name: str, what: str) -> str:
+    if not name:
+        raise ChatFileError(f"{what} does not tell whom it is with; name the persona with --persona.")
+    with contextlib.suppress(PersonaError):
+        # What a file says is a name, never a path.
+        if not name.endswith((".yaml", ".yml")):
+            return find_persona(name).persona.id
+    raise ChatFileError(
+        f"{what} is with {one_line(name, 60)!r}, whom you do not have; name a persona with --persona."
+    )

@@ -1,0 +1,164 @@
+"""The file under a transcript: opened or made, brought to this version, and read and written in turns."""
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from rolellm_agents.errors import StorageError
+from rolellm_agents.paths import make_folder
+from rolellm_agents.transcript.migration import create_tables, migrate_from_1
+
+_VERSION = 2
+_SECONDS_TO_WAIT_FOR_ANOTHER_WRITER = 10.0
+_PAGE = 4096
+"""Bytes; of a new file. On smaller pages the ends of long messages leave more space empty."""
+
+
+class Database:
+    """One SQLite file in write-ahead mode; any thread may use it, one at a time."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the file, or make it; without a path everything stays in memory.
+
+        Raises:
+            StorageError: it cannot be opened, is no transcript, or comes from a newer version.
+        """
+        self._place = str(path) if path else "the transcript in memory"
+        self._lock = threading.RLock()
+        if path:
+            make_folder(path.parent)
+        with self._failures_told():
+            self._db = sqlite3.connect(
+                path or ":memory:",
+                timeout=_SECONDS_TO_WAIT_FOR_ANOTHER_WRITER,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _prepare(self) -> None:
+        self._db.row_factory = sqlite3.Row
+        version = self._version()
+        if version > _VERSION:
+            raise StorageError(
+                f"{self._place} was written by a newer rolellm (format {version}, this one knows "
+                f"{_VERSION}); update rolellm."
+            )
+        self._db.execute(f"PRAGMA page_size = {_PAGE}")
+        self._switch_to_wal()
+        if version < _VERSION:
+            self._bring_to_this_version()
+        self._db.execute("PRAGMA foreign_keys = ON")
+
+    def _version(self) -> int:
+        version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
+        return version
+
+    def _switch_to_wal(self) -> None:
+        """SQLite does not wait by itself here when another process makes the same switch."""
+        deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _bring_to_this_version(self) -> None:
+        with self._writing() as db:
+            # Another process may have been faster.
+            version = self._version()
+            if version == 0:
+                create_tables(db)
+            elif version == 1:
+                self._migrate(db)
+            db.execute(f"PRAGMA user_version = {_VERSION}")
+        if version == 1:
+            # The old tables' place goes back to the disk; if it cannot be now, new messages will use it.
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("VACUUM")
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        try:
+            migrate_from_1(db)
+        except (KeyError, ValueError) as error:
+            raise StorageError(
+                f"{self._place} is damaged ({error}); move it away, and the next start makes a new one."
+            ) from error
+
+    def _rows(self, query: str, values: Mapping[str, Any]) -> list[sqlite3.Row]:
+        with self._failures_told(), self._lock:
+            return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Let all that is read inside be as it was at one moment."""
+        with self._failures_told(), self._lock:
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.execute("ROLLBACK")
+
+    @contextmanager
+    def _writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction; a durable one is on the disk when it ends, and so are those before it."""
+        with self._failures_told(), self._lock:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StorageError(_complaint(self._place, error)) from error
+
+
+def _complaint(place: str, error: sqlite3.Error) -> str:
+    said = str(error)
+    if "full" in said:
+        return f"The disk is full, so {place} cannot be written; make room and try again."
+    if "readonly" in said or "read-only" in said or "unable to open" in said:
+        return (
+            f"{place} cannot be written ({said}); give it and its folder write permission, "
+            "or set ROLELLM_HOME to a folder you can write to."
+        )
+    if "locked" in said:
+        return f"{place} is held by another program; close it and try again."
+    if "not a database" in said or "malformed" in said:
+        return (
+            f"{place} is not a transcript or is damaged ({said}); move it away, "
+            "and the next start makes a new one."
+        )
+    return f"{place} cannot be used: {said}."

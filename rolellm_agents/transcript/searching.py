@@ -1,0 +1,106 @@
+"""Full text search over all that was said."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from rolellm_agents.errors import MessageError
+from rolellm_agents.text import plain
+from rolellm_agents.transcript.conversations import TITLE
+from rolellm_agents.transcript.database import Database
+from rolellm_agents.transcript.message import FoundMessage
+from rolellm_agents.transcript.packing import to_iso, unpack_text
+from rolellm_agents.transcript.search_words import Sought, hits_of, read_query, snippet_of
+
+_LONGEST_QUERY = 1_000
+"""Characters."""
+_MOST_WORDS_TO_THE_INDEX = 16
+"""More hardly narrow it down; all are looked for in what the index finds."""
+
+_FOUND = f"""
+SELECT m.number, m.id, conversation.id AS conversation, conversation.persona, {TITLE} AS title,
+       manner.speaker, m.created, %s AS text
+FROM %s
+CROSS JOIN message m ON m.number = %s
+JOIN branch ON branch.number = m.branch
+JOIN conversation ON conversation.number = branch.conversation
+JOIN manner ON manner.number = m.manner
+WHERE (:persona IS NULL OR conversation.persona = :persona)
+"""  # noqa: S608 - no value is put into the text
+_ENDED = f"{_FOUND % ('m.text', 'word', 'word.rowid')} AND word MATCH :match ORDER BY word.rowid DESC"
+_UNFINISHED = _FOUND % (
+    "unfinished.text",
+    """(SELECT message, group_concat(text, '') AS text
+        FROM (SELECT message, text FROM piece ORDER BY message, number) GROUP BY message) unfinished""",
+    "unfinished.message",
+)
+"""Those that were cut off are not in the index; there are few."""
+
+
+class Searching(Database):
+    """What can be found."""
+
+    def search(self, query: str, *, persona: str | None = None, limit: int = 50) -> list[FoundMessage]:
+        """Messages in which all that is sought stands, the newest first.
+
+        Args:
+            query: words, "quoted phrases", and beginnings*; case and accents make no difference, and of
+                Chinese and the like every part of a sentence can be sought. Signs alone find nothing.
+            persona: only in conversations with this one.
+            limit: the most messages to find.
+
+        Raises:
+            MessageError: the query is too long.
+        """
+        if len(query) > _LONGEST_QUERY:
+            raise MessageError(
+                f"A search of {len(query):,} characters is too long; look for at most {_LONGEST_QUERY:,}."
+            )
+        sought = read_query(query)
+        if not sought or limit < 1:
+            return []
+        values = {"persona": persona, "match": _match(sought)}
+        with self._failures_told(), self._lock:
+            ended = _take(self._db.execute(_ENDED, values), sought, limit)
+            unfinished = _take(self._db.execute(_UNFINISHED, values), sought, limit)
+        newest = sorted([*ended, *unfinished], key=lambda found: found.number, reverse=True)
+        return [found.shown for found in newest[:limit]]
+
+
+class _Found(NamedTuple):
+    number: int
+    shown: FoundMessage
+
+
+def _match(sought: Sequence[Sought]) -> str:
+    """The question to the index, which knows words and beginnings of words, and not their order."""
+    asked = {f'"{key}"': None for one in sought for key in (one.keys[:-1] if one.prefix else one.keys)}
+    asked |= {f'"{one.keys[-1]}" *': None for one in sought if one.prefix}
+    return " AND ".join(list(asked)[:_MOST_WORDS_TO_THE_INDEX])
+
+
+def _take(rows: Iterable[sqlite3.Row], sought: Sequence[Sought], limit: int) -> list[_Found]:
+    """The first `limit` rows in which the sought words stand as they should."""
+    return list(islice(_those_with(sought, rows), limit))
+
+
+def _those_with(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_Found]:
+    for row in rows:
+        text = plain(unpack_text(row["text"]))
+        hits = hits_of(sought, text)
+        if hits:
+            snippet, shown = snippet_of(text, hits)
+            yield _Found(
+                row["number"],
+                FoundMessage(
+                    conversation=row["conversation"],
+                    message=row["id"].hex(),
+                    persona=row["persona"],
+                    title=row["title"],
+                    speaker=row["speaker"],
+                    created=to_iso(row["created"]),
+                    snippet=snippet,
+                    hits=shown,
+                ),
+            )
