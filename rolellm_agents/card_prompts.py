@@ -6,7 +6,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 
 from rolellm_agents.card_persona import CARD, called
 from rolellm_agents.cards import Card, MacroScope, substitute
-from rolellm_agents.cards.lorebook import DEFAULT_DEPTH, ROLES
+from rolellm_agents.cards.lorebook import DEFAULT_DEPTH, ROLES, Position
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall.placement import LORE_MARK
@@ -61,6 +61,36 @@ def character_note(persona: Persona, user: str) -> list[RecalledLore]:
             why="The card always has it there.",
         )
     ]
+
+
+def authors_note(note: str, persona: Persona, user: str) -> list[RecalledLore]:
+    """SillyTavern's author's note: what the person who directs the conversation wants borne in mind."""
+    words = _filled(note, persona, user, original=None)
+    return (
+        [_lore("author's note", words, "at_depth", "It was written for this conversation.")]
+        if words
+        else []
+    )
+
+
+def note_about(user: str, about: str) -> list[RecalledLore]:
+    """Who the person is, beside the character's own description."""
+    words = about.strip()
+    return [_lore("you", f"{user}: {words}", "after_char", "It is who you are.")] if words else []
+
+
+def _lore(name: str, text: str, position: Position, why: str) -> RecalledLore:
+    return RecalledLore(
+        kind="lore",
+        book="",
+        uid=name.replace(" ", "-"),
+        name=name,
+        text=text,
+        position=position,
+        depth=DEFAULT_DEPTH,
+        role="system",
+        why=why,
+    )
 
 
 def _card(persona: Persona) -> Card | None:

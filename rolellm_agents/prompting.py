@@ -4,15 +4,32 @@ One place for all who need them: the graph that answers, the session that reads 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-from rolellm_agents.card_prompts import character_note, with_card_prompts
+from rolellm_agents.card_prompts import authors_note, character_note, note_about, with_card_prompts
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.persona import Persona
-from rolellm_agents.recall import DemonstrationIndex, LoreRecall, RecalledItem, place_lore, recalled_lore
-from rolellm_agents.strategies import DEMONSTRATIONS, foreseen, get_strategy, uses_demonstrations
+from rolellm_agents.recall import (
+    LoreRecall,
+    Passage,
+    RecalledItem,
+    Recaller,
+    RecallOptions,
+    demonstrations_of,
+    knowledge_of,
+    lore_of,
+    place_lore,
+    recalled_lore,
+)
+from rolellm_agents.recall.passages import Kind
+from rolellm_agents.strategies import RECALLS, foreseen, get_strategy
+
+_MEMORIES = 3
+"""Earlier exchanges at most that come to mind; what the persona is stands before what was said."""
 
 
 class LookedUp(NamedTuple):
@@ -27,7 +44,15 @@ class Prompting:
     """How one persona reaches a model by one strategy."""
 
     def __init__(
-        self, persona: Persona, strategy: str, *, user: str, lorebooks: Sequence[Lorebook] = ()
+        self,
+        persona: Persona,
+        strategy: str,
+        *,
+        user: str,
+        about_user: str = "",
+        lorebooks: Sequence[Lorebook] = (),
+        recall: RecallOptions | None = None,
+        memories: Sequence[Passage] = (),
     ) -> None:
         """Prepare what is looked up.
 
@@ -35,45 +60,92 @@ class Prompting:
             persona: with its macros filled.
             strategy: a strategy's name.
             user: the display name of the person who talks with it.
+            about_user: who that is, told to the model.
             lorebooks: of the world, beside the persona's own.
+            recall: how passages are looked up; what suits the strategy when None.
+            memories: of earlier conversations, recalled under every strategy.
 
         Raises:
             SettingsError: there is no such strategy.
             PersonaError: the persona's lorebook cannot be used.
         """
-        self._persona = persona
-        self._strategy_name = strategy
-        self._strategy = get_strategy(strategy)
+        self.persona = persona
+        self.strategy = strategy
+        self._compose = get_strategy(strategy)
         self._user = user
-        self._index = DemonstrationIndex(persona) if uses_demonstrations(strategy) else None
-        self._lore = LoreRecall(persona, user=user, lorebooks=lorebooks)
-        self._note = character_note(persona, user)
+        self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
+        self._recallers = self._make_recallers(recall or RecallOptions(), memories)
+        self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
+        """Making them, or asking a server for them, takes a while."""
+        self._notes = [*character_note(persona, user), *note_about(user, about_user)]
 
     def look_up(
         self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
     ) -> LookedUp:
-        """Demonstrations near the line, and the lore that the conversation brings up.
+        """The lore that the conversation brings up, and the passages near the line.
 
         Args:
             history: what was said before.
             line: what the user says.
             lore: timed effects so far.
             seed: of the lore's probabilities; None draws it from the conversation.
+
+        Raises:
+            StorageError: the store of passages cannot be used.
+            ModelError: the embeddings cannot be used.
         """
-        recalled: list[RecalledItem] = [*self._index.search(line, DEMONSTRATIONS)] if self._index else []
+        passages = [item for recaller in self._recallers for item in recaller.recall(line)]
         if not self._lore.entries:
-            return LookedUp(recalled, None)
+            return LookedUp([*passages], None)
         activation = self._lore.activate(history, line, lore, seed=seed)
-        return LookedUp([*recalled, *recalled_lore(activation)], activation.state.to_json())
+        active = recalled_lore(activation)
+        there = {item["text"].strip() for item in active}
+        new = [item for item in passages if item["kind"] != "passage" or item["text"] not in there]
+        return LookedUp([*new, *active], activation.state.to_json())
 
     def compose(
-        self, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], line: str
+        self,
+        history: Sequence[BaseMessage],
+        recalled: Sequence[RecalledItem],
+        line: str,
+        *,
+        note: str = "",
     ) -> list[BaseMessage]:
-        """The messages: the strategy's, with the card's own prompts and the lore in their places."""
-        messages = self._strategy(self._persona, history, recalled, line)
-        return place_lore(with_card_prompts(messages, self._persona, self._user), [*recalled, *self._note])
+        """The messages: the strategy's, with the card's own prompts, notes and the lore in their places.
+
+        Args:
+            history: what was said before.
+            recalled: what was looked up for the line.
+            line: what the user says.
+            note: the author's, which stands a few messages before the end.
+        """
+        messages = self._compose(self.persona, history, recalled, line)
+        placed = [*recalled, *self._notes, *authors_note(note, self.persona, self._user)]
+        return place_lore(with_card_prompts(messages, self.persona, self._user), placed)
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user will say, but for lore."""
-        messages = foreseen(self._strategy_name, self._persona, history)
-        return with_card_prompts(messages, self._persona, self._user)[: len(messages)]
+        messages = foreseen(self.strategy, self.persona, history)
+        return with_card_prompts(messages, self.persona, self._user)[: len(messages)]
+
+    def _make_recallers(self, options: RecallOptions, memories: Sequence[Passage]) -> list[Recaller]:
+        recallers: list[Recaller] = []
+        if recalls := RECALLS.get(self.strategy):
+            fitting = options if options.floor is not None else replace(options, floor=recalls.floor)
+            passages = [*chain.from_iterable(self._passages_of(kind) for kind in recalls.kinds)]
+            recallers.append(Recaller(passages, self.persona, recalls.method, fitting))
+        if memories:
+            few = replace(options, k=min(options.k, _MEMORIES))
+            recallers.append(Recaller(memories, self.persona, "hybrid", few))
+        return recallers
+
+    def _passages_of(self, kind: Kind) -> list[Passage]:
+        match kind:
+            case "demonstration":
+                return demonstrations_of(self.persona)
+            case "knowledge":
+                return knowledge_of(self.persona)
+            case "lore":
+                return lore_of(self._lore.books, self.persona, self._user)
+            case "memory":
+                return []

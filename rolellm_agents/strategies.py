@@ -2,24 +2,28 @@
 
 `zero-shot`, `few-shot-prompt` and `few-shot-dialogue` are RoleGPT's three ways of prompting a general
 chat model (arXiv 2310.00746, §3.2); `system` is the short instruction of RoCIT (§3.4), shared by
-chat, generation, training and benchmark. `docs/design/strategies.md` says why each is as it is.
+chat, generation, training and benchmark; `retrieval` is that instruction with what was recalled beside it
+(§4, "reaug"). `docs/design/strategies.md` says why each is as it is.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Demonstration, Language, Persona
 from rolellm_agents.prompts import load_prompt
+from rolellm_agents.recall.passages import Kind
 from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
+from rolellm_agents.recall.recaller import Method
 from rolellm_agents.text import did_you_mean
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
 """`(persona, history, recalled, user) -> messages`; the last message is the user's line."""
 
-DEMONSTRATIONS = 5
-"""How many demonstrations the few-shot strategies are given, as in the paper."""
+RECALL_MARK = "recalled"
+"""In `additional_kwargs` of the message that holds what came to the persona's mind."""
 
 DEMONSTRATION_MARK = "demonstration"
 """In `additional_kwargs` of the turns that are examples and not part of the conversation."""
@@ -29,14 +33,14 @@ def system(
     persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
 ) -> list[BaseMessage]:
     """RoCIT's instruction: description and catchphrases, no examples."""
-    return [_instruction("system", persona), *history, HumanMessage(user)]
+    return [_instruction("system", persona), *history, *_asked(persona, recalled, user)]
 
 
 def zero_shot(
     persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
 ) -> list[BaseMessage]:
     """RoleGPT's custom instruction alone."""
-    return [_instruction("custom-instruction", persona), *history, HumanMessage(user)]
+    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, user)]
 
 
 def few_shot_prompt(
@@ -49,7 +53,7 @@ def few_shot_prompt(
     example = load_prompt("example", persona.language)
     examples = "\n\n".join(example.fill(user=pair.user, reply=pair.reply) for pair in pairs)
     text = load_prompt("examples", persona.language).fill(name=persona.name, examples=examples, user=user)
-    return [_instruction("custom-instruction", persona), *history, HumanMessage(text)]
+    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, text)]
 
 
 def few_shot_dialogue(
@@ -61,7 +65,18 @@ def few_shot_dialogue(
     for pair in _pairs(persona, recalled):
         turns.append(HumanMessage(pair.user, additional_kwargs=mark))
         turns.append(AIMessage(pair.reply, additional_kwargs=mark))
-    return [_instruction("custom-instruction", persona), *turns, *history, HumanMessage(user)]
+    return [_instruction("custom-instruction", persona), *turns, *history, *_asked(persona, recalled, user)]
+
+
+def retrieval(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """RoCIT's instruction, and the recalled lines and knowledge before the user's words."""
+    said = load_prompt("recalled-demonstration", persona.language)
+    lines = [
+        said.fill(name=persona.name, user=pair.user, reply=pair.reply) for pair in _pairs(persona, recalled)
+    ]
+    return [_instruction("system", persona), *history, *_asked(persona, recalled, user, lines)]
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -69,7 +84,26 @@ STRATEGIES: dict[str, Strategy] = {
     "few-shot-prompt": few_shot_prompt,
     "few-shot-dialogue": few_shot_dialogue,
     "system": system,
+    "retrieval": retrieval,
 }
+
+
+class Recalls(NamedTuple):
+    """What a strategy has looked up for the user's line."""
+
+    kinds: tuple[Kind, ...]
+    method: Method
+    floor: float | None
+    """None is the method's own."""
+
+
+RECALLS: dict[str, Recalls] = {
+    # By BM25, as in the paper; what shares no word with the line still shows the voice.
+    "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
+    "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
+    "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
+}
+"""By a strategy's name; the others look nothing up."""
 
 
 def get_strategy(name: str) -> Strategy:
@@ -96,19 +130,30 @@ def foreseen(name: str, persona: Persona, history: Sequence[BaseMessage]) -> lis
     bare = strategy(persona, history, [], "")[:-1]
     if not persona.demonstrations:
         return bare
-    recalled = RecalledDemonstration(kind="demonstration", index=0, score=0)
+    recalled = RecalledDemonstration(kind="demonstration", index=0, score=0, why="")
     shown = strategy(persona, history, [recalled], "")[:-1]
     return [message for message, other in zip(bare, shown, strict=False) if message == other]
-
-
-def uses_demonstrations(name: str) -> bool:
-    """Whether a strategy puts recalled demonstrations into its messages."""
-    return name in ("few-shot-prompt", "few-shot-dialogue")
 
 
 def _instruction(prompt_id: str, persona: Persona) -> SystemMessage:
     prompt = load_prompt(prompt_id, persona.language)
     return SystemMessage(prompt.fill(name=persona.name, profile=_profile(persona)))
+
+
+def _asked(
+    persona: Persona, recalled: Sequence[RecalledItem], user: str, lines: Sequence[str] = ()
+) -> list[BaseMessage]:
+    """The user's words, and before them what comes to the persona's mind, the nearest last."""
+    known = [_PASSAGE.format(item["text"]) for item in recalled if item["kind"] == "passage"]
+    found = [*lines, *reversed(known)]
+    if not found:
+        return [HumanMessage(user)]
+    frame = load_prompt("recalled", persona.language)
+    text = frame.fill(name=persona.name, recalled="\n".join(found))
+    return [SystemMessage(text, additional_kwargs={RECALL_MARK: True}), HumanMessage(user)]
+
+
+_PASSAGE = "- {}"
 
 
 def _profile(persona: Persona) -> str:

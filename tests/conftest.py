@@ -1,5 +1,7 @@
 """What every test starts from: a home of its own, no key, no way out to a hub."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,18 +10,48 @@ from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.persona import Persona, load_persona
 
+_OF_RECALL = (
+    "RECALL_METHOD",
+    "RECALL_K",
+    "RECALL_TOKENS",
+    "RECALL_FLOOR",
+    "EMBEDDINGS",
+    "CHROMA_URL",
+    "REMEMBER",
+)
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Settings, conversations and caches of this test alone."""
     place = tmp_path / "home"
     monkeypatch.setenv("ROLELLM_HOME", str(place))
-    for name in ("MODEL", "STRATEGY", "TEMPERATURE", "MAX_TOKENS", "DEBUG"):
+    for name in ("MODEL", "STRATEGY", "TEMPERATURE", "MAX_TOKENS", "DEBUG", *_OF_RECALL):
         monkeypatch.delenv(f"ROLELLM_{name}", raising=False)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return place
+
+
+@pytest.fixture(autouse=True)
+def _nobody_elses_store() -> Iterator[None]:
+    """Chroma keeps what it opened by its path, and pytest gives a path again when its folder is gone.
+
+    Nor does it ever close its connections to a server.
+    """
+    yield
+    if "chromadb" not in sys.modules:
+        return
+    from chromadb.api import ServerAPI
+    from chromadb.api.fastapi import FastAPI
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    for system in SharedSystemClient._identifier_to_system.values():
+        api = system.instance(ServerAPI)  # type: ignore[type-abstract]  # the concrete one is meant
+        if isinstance(api, FastAPI):
+            api._session.close()
+    SharedSystemClient.clear_system_cache()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from rolellm_graphs import role_graph
 ```
 """
 
-from rolellm_graphs.events import Event, MessageDone, Recalled, TokenDelta, TurnFailed
+from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TokenDelta, TurnFailed
 from rolellm_graphs.profile import ProfileRequest, build_profile, profile_graph
 from rolellm_graphs.role import RoleContext, RoleState, role_graph
 from rolellm_graphs.session import Session
@@ -14,6 +14,7 @@ __all__ = [
     "Event",
     "MessageDone",
     "ProfileRequest",
+    "Prompted",
     "Recalled",
     "RoleContext",
     "RoleState",

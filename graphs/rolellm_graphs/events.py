@@ -1,10 +1,13 @@
 """What a session tells a front end, in the order in which it happens."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.recall import RecalledItem
 from rolellm_agents.transcript import Message
+from rolellm_graphs.prompt_parts import PromptPart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,6 +15,18 @@ class Recalled:
     """What was looked up for the line that is being answered."""
 
     items: tuple[RecalledItem, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompted:
+    """What the model is sent: the very messages, not another rendering of them."""
+
+    parts: tuple[PromptPart, ...]
+    model: str
+    """As the transcript calls it."""
+    strategy: str
+    sampling: Mapping[str, Any]
+    """The model's settings, as far as they are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,4 +54,4 @@ class TurnFailed:
     """The part, if there is one."""
 
 
-Event = Recalled | TokenDelta | MessageDone | TurnFailed
+Event = Recalled | Prompted | TokenDelta | MessageDone | TurnFailed

@@ -4,6 +4,7 @@ It is shaped like `MessagesState`, so it can stand alone, as a node of another g
 checkpointer, called with `invoke`, `stream`, or their async twins.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.prompting import Prompting
-from rolellm_agents.recall import RecalledItem
+from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
 from rolellm_graphs.node import Node
 
@@ -70,6 +71,10 @@ class RoleContext:
 
     seed: int | None = None
     """For this answer; None leaves it to the model."""
+    note: str = ""
+    """The author's, which stands in the prompt a few messages before its end."""
+    begun: str = ""
+    """Words that the answer begins with and goes on from; it is what follows them."""
 
 
 def role_graph(
@@ -80,6 +85,8 @@ def role_graph(
     checkpointer: Checkpointer = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
+    recall: RecallOptions | None = None,
+    memories: Sequence[Passage] = (),
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
     """Build the graph in which `persona` answers the last of the `messages`.
 
@@ -90,6 +97,8 @@ def role_graph(
         checkpointer: anybody's; None keeps nothing between calls.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
         lorebooks: of the world, beside the persona's own.
+        recall: how passages are looked up; what suits the strategy when None.
+        memories: of earlier conversations, as `rolellm_agents.recall.memories_of` reads them.
 
     Raises:
         PersonaError: there is no such persona.
@@ -99,7 +108,16 @@ def role_graph(
     found = load_persona(persona) if isinstance(persona, str) else persona
     played = with_macros(found, user)
     chat_model = get_model(model) if isinstance(model, str) else model
-    prompting = Prompting(played, strategy, user=user, lorebooks=lorebooks)
+    prompting = Prompting(
+        played, strategy, user=user, lorebooks=lorebooks, recall=recall, memories=memories
+    )
+    return prompted_role_graph(prompting, chat_model, checkpointer=checkpointer)
+
+
+def prompted_role_graph(
+    prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
+) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
+    """The same graph for those who hold the persona's prompting already."""
 
     def recall(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
@@ -107,9 +125,15 @@ def role_graph(
         update: dict[str, Any] = {"recalled": found.recalled}
         return update if found.lore is None else {**update, "lore": found.lore}
 
+    async def recall_async(state: RoleState) -> dict[str, Any]:
+        return await asyncio.to_thread(recall, state) if prompting.looks_up_vectors else recall(state)
+
     def compose(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
-        return {"prompt": messages_to_dict(prompting.compose(history, state["recalled"], line))}
+        context = _context()
+        prompt = prompting.compose(history, state["recalled"], line, note=context.note)
+        begun = [AIMessage(context.begun)] if context.begun else []
+        return {"prompt": messages_to_dict([*prompt, *begun])}
 
     def speak(state: RoleState) -> dict[str, Any]:
         prompt = messages_from_dict(state["prompt"])
@@ -120,19 +144,19 @@ def role_graph(
         return in_role(await chat_model.ainvoke(prompt, **_call_options()))
 
     def in_role(answer: AIMessage) -> dict[str, Any]:
-        return {"messages": [answer.model_copy(update={"name": played.id})]}
+        return {"messages": [answer.model_copy(update={"name": prompting.persona.id})]}
 
     builder = StateGraph(
         RoleState, context_schema=RoleContext, input_schema=_INPUT, output_schema=RoleOutput
     )
-    builder.add_node("recall", Node(recall))
+    builder.add_node("recall", Node(recall, recall_async))
     builder.add_node("compose", Node(compose))
     builder.add_node("speak", Node(speak, speak_async))
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "compose")
     builder.add_edge("compose", "speak")
     builder.add_edge("speak", END)
-    return builder.compile(checkpointer=checkpointer, name=played.id)
+    return builder.compile(checkpointer=checkpointer, name=prompting.persona.id)
 
 
 def _call_options() -> dict[str, Any]:

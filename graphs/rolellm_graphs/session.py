@@ -1,40 +1,35 @@
 """The seam between a conversation and whatever shows it: a front end holds a `Session`.
 
-A session drives the role graph, keeps the transcript, and yields typed events. The transcript is the
-truth; the graph gets its history from there and needs no checkpointer.
+A session lets voices answer, keeps the transcript, and yields typed events. The transcript is the truth;
+the graph gets its history from there and needs no checkpointer.
 """
 
 import asyncio
-import hashlib
-import json
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
-from rolellm_agents.card_persona import with_macros
 from rolellm_agents.cards import Lorebook
-from rolellm_agents.errors import MessageError, ModelError, RoleLLMError
-from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.persona import Persona
-from rolellm_agents.prompting import Prompting
+from rolellm_agents.recall import RecallOptions, memories_of
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.suggesting import line_prompt
 from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_agents.transcript.store import MAIN
-from rolellm_graphs.events import Event, MessageDone, Recalled, TokenDelta, TurnFailed
-from rolellm_graphs.role import RoleContext, RoleInput, role_graph
+from rolellm_graphs.answer import Answer, as_langchain, lore_so_far
+from rolellm_graphs.comparing import Compared, follow_all
+from rolellm_graphs.events import Event, MessageDone
+from rolellm_graphs.voice import Voice
 
 _STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
-_STEPS = 10
-"""LangGraph's recursion limit for one turn, which takes three."""
 
 
 class Session:
@@ -51,7 +46,10 @@ class Session:
         conversation: str | None = None,
         seed: int | None = None,
         user_name: str = DEFAULT_USER,
+        about_user: str = "",
         lorebooks: Sequence[Lorebook] = (),
+        recall: RecallOptions | None = None,
+        remember: bool = False,
     ) -> None:
         """Open a conversation.
 
@@ -64,7 +62,10 @@ class Session:
             conversation: the id of one to go on with; a new one begins with the first message.
             seed: makes answers repeatable; each swipe of an answer adds one to it.
             user_name: what the persona calls the person, for `{{user}}` in cards.
+            about_user: who the person is, told to the model.
             lorebooks: of the world, beside the persona's own.
+            recall: how passages are looked up; what suits the strategy when None.
+            remember: let the persona recall what was said in its other conversations.
 
         Raises:
             ModelError: there is no such model.
@@ -74,23 +75,47 @@ class Session:
         """
         if conversation and not transcript.branches(conversation):
             raise MessageError(f"There is no conversation {conversation!r}.")
-        self.persona = with_macros(persona, user_name)
-        self.model = get_model(model) if isinstance(model, str) else model
-        spec = model if isinstance(model, str) else describe_model(model)
-        self.model_name = model_name or spec
-        self.strategy = strategy
+        self.user_name = user_name
         self.conversation = conversation
-        self._seed = seed
-        self._user_name = user_name
-        self._lorebooks = tuple(lorebooks)
-        self._transcript = transcript
-        self._graph = role_graph(
-            self.persona, model=self.model, strategy=strategy, user=user_name, lorebooks=lorebooks
+        self._voice_options: dict[str, Any] = {
+            "user": user_name,
+            "about_user": about_user,
+            "lorebooks": lorebooks,
+            "recall": recall,
+            "memories": memories_of(transcript, persona, user=user_name, but=conversation)
+            if remember
+            else (),
+        }
+        self.voice = Voice(
+            persona, model=model, model_name=model_name, strategy=strategy, **self._voice_options
         )
+        self.persona = self.voice.persona
+        self._seed = seed
+        self._transcript = transcript
         self._branch = transcript.latest_branch(conversation) if conversation else MAIN
         self._path = transcript.path(conversation, self._branch) if conversation else []
-        self._turn: _Turn | None = None
+        self._note = transcript.note(conversation) if conversation else ""
+        self._busy = False
+        self._cancelled = False
+        self._answers: list[Answer] = []
+        self._undone: list[str | None] = []
+        self._done: list[str | None] = []
         self._ahead: Cancellable | None = None
+
+    @property
+    def model(self) -> BaseChatModel:
+        """What answers."""
+        return self.voice.model
+
+    @property
+    def model_name(self) -> str:
+        """What the transcript calls it."""
+        return self.voice.model_name
+
+    @property
+    def strategy(self) -> str:
+        """How the persona reaches it."""
+        return self.voice.strategy
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -100,7 +125,12 @@ class Session:
     @property
     def answering(self) -> bool:
         """Whether an answer is on its way."""
-        return self._turn is not None
+        return self._busy
+
+    @property
+    def branch_name(self) -> str:
+        """The branch that is shown."""
+        return self._branch
 
     async def prepare(self) -> None:
         """Load the model now, while the person reads or types.
@@ -109,6 +139,8 @@ class Session:
             ModelError: it cannot be loaded.
         """
         await asyncio.to_thread(load_model, self.model)
+
+    # Reading ahead
 
     async def read_ahead(self, draft: str = "") -> None:
         """Let a local model read what is known of the next prompt, while the person reads or types.
@@ -124,7 +156,7 @@ class Session:
             self._ahead = await asyncio.to_thread(self._read_ahead, self.model, draft.strip())
 
     def _read_ahead(self, model: LocalModel, draft: str) -> Cancellable | None:
-        history: list[BaseMessage] = [_as_langchain(message) for message in self._path]
+        history: list[BaseMessage] = [as_langchain(message) for message in self._path]
         if not history and self.persona.greeting:
             history = [AIMessage(self.persona.greeting)]
         try:
@@ -134,25 +166,28 @@ class Session:
             return None
 
     def _foresee(self, history: list[BaseMessage], draft: str) -> list[BaseMessage]:
+        prompting = self.voice.prompting
         if not draft:
-            return self._prompting.foreseen(history)
-        found = self._prompting.look_up(history, draft, self._lore_so_far())
-        return self._prompting.compose(history, found.recalled, draft)
+            return prompting.foreseen(history)
+        found = prompting.look_up(history, draft, lore_so_far(self._path))
+        return prompting.compose(history, found.recalled, draft, note=self._note)
 
-    @cached_property
-    def _prompting(self) -> Prompting:
-        return Prompting(self.persona, self.strategy, user=self._user_name, lorebooks=self._lorebooks)
+    # Saying and answering
 
-    def greet(self) -> None:
+    def greet(self, greeting: str | None = None) -> None:
         """Let the persona's greeting, if it has one, be the first message.
 
         Call it before the first `send`, so that a conversation nobody began is not kept.
 
+        Args:
+            greeting: another than the persona's own, such as a card's alternate one.
+
         Raises:
             StorageError: it could not be recorded.
         """
-        if not self._path and self.persona.greeting:
-            self._append([], self.persona.id, self.persona.greeting, made_by={"greeting": True})
+        words = self.persona.greeting if greeting is None else greeting
+        if not self._path and words:
+            self._append([], self.persona.id, words, made_by={"greeting": True})
 
     async def send(self, text: str) -> AsyncGenerator[Event, None]:
         """Say something and hear the answer.
@@ -162,9 +197,9 @@ class Session:
             StorageError: the text could not be recorded.
         """
         line = _checked(text)
-        with self._begin_turn() as turn:
+        with self._turn():
             yield MessageDone(message=self._append(self._path, USER, line))
-            async with aclosing(self._answer(turn)) as events:
+            async with aclosing(self._hear(self._path)) as events:
                 async for event in events:
                     yield event
 
@@ -176,19 +211,26 @@ class Session:
         Raises:
             MessageError: there is nothing to answer, or an answer is still on its way.
         """
-        with self._begin_turn() as turn:
-            before = self._path
-            asked = [place for place, message in enumerate(before) if message.speaker == USER]
-            if not asked:
-                raise MessageError("There is nothing to answer yet; say something first.")
-            self._path = before[: asked[-1] + 1]
-            try:
-                async with aclosing(self._answer(turn)) as events:
-                    async for event in events:
-                        yield event
-            finally:
-                if len(self._path) == asked[-1] + 1:
-                    self._path = before
+        with self._turn():
+            async with aclosing(self._hear(self._asked())) as events:
+                async for event in events:
+                    yield event
+
+    async def continue_answer(self) -> AsyncGenerator[Event, None]:
+        """Go on from the last words of the last answer; the answer as it was stays, as a swipe.
+
+        A local model goes on in the middle of a sentence; of servers, those do that know how to.
+
+        Raises:
+            MessageError: the last message is no answer, or an answer is on its way.
+        """
+        with self._turn():
+            asked = self._asked()
+            if len(self._path) != len(asked) + 1:
+                raise MessageError("There is no answer to go on with; say something first.")
+            async with aclosing(self._hear(asked, begun=self._path[-1].text)) as events:
+                async for event in events:
+                    yield event
 
     async def edit(self, message_id: str, text: str) -> AsyncGenerator[Event, None]:
         """Put other words beside a message of this branch and go on from there; the old ones stay.
@@ -199,15 +241,118 @@ class Session:
             MessageError: the text is empty, there is no such message, or an answer is on its way.
         """
         line = _checked(text)
-        with self._begin_turn() as turn:
+        with self._turn():
             place = self._place_of(message_id)
             old = self._path[place]
             edited = self._append(self._path[:place], old.speaker, line, made_by={"edited": old.id})
             yield MessageDone(message=edited)
             if edited.speaker == USER:
-                async with aclosing(self._answer(turn)) as events:
+                async with aclosing(self._hear(self._path)) as events:
                     async for event in events:
                         yield event
+
+    async def compare(self, text: str, voices: Sequence[Voice]) -> AsyncGenerator[Compared, None]:
+        """Say something and let several voices answer at once.
+
+        The answers become swipes of each other; `choose` keeps one. Until then the first is on the branch.
+
+        Args:
+            text: the line; empty to have the last line answered once more by each.
+            voices: as `another_voice` makes them.
+
+        Raises:
+            MessageError: there is nothing to answer, or an answer is still on its way.
+        """
+        with self._turn():
+            if text.strip():
+                self._append(self._path, USER, _checked(text))
+            asked = self._asked()
+            names = [self._branch, *(f"{self._branch}/{number}" for number in range(2, len(voices) + 1))]
+            self._listen_to(
+                [
+                    Answer(voice, self._transcript, asked, branch=name, seed=self._seed, note=self._note)
+                    for voice, name in zip(voices, names, strict=True)
+                ]
+            )
+            async with aclosing(follow_all(self._answers)) as events:
+                async for event in events:
+                    yield event
+            if self._answers and self._answers[0].message:
+                self._path = [*asked, self._answers[0].message]
+
+    def another_voice(
+        self,
+        *,
+        strategy: str | None = None,
+        model: BaseChatModel | None = None,
+        model_name: str | None = None,
+    ) -> Voice:
+        """The same persona in the same circumstances, by another strategy or another model.
+
+        Raises:
+            SettingsError: there is no such strategy.
+        """
+        return Voice(
+            self.persona,
+            model=model or self.model,
+            model_name=model_name or (None if model else self.model_name),
+            strategy=strategy or self.strategy,
+            **self._voice_options,
+        )
+
+    async def suggest_line(self) -> AsyncGenerator[str, None]:
+        """Let the model write what the person might say next, word by word; nothing is recorded.
+
+        Raises:
+            ModelError: the model cannot answer.
+            MessageError: an answer is on its way.
+        """
+        with self._turn():
+            said = [(message.speaker == USER, message.text) for message in self._path]
+            if not said and self.persona.greeting:
+                said = [(False, self.persona.greeting)]
+            prompt = line_prompt(self.persona, self.user_name, said)
+            try:
+                async with aclosing(_words(self.model, prompt)) as words:
+                    async for word in words:
+                        if self._cancelled:
+                            break
+                        yield word
+            except Exception as error:
+                raise explain_failure(error, self.model) or error from error
+
+    def cancel(self) -> None:
+        """Stop the answers that are on their way, if any; what was said of them is kept."""
+        self._cancelled = True
+        for answer in self._answers:
+            answer.cancel()
+
+    # Moving through the tree
+
+    def tree(self) -> list[Message]:
+        """All that was said in this conversation, on every branch, in the order in which it was said."""
+        return self._transcript.messages(self.conversation) if self.conversation else []
+
+    def branches(self) -> dict[str, str | None]:
+        """Each branch's name and the message it points to, in the order in which they were made."""
+        return self._transcript.branches(self.conversation) if self.conversation else {}
+
+    def swipes(self, message_id: str) -> list[Message]:
+        """A message and those that stand in its place, oldest first."""
+        message = self._path[self._place_of(message_id)]
+        return [one for one in self._transcript.siblings(message_id) if one.speaker == message.speaker]
+
+    def choose(self, message_id: str) -> None:
+        """Go where a message of this conversation stands, and on along what was said last after it.
+
+        Raises:
+            MessageError: there is no such message, or an answer is on its way.
+        """
+        with self._turn():
+            path = self._transcript.path_through(message_id)
+            if path[0].conversation != self.conversation:
+                raise MessageError(f"There is no message {message_id!r} in this conversation.")
+            self._go_to(path)
 
     def branch(self, message_id: str) -> str:
         """Go on from a message of this branch in a new branch; returns the new branch's name.
@@ -224,12 +369,85 @@ class Session:
         self._branch, self._path = name, kept
         return name
 
-    def cancel(self) -> None:
-        """Stop the answer that is on its way, if any; what was said of it is kept."""
-        if self._turn is not None:
-            self._turn.cancel()
+    def go_to_branch(self, name: str) -> None:
+        """Go on on another branch, where it stands.
 
-    # Recording
+        Raises:
+            MessageError: there is no such branch, or an answer is on its way.
+        """
+        if self.answering:
+            raise MessageError(_STILL_ANSWERING)
+        if self.conversation is None or name not in self._transcript.branches(self.conversation):
+            raise MessageError(f"There is no branch {name!r} in this conversation.")
+        self._path = self._transcript.path(self.conversation, name)
+        self._transcript.move_branch(self.conversation, self._head, name)
+        self._branch = name
+        # Undo leads back along one branch.
+        self._done.clear()
+        self._undone.clear()
+
+    def undo(self) -> bool:
+        """Take the last thing done in this session back; what was said stays in the tree.
+
+        Returns:
+            Whether there was anything to take back.
+
+        Raises:
+            MessageError: an answer is on its way.
+        """
+        return self._step_back(self._done, self._undone)
+
+    def redo(self) -> bool:
+        """Take the last `undo` back, if nothing was done since.
+
+        Raises:
+            MessageError: an answer is on its way.
+        """
+        return self._step_back(self._undone, self._done)
+
+    # What the person is writing
+
+    @property
+    def draft(self) -> str:
+        """The line that was not sent, as it was kept."""
+        return self._transcript.draft(self._draft_key)
+
+    def keep_draft(self, text: str) -> None:
+        """Keep what the person has typed so far; it survives whatever happens to the process.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        self._transcript.keep_draft(self._draft_key, text)
+
+    @property
+    def _draft_key(self) -> str:
+        return self.conversation or self.persona.id
+
+    @property
+    def context_size(self) -> int | None:
+        """Tokens that the model can have before it, if it says so."""
+        size = getattr(self.model, "n_ctx", None)
+        return size if isinstance(size, int) else None
+
+    # The author's note
+
+    @property
+    def note(self) -> str:
+        """The author's note of this conversation; in each prompt it stands near the end."""
+        return self._note
+
+    def set_note(self, text: str) -> None:
+        """Change the author's note from the next answer on; empty is none.
+
+        Raises:
+            StorageError: it could not be recorded.
+        """
+        self._note = text.strip()
+        if self.conversation is not None:
+            self._transcript.set_note(self.conversation, self._note)
+
+    # Inside
 
     def _append(
         self, path: list[Message], speaker: str, text: str, made_by: dict[str, Any] | None = None
@@ -237,11 +455,13 @@ class Session:
         """Record a finished message at the end of `path`, and go on from there."""
         if self.conversation is None:
             self.conversation = self._transcript.create_conversation(self.persona.id)
+            if self._note:
+                self._transcript.set_note(self.conversation, self._note)
         message = self._transcript.append(
             self.conversation,
             path[-1].id if path else None,
             speaker=speaker,
-            audience=self._everybody,
+            audience=(USER, self.persona.id),
             text=text,
             made_by=made_by,
             branch=self._branch,
@@ -249,222 +469,94 @@ class Session:
         self._path = [*path, message]
         return message
 
+    async def _hear(self, path: list[Message], begun: str = "") -> AsyncGenerator[Event, None]:
+        """Let the persona answer the last message of a path, and go on from its answer if one comes."""
+        answer = Answer(
+            self.voice,
+            self._transcript,
+            path,
+            branch=self._branch,
+            seed=self._next_seed(path),
+            note=self._note,
+            begun=begun,
+        )
+        self._listen_to([answer])
+        try:
+            async with aclosing(answer.events()) as events:
+                async for event in events:
+                    if answer.message:
+                        self._path = [*path, answer.message]
+                    yield event
+        finally:
+            if answer.message:
+                self._path = [*path, answer.message]
+
+    def _listen_to(self, answers: list[Answer]) -> None:
+        """Let `cancel` reach them, even if it came before they did."""
+        self._answers = answers
+        if self._cancelled:
+            self.cancel()
+
+    def _asked(self) -> list[Message]:
+        """The path up to the person's last line."""
+        places = [place for place, message in enumerate(self._path) if message.speaker == USER]
+        if not places:
+            raise MessageError("There is nothing to answer yet; say something first.")
+        return self._path[: places[-1] + 1]
+
     def _place_of(self, message_id: str) -> int:
         for place, message in enumerate(self._path):
             if message.id == message_id:
                 return place
         raise MessageError(f"There is no message {message_id!r} on this branch.")
 
-    @property
-    def _everybody(self) -> tuple[str, str]:
-        return (USER, self.persona.id)
-
-    # Answering
-
     @contextmanager
-    def _begin_turn(self) -> Iterator["_Turn"]:
-        if self.answering:
+    def _turn(self) -> Iterator[None]:
+        """One thing done at a time; where it began is what `undo` goes back to."""
+        if self._busy:
             raise MessageError(_STILL_ANSWERING)
-        self._turn = _Turn()
+        before = self._head
+        self._busy, self._cancelled = True, False
         try:
-            yield self._turn
+            yield
         finally:
-            self._turn = None
+            self._busy = False
+            self._answers = []
+            if self._head != before:
+                self._done.append(before)
+                self._undone.clear()
 
-    async def _answer(self, turn: "_Turn") -> AsyncGenerator[Event, None]:
-        """Let the persona answer the last message of the path, which is the person's."""
-        try:
-            turn.seed = self._next_seed()
-            work = turn.begin_work(self._run_graph(turn))
-            while parts := await turn.waiting_parts():
-                for event in self._take(turn, parts):
-                    yield event
-            if not work.cancelled():
-                work.result()  # raises what went wrong in the graph
-            turn.conclusion = asyncio.ensure_future(asyncio.to_thread(self._conclude, turn))
-            yield await asyncio.shield(turn.conclusion)
-        except (asyncio.CancelledError, GeneratorExit):
-            # Nobody listens any more: keep what was said.
-            if turn.conclusion:
-                await asyncio.wait({turn.conclusion})
-            elif turn.message:
-                self._conclude(turn)
-            raise
-        except Exception as error:
-            explained = explain_failure(error, self.model)
-            part_said = self._conclude_failed(turn)
-            if explained is None:
-                raise
-            yield TurnFailed(error=explained, message=part_said)
-        finally:
-            turn.cancel()
+    @property
+    def _head(self) -> str | None:
+        return self._path[-1].id if self._path else None
 
-    async def _run_graph(self, turn: "_Turn") -> None:
-        """Put the graph's stream into the turn's queue."""
-        said = RoleInput(
-            messages=[_as_langchain(message) for message in self._path], lore=self._lore_so_far()
-        )
-        async for part in self._graph.astream(
-            said,
-            {"recursion_limit": _STEPS},
-            context=RoleContext(seed=turn.seed),
-            stream_mode=["messages", "updates"],
-            version="v2",
-        ):
-            turn.parts.put_nowait(part)
+    def _step_back(self, steps: list[str | None], opposite: list[str | None]) -> bool:
+        if self._busy:
+            raise MessageError(_STILL_ANSWERING)
+        if not steps or self.conversation is None:
+            return False
+        target = steps.pop()
+        opposite.append(self._head)
+        self._go_to(self._transcript.path_to(target) if target else [])
+        return True
 
-    def _take(self, turn: "_Turn", parts: Sequence[Any]) -> list[Event]:
-        """Turn parts of the graph's stream into events; words that wait together come together."""
-        events: list[Event] = []
-        words = ""
-        for part in parts:
-            if part["type"] == "messages":
-                chunk, _ = part["data"]
-                words += chunk.text if isinstance(chunk, AIMessage) else ""
-            elif "recall" in part["data"]:
-                recalled = part["data"]["recall"]
-                turn.lore = _lore_record(recalled)
-                events.append(Recalled(items=tuple(recalled["recalled"])))
-            elif "compose" in part["data"]:
-                turn.prompt_hash = _hash_prompt(part["data"]["compose"]["prompt"])
-            elif "speak" in part["data"]:
-                turn.answer = part["data"]["speak"]["messages"][-1]
-        if words:
-            events.append(self._take_words(turn, words))
-        return events
+    def _go_to(self, path: list[Message]) -> None:
+        if self.conversation is not None:
+            self._transcript.move_branch(self.conversation, path[-1].id if path else None, self._branch)
+        self._path = path
 
-    def _take_words(self, turn: "_Turn", words: str) -> TokenDelta:
-        words = whole(words)
-        if turn.message is None:
-            turn.message = self._transcript.begin(
-                self._path[-1].conversation,
-                self._path[-1].id,
-                speaker=self.persona.id,
-                audience=self._everybody,
-                made_by={
-                    "model": self.model_name,
-                    "strategy": self.strategy,
-                    "prompt": turn.prompt_hash,
-                },
-                branch=self._branch,
-            )
-        self._transcript.add_piece(turn.message, words)
-        turn.text += words
-        return TokenDelta(message=turn.message, text=words)
-
-    def _conclude(self, turn: "_Turn") -> Event:
-        if turn.message is None:
-            if turn.answer is None:
-                error: RoleLLMError = MessageError("The answer was stopped before its first word.")
-            else:
-                error = ModelError(f"{self.model_name} had nothing to say; let it answer again.")
-            return TurnFailed(error=error, message=None)
-        metadata = turn.answer.response_metadata if turn.answer else {}
-        told = {key: metadata[key] for key in _TOLD_AT_THE_END if metadata.get(key) is not None}
-        done = self._transcript.end(
-            turn.message,
-            turn.text,
-            "complete" if turn.answer else "stopped",
-            dict(turn.answer.usage_metadata or {}) if turn.answer else None,
-            ({} if turn.seed is None else {"seed": turn.seed}) | told | (turn.lore),
-        )
-        self._path = [*self._path, done]
-        return MessageDone(message=done)
-
-    def _conclude_failed(self, turn: "_Turn") -> Message | None:
-        if turn.message is None:
-            return None
-        try:
-            done = self._transcript.end(turn.message, turn.text, "failed")
-        except RoleLLMError:
-            # It was the transcript that failed; the pieces written so far stay in it.
-            return None
-        self._path = [*self._path, done]
-        return done
-
-    def _lore_so_far(self) -> dict[str, Any]:
-        """Timed effects as the latest answer on this branch left them."""
-        kept = (message.made_by.get("lore") for message in reversed(self._path))
-        return next((lore for lore in kept if isinstance(lore, dict)), {})
-
-    def _next_seed(self) -> int | None:
+    def _next_seed(self, path: Sequence[Message]) -> int | None:
         if self._seed is None:
             return None
-        swipes = self._transcript.children(self._path[-1].id)
-        return self._seed + len(swipes)
+        return self._seed + len(self._transcript.children(path[-1].id))
 
 
-_TOLD_AT_THE_END = ("seed", "finish_reason", "dropped_messages")
-
-
-@dataclass
-class _Turn:
-    """An answer on its way."""
-
-    seed: int | None = None
-    parts: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
-    work: asyncio.Task[None] | None = None
-    prompt_hash: str = ""
-    lore: dict[str, Any] = field(default_factory=dict)
-    """What goes into the transcript of the lorebook: `lore`, the timed effects after this answer, which
-    rest with it so that a branch has its own; and `lore_fired`."""
-    message: str | None = None
-    text: str = ""
-    answer: AIMessage | None = None
-    cancelled: bool = False
-    conclusion: asyncio.Future[Event] | None = None
-    """Its last words being written into the transcript."""
-
-    def begin_work(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run what fills `parts`; the end of it, however it comes, ends them."""
-        self.work = asyncio.create_task(work)
-        self.work.add_done_callback(lambda _: self.parts.put_nowait(None))
-        if self.cancelled:
-            self.work.cancel()
-        return self.work
-
-    def cancel(self) -> None:
-        """End the work, if it has begun, or as soon as it begins."""
-        self.cancelled = True
-        if self.work is not None:
-            self.work.cancel()
-
-    async def waiting_parts(self) -> list[Any]:
-        """Wait for a part, and take all that have come by then; an empty list is the end."""
-        parts = [await self.parts.get()]
-        while not self.parts.empty():
-            parts.append(self.parts.get_nowait())
-        if parts[-1] is None:
-            parts.pop()
-            if parts:
-                self.parts.put_nowait(None)
-        return parts
-
-
-def _lore_record(recalled: dict[str, Any]) -> dict[str, Any]:
-    """What to keep of the lore that an answer was given: which entries were active, and why."""
-    if "lore" not in recalled:
-        return {}
-    fired = [
-        {key: item[key] for key in ("book", "uid", "name", "why")}
-        for item in recalled["recalled"]
-        if item["kind"] == "lore"
-    ]
-    return {"lore": recalled["lore"], "lore_fired": fired}
+async def _words(model: BaseChatModel, prompt: list[BaseMessage]) -> AsyncGenerator[str, None]:
+    async for chunk in model.astream(prompt):
+        yield whole(chunk.text)
 
 
 def _checked(text: str) -> str:
     if not text.strip():
         raise MessageError("The message is empty; type something to say.")
     return text.strip()
-
-
-def _as_langchain(message: Message) -> AnyMessage:
-    kind = HumanMessage if message.speaker == USER else AIMessage
-    return kind(message.text)
-
-
-def _hash_prompt(prompt: list[dict[str, Any]]) -> str:
-    """The first 16 hex digits of the SHA-256 of roles and contents."""
-    turns = [[message["type"], message["data"]["content"]] for message in prompt]
-    return hashlib.sha256(json.dumps(turns, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -72,6 +72,26 @@ def describe_model(model: BaseChatModel) -> str:
     return f"{params.get('ls_provider', 'model')}:{params.get('ls_model_name') or '?'}"
 
 
+def describe_sampling(model: BaseChatModel) -> dict[str, Any]:
+    """How a model chooses its words and how many, as far as its settings say."""
+    settings = {name: getattr(model, name, None) for name in _SAMPLING}
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+_SAMPLING = (
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "typical_p",
+    "repeat_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "dry_multiplier",
+    "max_tokens",
+)
+
+
 def _resolve(name: str) -> tuple[str, dict[str, Any]]:
     names = named_models()
     if name in names:

@@ -1,16 +1,44 @@
 """What is looked up in a persona before it answers."""
 
-from rolellm_agents.recall.bm25 import DemonstrationIndex
+from rolellm_agents.recall.index import Hit, Index
 from rolellm_agents.recall.lore import LoreRecall, recalled_lore
+from rolellm_agents.recall.memories import memories_of
+from rolellm_agents.recall.passages import Passage, demonstrations_of, knowledge_of, lore_of
 from rolellm_agents.recall.placement import place_lore
-from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem, RecalledLore
+from rolellm_agents.recall.recalled import (
+    RecalledDemonstration,
+    RecalledItem,
+    RecalledLore,
+    RecalledPassage,
+)
+from rolellm_agents.recall.recaller import (
+    METHODS,
+    Method,
+    Recaller,
+    RecallOptions,
+    make_index,
+    method_named,
+)
 
 __all__ = [
-    "DemonstrationIndex",
+    "METHODS",
+    "Hit",
+    "Index",
     "LoreRecall",
+    "Method",
+    "Passage",
+    "RecallOptions",
     "RecalledDemonstration",
     "RecalledItem",
     "RecalledLore",
+    "RecalledPassage",
+    "Recaller",
+    "demonstrations_of",
+    "knowledge_of",
+    "lore_of",
+    "make_index",
+    "memories_of",
+    "method_named",
     "place_lore",
     "recalled_lore",
 ]

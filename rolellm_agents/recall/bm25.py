@@ -1,33 +1,79 @@
-"""Find the demonstrations nearest to a user line by BM25, as RoleGPT does (arXiv 2310.00746, §3.2)."""
+"""Find passages by BM25: by the words they share with a line, as RoleGPT does (arXiv 2310.00746, §3.2)."""
 
-from rolellm_agents.persona import Persona
-from rolellm_agents.recall.recalled import RecalledDemonstration
-from rolellm_agents.recall.words import words_of
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rolellm_agents.persona import Language
+from rolellm_agents.recall.index import Hit
+from rolellm_agents.recall.passages import Passage
+from rolellm_agents.recall.words import weight, words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FLOOR = 0.15
+"""Of the weight of a line's words, the share that a passage must have to be more than noise."""
+
+_SHOWN_WORDS = 3
 
 
-class DemonstrationIndex:
-    """BM25 over a persona's demonstrations: the user's line and the reply together."""
+class Bm25Index:
+    """BM25 over passages, in memory."""
 
-    def __init__(self, persona: Persona) -> None:
-        """Read the persona's demonstrations."""
-        self._language = persona.language
-        self._bm25 = _Bm25(
-            [words_of(f"{pair.user}\n{pair.reply}", persona.language) for pair in persona.demonstrations]
+    def __init__(
+        self, passages: Sequence[Passage], language: Language, *, floor: float | None = None
+    ) -> None:
+        """Read the passages.
+
+        Args:
+            passages: those that say the same stay apart, in their order.
+            language: how text is cut into words.
+            floor: the closeness below which a passage is noise; `FLOOR` when None.
+        """
+        self._passages = list(passages)
+        self._language = language
+        self._floor = FLOOR if floor is None else floor
+        self._bm25 = _Bm25([words_of(passage.text, language) for passage in passages])
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """The `k` nearest, best first; those that share no word come last, in their order."""
+        words = words_of(query, self._language)
+        if k <= 0 or not self._passages:
+            return []
+        scores = self._bm25.scores(words)
+        # Squared, as in the cosine of two texts: a rare word tells more than many common ones.
+        weights = {word: weight(word, self._language) ** 2 for word in words}
+        return [self._hit(place, float(scores[place]), weights) for place in _best(scores, k)]
+
+    def _hit(self, place: int, score: float, weights: dict[str, float]) -> Hit:
+        passage = self._passages[place]
+        # Which words it were is looked up for the few that are shown, not kept for all.
+        there = set(words_of(passage.text, self._language)) if score > 0 else set()
+        shared = sorted((word for word in weights if word in there), key=lambda word: -weights[word])
+        all_told = sum(weights.values())
+        closeness = round(sum(weights[word] for word in shared) / all_told, 4) if all_told else 0.0
+        why = "shares " + ", ".join(f"“{word}”" for word in shared[:_SHOWN_WORDS])
+        return Hit(
+            passage,
+            round(score, 4),
+            closeness,
+            closeness >= self._floor,
+            why if shared else "shares no word",
         )
 
-    def search(self, user: str, k: int) -> list[RecalledDemonstration]:
-        """The `k` nearest demonstrations, best first; ties keep the persona's order.
 
-        Demonstrations that share no word with `user` come last: they still show the voice.
-        """
-        if k <= 0:
-            return []
-        scores = self._bm25.scores(words_of(user, self._language))
-        ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
-        return [
-            RecalledDemonstration(kind="demonstration", index=index, score=round(scores[index], 4))
-            for index in ranked[:k]
-        ]
+def _best(scores: "NDArray[np.float32]", k: int) -> list[int]:
+    """The places of the `k` highest, ties in their order."""
+    import numpy as np
+
+    if k >= len(scores):
+        return [int(place) for place in np.argsort(-scores, kind="stable")]
+    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    above = np.flatnonzero(scores > least)
+    above = above[np.argsort(-scores[above], kind="stable")]
+    equal = np.flatnonzero(scores == least)[: k - len(above)]
+    return [int(place) for place in (*above, *equal)]
 
 
 class _Bm25:
@@ -42,8 +88,11 @@ class _Bm25:
         if any(documents):
             self._model.index(documents, show_progress=False)
 
-    def scores(self, query: list[str]) -> list[float]:
+    def scores(self, query: list[str]) -> "NDArray[np.float32]":
+        import numpy as np
+
         known = [word for word in query if word in getattr(self._model, "vocab_dict", {})]
         if not known:
-            return [0.0] * self._documents
-        return [float(score) for score in self._model.get_scores(known)]
+            return np.zeros(self._documents, dtype=np.float32)
+        scores: NDArray[np.float32] = self._model.get_scores(known)
+        return scores

@@ -33,6 +33,7 @@ class LoreRecall:
         persona: Persona,
         *,
         user: str,
+        about_user: str = "",
         lorebooks: Sequence[Lorebook] = (),
         settings: LoreSettings | None = None,
     ) -> None:
@@ -41,6 +42,7 @@ class LoreRecall:
         Args:
             persona: whose lore.
             user: the display name of the person who talks with it.
+            about_user: who that is; lore may look for its keys there.
             lorebooks: of the world, beside the persona's own, which comes first.
             settings: how deep to scan, and what the lore may take of the prompt; SillyTavern's defaults.
 
@@ -49,18 +51,20 @@ class LoreRecall:
         """
         self._persona = persona
         self._user = user
+        self._about_user = about_user
         self._settings = settings or LoreSettings()
-        self._books = tuple(lorebooks)
+        self.books = tuple(lorebooks)
+        """The persona's own first."""
         if persona.lorebook is not None and "entries" in persona.lorebook:
             try:
-                self._books = (read_lorebook(dict(persona.lorebook)), *lorebooks)
+                self.books = (read_lorebook(dict(persona.lorebook)), *lorebooks)
             except CardError as error:
                 raise PersonaError(f"The lorebook of {persona.id} cannot be used: {error}") from error
 
     @property
     def entries(self) -> int:
         """How many entries there are."""
-        return sum(len(book.entries) for book in self._books)
+        return sum(len(book.entries) for book in self.books)
 
     def activate(
         self,
@@ -88,12 +92,15 @@ class LoreRecall:
             messages=messages,
             character=name,
             character_tags=tuple(self._persona.tags),
-            sources={"character_description": self._persona.description},
+            sources={
+                "character_description": self._persona.description,
+                "persona_description": self._about_user,
+            },
             seed=drawn,
             substitute=lambda words: substitute(words, scope),
             substitute_scanned=lambda words: substitute(words, scope, "scan"),
         )
-        return activate(self._books, scene, self._settings, LoreState.from_json(state))
+        return activate(self.books, scene, self._settings, LoreState.from_json(state))
 
 
 def recalled_lore(activation: Activation) -> list[RecalledLore]:

@@ -46,13 +46,15 @@ def _depth(item: RecalledLore) -> int | None:
 
 
 def _with_depths(messages: Sequence[BaseMessage], lore: Sequence[RecalledLore]) -> list[BaseMessage]:
-    """The messages with lore between them; deeper than the conversation is before its first message."""
+    """The messages with lore between them; deeper than the conversation is before its first message.
+
+    What nobody said, such as examples, does not count.
+    """
     said = [place for place, message in enumerate(messages) if not message.additional_kwargs]
-    begins = said[0] if said else len(messages)
     placed: dict[int, list[BaseMessage]] = {}
     ordered = sorted(lore, key=lambda item: (_depth(item) or 0, item["role"]))
     for (depth, role), items in groupby(ordered, key=lambda item: (_depth(item) or 0, item["role"])):
-        place = max(begins, len(messages) - max(0, depth))
+        place = said[max(0, len(said) - depth)] if said and depth > 0 else len(messages)
         text = "\n".join(item["text"] for item in items)
         message = _KINDS[role](content=text, additional_kwargs={LORE_MARK: True})
         placed.setdefault(place, []).append(message)

@@ -12,7 +12,20 @@ class RecalledDemonstration(TypedDict):
     index: int
     """Its place in `Persona.demonstrations`."""
     score: float
-    """BM25's; higher is nearer, 0 shares no word."""
+    """The method's own; higher is nearer."""
+    why: str
+    """In a few words: what brought it up."""
+
+
+class RecalledPassage(TypedDict):
+    """Something the persona knows, lived or said before, as it goes into the prompt."""
+
+    kind: Literal["passage"]
+    of: Literal["knowledge", "lore", "memory"]
+    text: str
+    source: str
+    score: float
+    why: str
 
 
 class RecalledLore(TypedDict):
@@ -30,4 +43,5 @@ class RecalledLore(TypedDict):
     """One sentence: which key fired, in which message, or what else made it active."""
 
 
-RecalledItem = RecalledDemonstration | RecalledLore
+RecalledItem = RecalledDemonstration | RecalledPassage | RecalledLore
+"""Cut by `kind`."""

@@ -13,11 +13,11 @@ import rolellm_agents.prompts
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Demonstration, Language, Persona
 from rolellm_agents.prompts import Prompt, load_prompt
-from rolellm_agents.recall import RecalledDemonstration, RecalledItem
-from rolellm_agents.strategies import STRATEGIES, get_strategy, uses_demonstrations
+from rolellm_agents.recall import RecalledDemonstration, RecalledItem, RecalledPassage
+from rolellm_agents.strategies import RECALLS, STRATEGIES, get_strategy
 
 Turn = tuple[str, str]
-"""A message as its kind and its text; the texts of marked demonstrations are of a kind of their own."""
+"""A message as its kind and its text; the kinds of marked messages tell the mark."""
 
 ADA = Persona(
     id="ada",
@@ -132,8 +132,34 @@ BOTH_HISTORIES = pytest.mark.parametrize(
 )
 
 
+RECALLED: dict[str, Turn] = {
+    "ada": (
+        "recalled system",
+        "What comes back to Ada {B}:\n"
+        "- Asked “Who {are} you?”, Ada {B} said: “Ada, of the {oven}.”\n"
+        "- Asked “Any wolves?”, Ada {B} said: “Two\nlines.”",
+    ),
+    "wu": (
+        "recalled system",
+        "悟{空}想起了：\n"
+        "- 有人问“你{是}谁？”，悟{空}说：“齐天{大}圣。”\n"
+        "- 有人问“怕什么？”，悟{空}说：“紧箍咒。”",
+    ),
+}
+
+
 def recalled(*indexes: int) -> list[RecalledItem]:
-    return [RecalledDemonstration(kind="demonstration", index=index, score=1.0) for index in indexes]
+    return [
+        RecalledDemonstration(kind="demonstration", index=index, score=1.0, why="it is near")
+        for index in indexes
+    ]
+
+
+def known(*texts: str) -> list[RecalledItem]:
+    return [
+        RecalledPassage(kind="passage", of="knowledge", text=text, source="x", score=1.0, why="y")
+        for text in texts
+    ]
 
 
 def found(persona: Persona) -> list[RecalledItem]:
@@ -142,11 +168,11 @@ def found(persona: Persona) -> list[RecalledItem]:
 
 
 def turns_of(messages: Sequence[BaseMessage]) -> list[Turn]:
-    """The messages as pairs; whatever else a message carries must be the demonstration's mark."""
+    """The messages as pairs; whatever else a message carries must be one of the two marks."""
+    marks = {"": {}, "shown ": {"demonstration": True}, "recalled ": {"recalled": True}}
     shown: list[Turn] = []
     for message in messages:
-        assert message.additional_kwargs in ({}, {"demonstration": True})
-        mark = "shown " if message.additional_kwargs else ""
+        (mark,) = [name for name, carried in marks.items() if carried == message.additional_kwargs]
         shown.append((mark + message.type, str(message.text)))
     return shown
 
@@ -191,6 +217,46 @@ def test_few_shot_prompt_puts_the_pairs_into_the_last_message(
     persona = PERSONAS[who]
     messages = get_strategy("few-shot-prompt")(persona, history, found(persona), USER)
     assert turns_of(messages) == [CUSTOM[who], *turns, EXAMPLES[persona.id]]
+
+
+@BOTH_HISTORIES
+@pytest.mark.parametrize("who", PERSONAS)
+def test_retrieval_is_system_with_a_message_of_what_is_recalled_before_the_line(
+    who: str, history: Sequence[BaseMessage], turns: list[Turn]
+) -> None:
+    persona = PERSONAS[who]
+    messages = get_strategy("retrieval")(persona, history, found(persona), USER)
+    assert turns_of(messages) == [SYSTEM[who], *turns, RECALLED[persona.id], ("human", USER)]
+
+
+@BOTH_HISTORIES
+@pytest.mark.parametrize("who", PERSONAS)
+def test_when_nothing_is_recalled_retrieval_is_system(
+    who: str, history: Sequence[BaseMessage], turns: list[Turn]
+) -> None:
+    messages = get_strategy("retrieval")(PERSONAS[who], history, [], USER)
+    assert messages == get_strategy("system")(PERSONAS[who], history, [], USER)
+    assert turns_of(messages) == [SYSTEM[who], *turns, ("human", USER)]
+
+
+def test_retrieval_puts_what_is_known_after_what_was_said_and_the_nearest_last() -> None:
+    items = [*known("near {x}"), *found(ADA), *known("far\n%s")]
+    (_, recollection, _) = get_strategy("retrieval")(ADA, (), items, USER)
+    assert recollection.text == f"{RECALLED['ada'][1]}\n- far\n%s\n- near {{x}}"
+
+
+@BOTH_HISTORIES
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_under_every_strategy_what_is_known_stands_right_before_the_line(
+    name: str, history: Sequence[BaseMessage], turns: list[Turn]
+) -> None:
+    bare = turns_of(STRATEGIES[name](WU, history, [], USER))
+    assert turns_of(STRATEGIES[name](WU, history, known("近{处}", "远处"), USER)) == [
+        *bare[:-1],
+        ("recalled system", "悟{空}想起了：\n- 远处\n- 近{处}"),
+        bare[-1],
+    ]
+    assert bare[1:] == [*turns, ("human", USER)]
 
 
 @BOTH_HISTORIES
@@ -269,7 +335,7 @@ def test_what_a_persona_and_a_user_say_arrives_letter_by_letter(
         demonstrations=(Demonstration(user=name, reply=reply),),
     )
     for name_of_strategy, strategy in STRATEGIES.items():
-        messages = strategy(persona, (), recalled(0), user)
+        messages = strategy(persona, (), [*recalled(0), *known(description)], user)
         instruction, last = messages[0].text, messages[-1].text
         for text in (persona.name, persona.description, persona.catchphrases[0]):
             assert text in instruction
@@ -278,20 +344,29 @@ def test_what_a_persona_and_a_user_say_arrives_letter_by_letter(
             assert persona.demonstrations[0].reply in last
         else:
             assert last == user
+        assert messages[-2].text.endswith(f"\n- {description}")
+        if name_of_strategy == "retrieval":
+            assert persona.demonstrations[0].user in messages[-2].text
+            assert persona.demonstrations[0].reply in messages[-2].text
 
 
 # --- By name
 
 
 def test_the_strategies_have_the_names_of_the_paper() -> None:
-    assert list(STRATEGIES) == ["zero-shot", "few-shot-prompt", "few-shot-dialogue", "system"]
+    assert list(STRATEGIES) == ["zero-shot", "few-shot-prompt", "few-shot-dialogue", "system", "retrieval"]
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_a_strategy_uses_demonstrations_when_it_says_so(name: str) -> None:
+def test_a_strategy_uses_demonstrations_when_it_has_them_looked_up(name: str) -> None:
     with_them = STRATEGIES[name](ADA, (), found(ADA), USER)
     without = STRATEGIES[name](ADA, (), [], USER)
-    assert uses_demonstrations(name) == (with_them != without)
+    looked_up = name in RECALLS and "demonstration" in RECALLS[name].kinds
+    assert looked_up == (with_them != without)
+
+
+def test_nobody_looks_up_for_a_strategy_that_does_not_exist() -> None:
+    assert set(RECALLS) < set(STRATEGIES)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +382,7 @@ def test_an_unknown_strategy_is_told_with_the_known_ones(name: str, told: str) -
         get_strategy(name)
     said = str(caught.value)
     assert said.startswith(told)
-    assert said.endswith("nown are zero-shot, few-shot-prompt, few-shot-dialogue, system.")
+    assert said.endswith("nown are zero-shot, few-shot-prompt, few-shot-dialogue, system, retrieval.")
 
 
 # --- Prompt texts
@@ -321,10 +396,11 @@ PROMPT_IDS = sorted(
 
 
 def test_every_prompt_is_there_in_every_language() -> None:
-    assert {"catchphrases", "custom-instruction", "example", "examples", "system"} < set(PROMPT_IDS)
+    of_strategies = {"catchphrases", "custom-instruction", "example", "examples", "system"}
+    assert of_strategies | {"recalled", "recalled-demonstration"} < set(PROMPT_IDS)
     for language in LANGUAGES:
         folder = files(rolellm_agents.prompts) / language
-        assert sorted(file.name for file in folder.iterdir()) == [f"{name}.md" for name in PROMPT_IDS]
+        assert {file.name for file in folder.iterdir()} == {f"{name}.md" for name in PROMPT_IDS}
 
 
 @pytest.mark.parametrize("prompt_id", PROMPT_IDS)
@@ -337,8 +413,8 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
     english, chinese = (load_prompt(prompt_id, language) for language in LANGUAGES)
     assert (english.id, chinese.id) == (prompt_id, prompt_id)
     assert fields(english) == fields(chinese)
-    of_strategies = {"name", "profile", "user", "reply", "examples", "catchphrases"}
-    assert fields(english) <= of_strategies | {"title", "passage", "facts", "traits"}
+    of_strategies = {"name", "profile", "user", "reply", "examples", "catchphrases", "recalled"}
+    assert fields(english) <= of_strategies | {"title", "passage", "facts", "traits", "description"}
     for prompt, language in ((english, "en"), (chinese, "zh")):
         assert prompt.version >= 1
         assert prompt.name == f"{prompt_id}/{language}@{prompt.version}"

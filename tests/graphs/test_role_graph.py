@@ -40,7 +40,7 @@ from pydantic import Field
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Persona
-from rolellm_agents.recall import DemonstrationIndex
+from rolellm_agents.recall import Recaller, RecallOptions, demonstrations_of
 from rolellm_agents.strategies import get_strategy
 from rolellm_graphs import RoleContext, role_graph
 
@@ -109,8 +109,10 @@ def check_answer(result: dict[str, Any]) -> None:
     assert (answer.text, answer.name) == (ANSWER, "ada")
     assert answer.usage_metadata is not None
     assert answer.usage_metadata["output_tokens"] == 5
-    assert result["recalled"] == DemonstrationIndex(ADA).search(LINE, 5)
+    by_words = Recaller(demonstrations_of(ADA), ADA, "bm25", RecallOptions(floor=0.0))
+    assert result["recalled"] == by_words.recall(LINE)
     assert [item["index"] for item in result["recalled"]] == [1, 0]
+    assert [item["why"] for item in result["recalled"]] == ["shares “bees”, “many”", "shares “many”"]
 
 
 # Ways to call it

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import random
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
@@ -22,10 +23,10 @@ from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Persona
-from rolellm_agents.recall import DemonstrationIndex
+from rolellm_agents.recall import Recaller, RecallOptions, demonstrations_of
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
-from rolellm_graphs import Event, MessageDone, Recalled, Session, TokenDelta, TurnFailed
+from rolellm_graphs import Event, MessageDone, Prompted, Recalled, Session, TokenDelta, TurnFailed
 
 ADA = Persona(
     id="ada",
@@ -161,12 +162,14 @@ async def test_a_turn_tells_the_line_what_was_recalled_the_words_and_the_answer(
     session = open_session(transcript, ANSWER, pace=SLOW)
     events = await listen(session.send("  How many bees are there?\n"))
 
-    line, recalled, *words, answer = events
+    line, recalled, prompted, *words, answer = events
+    assert isinstance(prompted, Prompted)
     assert isinstance(line, MessageDone)
     assert (line.message.speaker, line.message.text) == (USER, "How many bees are there?")
     assert line.message.audience == (USER, "ada")
     assert isinstance(recalled, Recalled)
-    assert list(recalled.items) == DemonstrationIndex(ADA).search("How many bees are there?", 5)
+    by_words = Recaller(demonstrations_of(ADA), ADA, "bm25", RecallOptions(floor=0.0))
+    assert list(recalled.items) == by_words.recall("How many bees are there?")
     assert [item["index"] for item in recalled.items if item["kind"] == "demonstration"] == [1, 0]
     assert isinstance(answer, MessageDone)
     deltas = [event for event in words if isinstance(event, TokenDelta)]
@@ -249,7 +252,11 @@ async def test_an_answer_tells_what_made_it(transcript: Transcript, strategy: st
     (prompt,) = model.calls
     # Independent of the product's own: roles and contents of what the model got, as JSON.
     said = json.dumps([[m.type, m.content] for m in prompt], ensure_ascii=False).encode("utf-8")
-    assert answer.made_by == {
+    told = dict(answer.made_by)
+    assert 0 < told.pop("first_token_s") <= told.pop("seconds")
+    recalled = told.pop("recalled", [])
+    assert [item["kind"] for item in recalled] == ["demonstration"] * (2 if "few-shot" in strategy else 0)
+    assert told == {
         "model": "mine",
         "strategy": strategy,
         "prompt": hashlib.sha256(said).hexdigest()[:16],
@@ -580,7 +587,8 @@ async def test_an_error_that_is_nobodys_but_ours_is_raised_and_the_part_is_kept(
 async def test_a_disk_that_fills_in_the_middle_of_an_answer_keeps_what_was_told(
     transcript: Transcript, file: Path
 ) -> None:
-    word = " " + "x" * 9000
+    # Random digits, since the store packs what repeats.
+    word = " " + random.Random(1).randbytes(4500).hex()
     session = open_session(transcript, word * 6, pace=SLOW)
     told = ""
     events: list[Event] = []
@@ -650,7 +658,7 @@ async def test_regenerating_puts_a_swipe_beside_the_answer(transcript: Transcrip
     session = open_session(transcript, "First.", "Second.", "Third.")
     first = await said_last(session.send("Count!"))
     events = await listen(session.regenerate())
-    assert [type(event) for event in events] == [Recalled, TokenDelta, MessageDone]
+    assert [type(event) for event in events] == [Recalled, Prompted, TokenDelta, MessageDone]
     second = session.messages[-1]
     third = await said_last(session.regenerate())
     assert [first.text, second.text, third.text] == ["First.", "Second.", "Third."]
@@ -757,7 +765,7 @@ async def test_an_edited_line_is_answered_anew_and_the_old_one_stays(
     await listen(session.send("Two"))
     one = session.messages[0]
     events = await listen(session.edit(one.id, " Uno "))
-    assert [type(event) for event in events] == [MessageDone, Recalled, TokenDelta, MessageDone]
+    assert [type(event) for event in events] == [MessageDone, Recalled, Prompted, TokenDelta, MessageDone]
     edited = session.messages[0]
     assert (edited.text, edited.parent, edited.made_by) == ("Uno", None, {"edited": one.id})
     assert texts(session.messages) == ["Uno", "Anew."]

@@ -49,6 +49,18 @@ def test_the_oldest_turns_go_first_and_whole() -> None:
     assert dropped == 4
 
 
+def test_an_answer_that_has_begun_keeps_the_line_it_answers() -> None:
+    said: list[BaseMessage] = [
+        HumanMessage("old " * 20),
+        AIMessage("old " * 20),
+        HumanMessage("new line"),
+        AIMessage("I have"),
+    ]
+    kept, dropped = fit_messages(said, 20, words)
+    assert [message.text for message in kept] == ["new line", "I have"]
+    assert dropped == 2
+
+
 def test_demonstrations_go_when_nothing_else_is_left() -> None:
     kept, dropped = fit_messages(conversation(2), 5, words)
     assert texts(kept) == ["the persona", "last question"]

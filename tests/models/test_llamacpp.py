@@ -58,6 +58,17 @@ def test_a_limit_ends_the_answer_and_says_so(small_model: ChatLlamaCpp) -> None:
     assert answer.response_metadata["finish_reason"] == "length"
 
 
+def test_a_message_of_the_models_at_the_end_is_the_beginning_of_its_answer(
+    small_model: ChatLlamaCpp,
+) -> None:
+    whole = small_model.invoke("Count from one to ten in words.", temperature=0, max_tokens=24).text
+    cut = whole.index(" ", len(whole) // 2)
+    asked = [HumanMessage("Count from one to ten in words."), AIMessage(whole[:cut])]
+    rest = small_model.invoke(asked, temperature=0, max_tokens=24).text
+    assert rest.startswith(whole[cut : cut + 8])
+    assert rest.strip()
+
+
 def test_a_stop_string_ends_the_answer_and_is_not_part_of_it(small_model: ChatLlamaCpp) -> None:
     whole = small_model.invoke(CAPITAL).text
     word = whole.split()[-1]

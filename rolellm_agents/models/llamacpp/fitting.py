@@ -19,11 +19,11 @@ def fit_messages(
 ) -> tuple[list[BaseMessage], int]:
     """Drop the oldest turns until the prompt fits.
 
-    System messages and the last message always stay; demonstrations go only after the conversation's
-    own turns are gone. What follows a dropped line up to the user's next one goes with it, so that
-    the rest begins with a question and not with an answer to nothing. Turns go in large steps: if each
-    message pushed the one oldest turn out, no prompt would begin like the one before, and everything
-    would be read anew each time.
+    System messages and what stands from the user's last line on always stay; demonstrations go only after
+    the conversation's own turns are gone. What follows a dropped line up to the user's next one goes with
+    it, so that the rest begins with a question and not with an answer to nothing. Turns go in large steps:
+    if each message pushed the one oldest turn out, no prompt would begin like the one before, and
+    everything would be read anew each time.
 
     Args:
         messages: the whole prompt.
@@ -55,7 +55,9 @@ def _oldest_turns(
     count: Callable[[Sequence[BaseMessage]], int],
 ) -> set[int]:
     """The places of the oldest droppable messages, enough of them to leave `room`."""
-    droppable = [place for place, message in enumerate(messages[:-1]) if message.type != "system"]
+    asked = [place for place, message in enumerate(messages) if message.type == "human"]
+    last = asked[-1] if asked else len(messages) - 1
+    droppable = [place for place, message in enumerate(messages[:last]) if message.type != "system"]
     own = [place for place in droppable if not _is_demonstration(messages[place])]
     stays = count([message for place, message in enumerate(messages) if place not in own])
     step = max(1, (room - stays) // _STEPS)

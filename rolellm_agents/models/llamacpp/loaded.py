@@ -67,8 +67,16 @@ class LoadedModel:
         self.engine = Engine(context, self.model, partial(Sampler, self.model), warm_start)
 
     def prompt(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> list[int]:
-        """The tokens of a conversation in the model's own form."""
-        return self.model.prompt_tokens(self.model.template.render(turns, answer_follows=answer_follows))
+        """The tokens of a conversation in the model's own form.
+
+        When an answer follows and the last turn is the model's, that turn is the beginning of the answer.
+        """
+        if not answer_follows or not turns or turns[-1]["role"] != "assistant":
+            return self.model.prompt_tokens(
+                self.model.template.render(turns, answer_follows=answer_follows)
+            )
+        begun = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
+        return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + begun
 
     def fixed_part(self, turns: Sequence[Turn]) -> int:
         """How many first tokens of these turns stay the same whatever is said: the instruction's."""

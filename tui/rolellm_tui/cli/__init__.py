@@ -11,7 +11,7 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import bench, chat, doctor, history, models, persona, say
+from rolellm_tui.cli import bench, chat, doctor, history, models, persona, recall, say
 from rolellm_tui.cli.output import complain
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app = typer.Typer(
 app.command("chat")(chat.chat)
 app.command("say")(say.say)
 app.add_typer(persona.app)
+app.command("recall")(recall.recall)
 app.add_typer(models.app)
 app.add_typer(history.app)
 app.command("doctor")(doctor.doctor)

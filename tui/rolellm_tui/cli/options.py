@@ -6,6 +6,8 @@ import typer
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
+    from rolellm_agents.recall import RecallOptions
+    from rolellm_agents.settings import Settings
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.session import Session
 
@@ -27,7 +29,7 @@ StrategyOption = Annotated[
     typer.Option(
         "--strategy",
         "-s",
-        help="zero-shot, few-shot-prompt, few-shot-dialogue or system.",
+        help="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval.",
         metavar="NAME",
     ),
 ]
@@ -46,6 +48,24 @@ LorebookOption = Annotated[
         help="A lorebook beside the persona's own: a file or an imported one; several may be given.",
     ),
 ]
+RecallOption = Annotated[
+    str | None,
+    typer.Option(
+        "--recall",
+        help="How passages are looked up: bm25 (by words), chroma (by vectors) or hybrid.",
+        metavar="METHOD",
+    ),
+]
+EmbeddingsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--embeddings", help="For vectors: lexical, minilm, huggingface:… or openai:….", metavar="NAME"
+    ),
+]
+RememberOption = Annotated[
+    bool | None,
+    typer.Option("--remember/--no-remember", help="Recall what was said in other conversations."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -61,6 +81,9 @@ def open_session(
     temperature: float | None = None,
     conversation: str | None = None,
     lorebooks: list[str] | None = None,
+    recall: str | None = None,
+    embeddings: str | None = None,
+    remember: bool | None = None,
 ) -> "Session":
     """A session with these options, and the user's defaults for those not given.
 
@@ -90,4 +113,31 @@ def open_session(
         seed=seed,
         user_name=settings.user_name,
         lorebooks=[find_lorebook(name) for name in lorebooks or ()],
+        recall=recall_options(settings, method=recall, embeddings=embeddings),
+        remember=settings.remember if remember is None else remember,
+    )
+
+
+def recall_options(
+    settings: "Settings",
+    *,
+    method: str | None = None,
+    embeddings: str | None = None,
+    chroma_url: str | None = None,
+    k: int | None = None,
+) -> "RecallOptions":
+    """What a command was told of recall, and the user's defaults for the rest.
+
+    Raises:
+        SettingsError: there is no such method.
+    """
+    from rolellm_agents.recall import RecallOptions, method_named
+
+    return RecallOptions(
+        method=method_named(method) if method else settings.recall_method,
+        k=settings.recall_k if k is None else k,
+        tokens=settings.recall_tokens,
+        floor=settings.recall_floor,
+        embeddings=embeddings or settings.embeddings,
+        chroma_url=chroma_url or settings.chroma_url,
     )

@@ -3,7 +3,8 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rolellm_agents.text import CONTROL_CHARACTERS, plain, whole
@@ -39,6 +40,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def complain(text: str) -> None:
     """One sentence for a person, on stderr."""
     print(f"rolellm: {plain(text)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def counted_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr with counts and time left, where stderr is a terminal; gives what moves it.
+
+    What it gives takes how much is done and how much there is in all.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _escaped(character: re.Match[str]) -> str:

@@ -12,10 +12,13 @@ import typer
 
 from rolellm_tui.cli.options import (
     BaseUrlOption,
+    EmbeddingsOption,
     JsonOption,
     LorebookOption,
     MaxTokensOption,
     ModelOption,
+    RecallOption,
+    RememberOption,
     SeedOption,
     StrategyOption,
     TemperatureOption,
@@ -41,6 +44,9 @@ def say(
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
     lorebook: LorebookOption = None,
+    recall: RecallOption = None,
+    embeddings: EmbeddingsOption = None,
+    remember: RememberOption = None,
     conversation: Annotated[
         str | None,
         typer.Option("--conversation", "-c", metavar="ID", help="Go on with this conversation."),
@@ -77,6 +83,9 @@ def say(
             max_tokens=max_tokens,
             temperature=temperature,
             lorebooks=lorebook,
+            recall=recall,
+            embeddings=embeddings,
+            remember=remember,
             conversation=going_on,
         )
         answer = run(exchange(session, line, show=not as_json))

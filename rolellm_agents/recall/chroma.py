@@ -1,0 +1,288 @@
+"""Find passages by their vectors, kept in a Chroma collection.
+
+The collection is a copy of what the persona's file says, and is brought up to date when it is opened: what
+is new is embedded, what is gone is deleted, what stayed is left alone. Chroma is given our vectors; its own
+default, which downloads a model, is never used.
+"""
+
+import re
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rolellm_agents.errors import RoleLLMError, StorageError
+from rolellm_agents.paths import make_folder, user_paths
+from rolellm_agents.recall.embeddings import NamedEmbeddings
+from rolellm_agents.recall.index import Hit
+from rolellm_agents.recall.passages import Passage
+from rolellm_agents.text import one_line
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+
+_FORMAT = 1
+"""Of what a collection records."""
+_FORMAT_KEY, _EMBEDDINGS_KEY, _VERSION_KEY = "rolellm_format", "embeddings", "embeddings_version"
+_CHANGE_KEY = "change"
+"""Another random text after each change, so that who holds the collection sees that it is another one."""
+_PATIENCE = 5.0
+"""Seconds to wait for another program that holds the store."""
+_SERVER_SECONDS = 30.0
+_AT_ONCE = 1_000
+"""Passages that are embedded and written together."""
+
+_opening = threading.Lock()
+"""Chroma's clients of one process share a table that is not made for threads."""
+
+
+class ChromaStore:
+    """Where collections are kept: a folder of the user's, or a Chroma server."""
+
+    def __init__(self, url: str | None = None, *, folder: Path | None = None) -> None:
+        """Open it.
+
+        Args:
+            url: of a Chroma server; a folder when None.
+            folder: made when it does not exist; in the user's cache when None.
+
+        Raises:
+            StorageError: the folder is damaged or cannot be written, or nothing answers at the URL.
+        """
+        self._folder = folder or user_paths().cache / "chroma"
+        self.place = url or str(self._folder)
+        self._is_server = bool(url)
+        with self.failures_told(), _opening:
+            self._client = self._connect(url) if url else self._open()
+
+    def collection(self, name: str, embeddings: NamedEmbeddings) -> "Collection":
+        """The collection of this name; one that was made with other embeddings is made anew.
+
+        Raises:
+            StorageError: it is not ours, or from a newer version.
+        """
+        recorded = {
+            _FORMAT_KEY: _FORMAT,
+            _EMBEDDINGS_KEY: embeddings.name,
+            _VERSION_KEY: embeddings.version,
+        }
+        with self.failures_told():
+            found = self._get_or_create(name, recorded)
+            metadata = dict(found.metadata or {})
+            self._refuse_foreign(name, metadata)
+            if any(metadata.get(key) != value for key, value in recorded.items()):
+                # Its vectors mean something else; what it holds can be embedded again.
+                self._client.delete_collection(name)
+                found = self._get_or_create(name, recorded)
+        return found
+
+    @contextmanager
+    def failures_told(self) -> Iterator[None]:
+        """Turn what Chroma raises into a `StorageError` that names the place."""
+        try:
+            yield
+        except RoleLLMError:
+            raise
+        except Exception as error:
+            raise StorageError(self._complaint(error)) from error
+
+    def _get_or_create(self, name: str, recorded: dict[str, Any]) -> "Collection":
+        return self._client.get_or_create_collection(
+            name,
+            metadata=recorded,
+            configuration={"hnsw": {"space": "cosine"}},
+            embedding_function=None,
+        )
+
+    def _refuse_foreign(self, name: str, metadata: dict[str, Any]) -> None:
+        written = metadata.get(_FORMAT_KEY)
+        if not isinstance(written, int):
+            raise StorageError(
+                f"The Chroma collection {name!r} at {self.place} was not made by rolellm; delete it."
+            )
+        if written > _FORMAT:
+            raise StorageError(
+                f"The Chroma collection {name!r} at {self.place} is of a newer rolellm; update this one."
+            )
+
+    def _open(self) -> "ClientAPI":
+        import chromadb
+
+        make_folder(self._folder)
+        self._refuse_held()
+        return chromadb.PersistentClient(path=self._folder, settings=_settings())
+
+    def _refuse_held(self) -> None:
+        """Chroma would wait without end for a database that is locked, and Python with it."""
+        file = self._folder / "chroma.sqlite3"
+        if not file.exists():
+            return
+        held = sqlite3.connect(file, timeout=_PATIENCE, isolation_level=None)
+        try:
+            held.execute("BEGIN IMMEDIATE")
+            held.execute("ROLLBACK")
+        finally:
+            held.close()
+
+    def _connect(self, url: str) -> "ClientAPI":
+        import chromadb
+
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise StorageError(
+                f"The Chroma URL {url!r} must begin with http:// or https:// and name a host."
+            )
+        ssl = parts.scheme == "https"
+        client = chromadb.HttpClient(
+            host=parts.hostname, port=parts.port or (443 if ssl else 8000), ssl=ssl, settings=_settings()
+        )
+        # It waits for ever for a server that takes a request and says nothing.
+        session = getattr(getattr(client, "_server", None), "_session", None)
+        if session is not None:
+            session.timeout = _SERVER_SECONDS
+        return client
+
+    def _complaint(self, error: Exception) -> str:
+        said = one_line(str(error), 160) or type(error).__name__
+        if self._is_server:
+            return (
+                f"The Chroma server at {self.place} cannot be used ({said}); is it running there? "
+                "“chroma run” starts one, and without a URL none is needed."
+            )
+        if "locked" in said or "busy" in said:
+            return f"The store at {self.place} is held by another program; close it and try again."
+        return (
+            f"The store at {self.place} cannot be used ({said}); move that folder away and start again, it "
+            "is made anew from the personas; or look things up by bm25."
+        )
+
+
+class ChromaIndex:
+    """Passages of one owner in a store."""
+
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        owner: str,
+        embeddings: NamedEmbeddings,
+        store: ChromaStore,
+        *,
+        floor: float | None = None,
+    ) -> None:
+        """Bring the collection up to date.
+
+        Args:
+            passages: those that say the same count once.
+            owner: whose they are, such as a persona's id; it has a collection for each embeddings.
+            embeddings: what makes vectors of texts.
+            store: where the collection is.
+            floor: the cosine below which a passage is noise; that of the embeddings when None.
+
+        Raises:
+            StorageError: the collection cannot be used.
+            ModelError: the embeddings cannot be computed.
+        """
+        self._passages = {passage.id: passage for passage in reversed(passages)}
+        self._embeddings = embeddings
+        self._store = store
+        self._floor = embeddings.floor if floor is None else floor
+        self._kinds = sorted({passage.kind for passage in passages})
+        self._name = _collection_name(owner, embeddings)
+        self._change: str | None = None
+        """The last that is known of."""
+        if self._passages:
+            self._collection = store.collection(self._name, embeddings)
+            self._bring_up_to_date()
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """The `k` nearest, best first.
+
+        Raises:
+            StorageError: the collection cannot be read.
+            ModelError: the query's vector cannot be computed.
+        """
+        wanted = min(k, len(self._passages))
+        if wanted <= 0:
+            return []
+        vector = self._embeddings.embed_query(query)
+        self._collection = self._store.collection(self._name, self._embeddings)
+        if _change_of(self._collection) != self._change:
+            # Another process keeps another version of the same persona.
+            self._bring_up_to_date()
+        hits = self._query(vector, wanted)
+        if len(hits) < wanted:
+            # It does so at this moment.
+            self._bring_up_to_date()
+            hits = self._query(vector, wanted)
+        return hits
+
+    def _query(self, vector: list[float], wanted: int) -> list[Hit]:
+        with self._store.failures_told():
+            of_others = max(0, self._collection.count() - len(self._passages))
+            found = self._collection.query(
+                query_embeddings=[vector],  # type: ignore[arg-type]  # plain lists are taken too
+                n_results=wanted + of_others,
+                # The filter reads all metadata, so it is only there when there is something to filter.
+                where=self._of_our_kinds if of_others else None,
+                include=["distances"],
+            )
+        distances = (found["distances"] or [[]])[0]
+        hits = [
+            self._hit(self._passages[passage_id], 1 - float(distance))
+            for passage_id, distance in zip(found["ids"][0], distances, strict=True)
+            if passage_id in self._passages
+        ]
+        return hits[:wanted]
+
+    def _hit(self, passage: Passage, cosine: float) -> Hit:
+        closeness = min(1.0, max(0.0, round(cosine, 4)))
+        why = f"cosine {closeness:.2f} by {self._embeddings.name}"
+        return Hit(passage, closeness, closeness, closeness >= self._floor, why)
+
+    def _bring_up_to_date(self) -> None:
+        self._change = _change_of(self._collection)
+        with self._store.failures_told():
+            there = set(self._collection.get(where=self._of_our_kinds, include=[])["ids"])
+        missing = [passage for passage_id, passage in self._passages.items() if passage_id not in there]
+        for start in range(0, len(missing), _AT_ONCE):
+            batch = missing[start : start + _AT_ONCE]
+            vectors = self._embeddings.embed([passage.text for passage in batch])
+            with self._store.failures_told():
+                self._collection.upsert(
+                    ids=[passage.id for passage in batch],
+                    embeddings=vectors,  # type: ignore[arg-type]  # plain lists are taken too
+                    documents=[passage.text for passage in batch],
+                    metadatas=[{"kind": passage.kind, "source": passage.source} for passage in batch],
+                )
+        gone = sorted(there - self._passages.keys())
+        with self._store.failures_told():
+            for start in range(0, len(gone), _AT_ONCE):
+                self._collection.delete(ids=gone[start : start + _AT_ONCE])
+            if missing or gone:
+                self._change = secrets.token_hex(8)
+                self._collection.modify(metadata={**self._collection.metadata, _CHANGE_KEY: self._change})
+
+    @property
+    def _of_our_kinds(self) -> Any:
+        """Other kinds of the same owner are other indexes' business."""
+        return {"kind": {"$in": self._kinds}}
+
+
+def _change_of(collection: "Collection") -> str | None:
+    return (collection.metadata or {}).get(_CHANGE_KEY)
+
+
+def _collection_name(owner: str, embeddings: NamedEmbeddings) -> str:
+    """Chroma takes 3 to 512 of these characters, with a letter or digit at both ends."""
+    return f"rolellm-{owner}-{re.sub('[^A-Za-z0-9]+', '-', embeddings.name).strip('-')}"[:400].rstrip("-")
+
+
+def _settings() -> Any:
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)

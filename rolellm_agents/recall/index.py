@@ -1,0 +1,33 @@
+"""What every way of searching gives: hits, best first."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rolellm_agents.recall.passages import Passage
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage that was found."""
+
+    passage: Passage
+    score: float
+    """The method's own; higher is nearer."""
+    closeness: float
+    """From 0, nothing in common, to 1."""
+    is_near: bool
+    """Whether the closeness reaches the floor below which a passage is only noise."""
+    why: str
+    """In a few words: what brought it up."""
+
+
+class Index(Protocol):
+    """Passages that can be searched."""
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """The `k` nearest passages, best first, however far; fewer only if there are not so many.
+
+        Raises:
+            StorageError: the store cannot be read.
+            ModelError: the embeddings cannot be computed.
+        """

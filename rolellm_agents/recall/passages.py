@@ -1,0 +1,96 @@
+"""What can be recalled: the pieces that a persona's file, its lorebooks and earlier chats are made of."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from rolellm_agents.card_persona import called
+from rolellm_agents.cards import Lorebook, LoreEntry, MacroScope, substitute
+from rolellm_agents.cards.decorators import NO_DECORATORS, parse_decorators
+from rolellm_agents.persona import Persona
+from rolellm_agents.text import whole
+
+Kind = Literal["demonstration", "knowledge", "lore", "memory"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_CERTAIN = 100.0
+"""Percent."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One piece that is found as a whole."""
+
+    kind: Kind
+    text: str
+    """What is searched, and shown to a person."""
+    source: str
+    """Where it comes from, in a few words."""
+    index: int = 0
+    """Its place in the persona's list of its kind; of lore and memories, in the order of reading."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same words, wherever they stand."""
+        return hashlib.sha256(f"{self.kind}\n{self.text}".encode()).hexdigest()[:32]
+
+
+def demonstrations_of(persona: Persona) -> list[Passage]:
+    """A persona's demonstrations, each with the user's line and the reply."""
+    return [
+        Passage(
+            "demonstration",
+            f"{pair.user}\n{pair.reply}",
+            _source(f"{persona.id}, demonstration {number}", pair.place),
+            number - 1,
+        )
+        for number, pair in enumerate(persona.demonstrations, 1)
+    ]
+
+
+def knowledge_of(persona: Persona) -> list[Passage]:
+    """What a persona knows, each piece with its title."""
+    return [
+        Passage(
+            "knowledge",
+            f"{piece.title}\n{piece.text}",
+            _source(f"{persona.id}, knowledge {number}", piece.place),
+            number - 1,
+        )
+        for number, piece in enumerate(persona.knowledge, 1)
+    ]
+
+
+def lore_of(books: Iterable[Lorebook], persona: Persona, user: str) -> list[Passage]:
+    """Entries of lorebooks as far as nothing but their keys keeps them out of the prompt."""
+    scope = MacroScope(char=called(persona), user=user, description=persona.description, seed=0)
+    passages: list[Passage] = []
+    for book in books:
+        for entry in filter(_is_free, book.entries):
+            text = whole(substitute(entry.content, scope)).strip()
+            if text:
+                source = whole(f"lore of {book.name or persona.name}, {entry.name or entry.uid}")
+                passages.append(Passage("lore", text, source, len(passages)))
+    return passages
+
+
+def _is_free(entry: LoreEntry) -> bool:
+    """Constant entries are there anyway; what waits for more than a word is not for us to bring up."""
+    waits = (
+        entry.constant,
+        entry.character_names,
+        entry.character_tags,
+        entry.triggers,
+        entry.groups,
+        entry.delay,
+        entry.delay_until_recursion,
+        entry.cooldown,
+        entry.probability < _CERTAIN,
+        entry.position == "outlet",
+    )
+    return entry.enabled and not any(waits) and parse_decorators(entry.content)[0] == NO_DECORATORS
+
+
+def _source(place: str, in_work: str) -> str:
+    return f"{place} ({in_work})" if in_work else place

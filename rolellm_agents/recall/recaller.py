@@ -1,0 +1,164 @@
+"""Recall as a strategy wants it: from a line to the passages that go into the prompt, and why."""
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.persona import Persona
+from rolellm_agents.recall.bm25 import Bm25Index
+from rolellm_agents.recall.chroma import ChromaIndex, ChromaStore
+from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS, get_embeddings
+from rolellm_agents.recall.fusion import FusedIndex
+from rolellm_agents.recall.index import Hit, Index
+from rolellm_agents.recall.passages import Passage
+from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledPassage
+from rolellm_agents.text import did_you_mean, estimated_tokens
+
+Method = Literal["bm25", "chroma", "hybrid"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallOptions:
+    """How passages are looked up."""
+
+    method: Method | None = None
+    """By words, by vectors, or by both fused; what suits the strategy when None."""
+    k: int = 5
+    """Passages at most, as in the paper."""
+    tokens: int = 1_000
+    """What they may take of the prompt together, by an estimate."""
+    floor: float | None = None
+    """The closeness, from 0 to 1, below which nothing is put in; the method's own when None."""
+    embeddings: str = DEFAULT_EMBEDDINGS
+    """For vectors; a name for `get_embeddings`."""
+    chroma_url: str | None = None
+    """A Chroma server; a folder when None."""
+    chroma_folder: Path | None = None
+    """In the user's cache when None."""
+
+
+def make_index(
+    passages: Sequence[Passage], persona: Persona, method: Method, options: RecallOptions
+) -> Index:
+    """An index over a persona's passages.
+
+    Raises:
+        StorageError: Chroma's store cannot be used.
+        ModelError: the embeddings cannot be used.
+    """
+    match method:
+        case "bm25":
+            return Bm25Index(passages, persona.language, floor=options.floor)
+        case "chroma":
+            embeddings = get_embeddings(options.embeddings)
+            store = ChromaStore(options.chroma_url, folder=options.chroma_folder)
+            return ChromaIndex(passages, persona.id, embeddings, store, floor=options.floor)
+        case "hybrid":
+            return FusedIndex(
+                [
+                    make_index(passages, persona, "bm25", options),
+                    make_index(passages, persona, "chroma", options),
+                ]
+            )
+
+
+def method_named(name: str) -> Method:
+    """The method of this name.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    for method in METHODS:
+        if method == name:
+            return method
+    raise SettingsError(
+        f"There is no recall method {name!r}{did_you_mean(name, METHODS)}; known are {', '.join(METHODS)}."
+    )
+
+
+class Recaller:
+    """What comes back to a persona when somebody speaks to it."""
+
+    def __init__(
+        self, passages: Sequence[Passage], persona: Persona, method: Method, options: RecallOptions
+    ) -> None:
+        """Hold the passages; the index is made when it is first needed, which may take a moment.
+
+        Args:
+            passages: to be found.
+            persona: whose they are.
+            method: to search with, unless the options name another.
+            options: how much is put in, and how near it must be.
+        """
+        self._passages = list(passages)
+        self._persona = persona
+        self._method = options.method or method
+        self.uses_vectors = self._method != "bm25"
+        self._options = options
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+
+    def search(self, line: str) -> list[Hit]:
+        """The `k` nearest passages, best first, however far.
+
+        Raises:
+            StorageError: Chroma's store cannot be used.
+            ModelError: the embeddings cannot be used.
+        """
+        if not self._passages or self._options.k <= 0:
+            return []
+        with self._lock:
+            if self._index is None:
+                self._index = make_index(self._passages, self._persona, self._method, self._options)
+        return self._index.search(without_name(line, self._persona), self._options.k)
+
+    def recall(self, line: str) -> list[RecalledDemonstration | RecalledPassage]:
+        """Of these, those that are near and for which there is room.
+
+        Raises:
+            StorageError: Chroma's store cannot be used.
+            ModelError: the embeddings cannot be used.
+        """
+        return [_recalled(hit) for hit in within(self.search(line), self._options.tokens)]
+
+
+def without_name(line: str, persona: Persona) -> str:
+    """The line without the name of the one it is said to, which tells nothing of what is asked."""
+    named = re.compile(rf"(?<!\w){re.escape(persona.name)}(?!\w)", re.IGNORECASE)
+    if persona.language == "zh":
+        named = re.compile(re.escape(persona.name))
+    left = named.sub(" ", line)
+    return left if re.search(r"\w", left) else line
+
+
+def within(hits: Sequence[Hit], tokens: int) -> list[Hit]:
+    """Those that are near, best first, while there is room; what is too long makes way for the next."""
+    kept: list[Hit] = []
+    left = tokens
+    for hit in hits:
+        needed = estimated_tokens(hit.passage.text)
+        if hit.is_near and needed <= left:
+            kept.append(hit)
+            left -= needed
+    return kept
+
+
+def _recalled(hit: Hit) -> RecalledDemonstration | RecalledPassage:
+    passage = hit.passage
+    if passage.kind == "demonstration":
+        return RecalledDemonstration(
+            kind="demonstration", index=passage.index, score=hit.score, why=hit.why
+        )
+    return RecalledPassage(
+        kind="passage",
+        of=passage.kind,
+        text=passage.text,
+        source=passage.source,
+        score=hit.score,
+        why=hit.why,
+    )
