@@ -1,15 +1,20 @@
-"""`rolellm chat`: the app; without a terminal, the same conversation in plain lines."""
+"""`rolellm chat`: the app, in a terminal or in a browser; the same conversation in plain lines."""
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rolellm_tui.cli.arguments import given_again
 from rolellm_tui.cli.options import (
     BaseUrlOption,
+    EmbeddingsOption,
     LorebookOption,
     MaxTokensOption,
     ModelOption,
+    RecallOption,
+    RememberOption,
     SeedOption,
     StrategyOption,
     TemperatureOption,
@@ -23,11 +28,13 @@ if TYPE_CHECKING:
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.session import Session
 
+_FIRST_PERSONA = "sherlock-holmes"
 _FIRST_LINE = {"en": "Who are you?", "zh": "你是谁？"}
 """Said when nobody is there to say anything, so that the command proves itself anywhere."""
 
 
 def chat(
+    context: typer.Context,
     persona: Annotated[
         str | None, typer.Argument(help="An id, a name, or a persona file; none opens the library.")
     ] = None,
@@ -38,6 +45,9 @@ def chat(
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
     lorebook: LorebookOption = None,
+    recall: RecallOption = None,
+    embeddings: EmbeddingsOption = None,
+    remember: RememberOption = None,
     greeting: Annotated[
         int,
         typer.Option(
@@ -45,8 +55,27 @@ def chat(
         ),
     ] = 0,
     new: Annotated[bool, typer.Option("--new", help="Begin a new conversation, not the last one.")] = False,
+    as_lines: Annotated[
+        bool, typer.Option("--plain", help="Lines of text only, as screen readers like them.")
+    ] = False,
+    web: Annotated[bool, typer.Option("--web", help="Serve the app to browsers on this machine.")] = False,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            "--host", help="With --web: where to listen; 127.0.0.1 when not given.", metavar="NAME"
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="With --web: 8000 or the next that is free when not given; 0 is any.",
+        ),
+    ] = None,
 ) -> None:
-    """Talk with a persona in the terminal.
+    """Talk with a persona in the terminal, or with --web in a browser.
 
     Without a terminal each line of standard input is a turn; without any, one exchange is held.
 
@@ -55,6 +84,8 @@ def chat(
       rolellm chat
       rolellm chat jack-sparrow
       rolellm chat 孙悟空 --new --strategy system
+      rolellm chat jack-sparrow --plain
+      rolellm chat --web
       printf 'Hello.\\nAnd you?\\n' | rolellm chat shrek
     """
     from rolellm_agents.card_persona import with_greeting
@@ -62,7 +93,10 @@ def chat(
     from rolellm_agents.persona import load_persona
     from rolellm_agents.transcript import Transcript
 
-    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if (host is not None or port is not None) and not web:
+        raise typer.BadParameter("It says where to serve; give --web too.", param_hint="--host, --port")
+    if web and as_lines:
+        raise typer.BadParameter("A browser shows the whole app; give one of both.", param_hint="--plain")
     first = load_persona(persona) if persona else None
     if first and greeting:
         first = with_greeting(first, greeting)
@@ -80,19 +114,38 @@ def chat(
                 max_tokens=max_tokens,
                 temperature=temperature,
                 lorebooks=lorebook,
+                recall=recall,
+                embeddings=embeddings,
+                remember=remember,
                 conversation=conversation,
             )
 
-        if in_terminal:
+        if web:
+            from rolellm_tui.web.server import serve
+
+            if first:
+                open_chat(first, None)  # tells here, and not in every tab, what cannot be had
+            again = ["chat", *given_again(context, but=("web", "host", "port"))]
+            run(serve(again, host=host or "127.0.0.1", port=port))
+        elif as_lines:
+            from rolellm_tui.plain.chat import talk_plainly
+
+            one = first or load_persona(_FIRST_PERSONA)
+            talk_plainly(open_chat(one, None if new else _latest(transcript, one)), transcript)
+        elif _has_screen():
             from rolellm_tui.app import RoleApp
 
             failure = RoleApp(open_chat, transcript, first=first, new=new).run()
             if failure:
                 raise failure
         else:
-            one = first or load_persona("sherlock-holmes")
-            going_on = None if new else _latest(transcript, one)
-            run(_talk_in_lines(open_chat(one, going_on)))
+            one = first or load_persona(_FIRST_PERSONA)
+            run(_talk_in_lines(open_chat(one, None if new else _latest(transcript, one))))
+
+
+def _has_screen() -> bool:
+    """Whether the app can be shown: in a terminal, or in a browser by the driver that its server names."""
+    return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and sys.stdout.isatty())
 
 
 def _latest(transcript: "Transcript", persona: "Persona") -> str | None:

@@ -1,0 +1,147 @@
+"""What a line typed in plain mode asks for."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.errors import MessageError
+from rolellm_agents.text import whole
+from rolellm_tui.plain.commands import Command, Name, help_lines, parse
+
+LINES = st.one_of(st.text(), st.text().map(lambda text: f"/{text}"), st.from_regex(r"/\w+ +[-\w ]*"))
+NUMBERS = st.integers(min_value=1, max_value=10**12)
+WORDS = st.text(min_size=1).map(lambda text: whole(text).strip()).filter(bool)
+SPACE = st.text("  \t", min_size=1, max_size=3)
+LONE: list[Name] = [
+    "again",
+    "continue",
+    "undo",
+    "redo",
+    "branches",
+    "history",
+    "note",
+    "why",
+    "help",
+    "quit",
+]
+
+
+@given(LINES)
+@settings(deadline=None, max_examples=500)
+def test_every_line_is_a_command_or_a_mistake_told_in_one_sentence(line: str) -> None:
+    try:
+        command = parse(line)
+    except MessageError as error:
+        told = str(error)
+        assert line.lstrip().startswith("/")
+        assert told.endswith(".")
+        assert len(told) < 250
+        assert "\n" not in told
+    else:
+        assert command.number >= 0
+        assert command.text == command.text.strip()
+
+
+@given(st.text())
+@settings(deadline=None, max_examples=300)
+def test_whatever_does_not_begin_with_a_slash_is_said_as_it_is(line: str) -> None:
+    line = line.lstrip().lstrip("/")
+
+    assert parse(line) == Command("say", whole(line).strip())
+
+
+@given(st.text())
+@settings(deadline=None, max_examples=300)
+def test_two_slashes_stand_for_one_that_is_said(text: str) -> None:
+    assert parse(f"//{text}") == Command("say", f"/{whole(text)}".strip())
+
+
+@given(NUMBERS, WORDS, SPACE, SPACE)
+@settings(deadline=None, max_examples=300)
+def test_an_edit_is_read_with_its_number_and_all_its_words(
+    number: int, words: str, before: str, between: str
+) -> None:
+    assert parse(f"/edit{before}{number}{between}{words}") == Command("edit", words, number)
+
+
+@given(st.sampled_from(["swipe", "branch", "branches"]), NUMBERS, SPACE)
+@settings(deadline=None, max_examples=100)
+def test_a_number_is_read(name: Name, number: int, space: str) -> None:
+    assert parse(f"/{name}{space}{number}{space}") == Command(name, number=number)
+
+
+@given(WORDS, SPACE)
+@settings(deadline=None, max_examples=200)
+def test_a_note_is_read_whole(words: str, space: str) -> None:
+    assert parse(f"/note{space}{words}") == Command("note", words)
+
+
+@pytest.mark.parametrize("name", LONE)
+def test_a_command_alone_in_any_case_and_between_spaces(name: Name) -> None:
+    assert parse(f"/{name}") == parse(f"  /{name.upper()} \t") == Command(name)
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("/swipe left", Command("swipe", "left")),
+        ("/swipe RIGHT", Command("swipe", "right")),
+        ("/swipe ３", Command("swipe", number=3)),
+        ("/why all", Command("why", "all")),
+        ("/note clear", Command("note", "clear")),
+        ("/edit 3 /quit", Command("edit", "/quit", 3)),
+        ("/edit 2 2", Command("edit", "2", 2)),
+        ("", Command("say")),
+        (" \t", Command("say")),
+        ("//", Command("say", "/")),
+        ("and/or", Command("say", "and/or")),
+        ("Half a\ud83d", Command("say", "Half a\ufffd")),
+    ],
+)
+def test_other_ways_to_write_them(line: str, command: Command) -> None:
+    assert parse(line) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/swipe", "It is written /swipe left, right or N; /help tells more."),
+        ("/swipe up", "It is written /swipe left, right or N; /help tells more."),
+        ("/swipe 0", "It is written /swipe left, right or N; /help tells more."),
+        ("/edit 3", "It is written /edit N TEXT; /help tells more."),
+        ("/edit three words", "It is written /edit N TEXT; /help tells more."),
+        ("/edit -1 words", "It is written /edit N TEXT; /help tells more."),
+        (f"/edit {'9' * 5000} words", "It is written /edit N TEXT; /help tells more."),
+        ("/branch", "It is written /branch N; /help tells more."),
+        ("/branch ²", "It is written /branch N; /help tells more."),
+        ("/branches main", "It is written /branches [N]; /help tells more."),
+        ("/undo 2", "It is written /undo; /help tells more."),
+        ("/why not", "It is written /why [all]; /help tells more."),
+        (
+            "/agian",
+            "There is no command /agian (did you mean again?); /help lists them, and // begins a line that "
+            "is said with a slash.",
+        ),
+        ("/", "There is no command /; /help lists them, and // begins a line that is said with a slash."),
+        (
+            "/say hello",
+            "There is no command /say; /help lists them, and // begins a line that is said with a slash.",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_the_way_out(line: str, told: str) -> None:
+    with pytest.raises(MessageError) as error:
+        parse(line)
+
+    assert str(error.value) == told
+
+
+def test_the_help_has_a_sentence_for_each_command() -> None:
+    told = [re.fullmatch(r"/(\w+)[^:]*: .+\.", line) for line in help_lines()]
+
+    assert [found and found[1] for found in told] == [
+        *("again", "continue", "swipe", "edit", "undo", "redo", "branch", "branches"),
+        *("history", "note", "why", "help", "quit"),
+    ]

@@ -1,0 +1,1 @@
+"""`rolellm chat --plain`: a conversation as lines of text."""

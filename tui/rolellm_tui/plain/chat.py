@@ -1,0 +1,238 @@
+"""Plain mode: a conversation as lines of text, without colours, cursor movements or a full screen.
+
+It suits screen readers, terminals that can do nothing else, and scripts.
+"""
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.text import plain, whole
+from rolellm_agents.transcript import Message, Transcript
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.session import Session
+from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.plain import lines
+from rolellm_tui.plain.answers import Answers
+from rolellm_tui.plain.background import BackgroundLoop
+from rolellm_tui.plain.commands import ALL, CLEAR, Command, Name, help_lines, parse
+
+
+def talk_plainly(session: Session, transcript: Transcript) -> None:
+    """Talk until the person leaves: with /quit, Ctrl-D, or Ctrl-C where no answer is on its way.
+
+    SIGTERM ends it with 143; what was said of an answer by then is kept.
+
+    Args:
+        session: the conversation.
+        transcript: where it is kept.
+    """
+    with _ended_by_signals(), BackgroundLoop() as loop:
+        chat = PlainChat(session, transcript, Answers(session, loop))
+        _prepare_input(session)
+        try:
+            chat.open()
+            while chat.obey(_ask()):
+                pass
+        except (EOFError, KeyboardInterrupt):
+            print_text("")  # the shell's own prompt shall not stand behind ours
+        except BrokenPipeError:
+            # Whoever read our output has enough; Python would complain once more while closing it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class PlainChat:
+    """What each command does; most of it is telling."""
+
+    def __init__(self, session: Session, transcript: Transcript, answers: Answers) -> None:
+        """Hold a conversation; `open` begins to tell of it."""
+        self._session = session
+        self._transcript = transcript
+        self._answers = answers
+        self._deeds: dict[Name, Callable[[Command], Iterable[str]]] = {
+            "say": self._say,
+            "again": self._again,
+            "continue": self._continue,
+            "swipe": self._swipe,
+            "edit": self._edit,
+            "undo": self._undo,
+            "redo": self._redo,
+            "branch": self._branch,
+            "branches": self._branches,
+            "history": lambda _: self._told_from(1),
+            "note": self._note,
+            "why": self._why,
+            "help": lambda _: help_lines(),
+        }
+
+    def open(self) -> None:
+        """Say who is there, and read the last words of a conversation that goes on."""
+        persona, messages = self._session.persona, self._session.messages
+        for line in lines.opening(persona, self._session.model_name, messages):
+            print_text(line)
+        self._answers.get_ready()
+
+    def obey(self, line: str) -> bool:
+        """Do what a line asks for; False when the person wants to leave."""
+        try:
+            command = parse(line)
+            if command.name == "quit":
+                return False
+            for told in self._deeds[command.name](command):
+                print_text(told)
+        except RoleLLMError as error:
+            complain(str(error))
+        return True
+
+    # Answers
+
+    def _say(self, command: Command) -> Iterable[str]:
+        if command.text:
+            self._session.greet()
+            self._answers.hear(self._session.send(command.text))
+        return ()
+
+    def _again(self, _: Command) -> Iterable[str]:
+        self._answers.hear(self._session.regenerate())
+        return ()
+
+    def _continue(self, _: Command) -> Iterable[str]:
+        messages = self._session.messages
+        self._answers.hear(self._session.continue_answer(), begun=messages[-1].text if messages else "")
+        return ()
+
+    def _edit(self, command: Command) -> Iterable[str]:
+        message = self._message(command.number)
+        later = len(self._session.messages) - command.number
+        self._answers.hear(self._session.edit(message.id, command.text))
+        if message.speaker != USER:
+            yield from self._told_from(command.number)
+        if later:
+            left = lines.counted(later, "message")
+            yield f"The {left} after it stayed with the old words; /undo goes back to them."
+
+    # Moving about
+
+    def _swipe(self, command: Command) -> Iterable[str]:
+        answer = self._last_answer()
+        swipes = self._session.swipes(answer.id)
+        now = [swipe.id for swipe in swipes].index(answer.id) + 1
+        wanted = command.number or now + (1 if command.text == "right" else -1)
+        if not 1 <= wanted <= len(swipes):
+            raise MessageError(
+                f"There is no answer {wanted}, this is {now} of {len(swipes)}; /again makes another."
+            )
+        place = len(self._session.messages)
+        self._session.choose(swipes[wanted - 1].id)
+        return [f"Answer {wanted} of {len(swipes)}.", *self._told_from(place)]
+
+    def _undo(self, _: Command) -> Iterable[str]:
+        return self._told_end() if self._session.undo() else ["There is nothing to take back."]
+
+    def _redo(self, _: Command) -> Iterable[str]:
+        return self._told_end() if self._session.redo() else ["Nothing was taken back."]
+
+    def _branch(self, command: Command) -> Iterable[str]:
+        name = self._session.branch(self._message(command.number).id)
+        return [f"You go on after message {command.number}, on {name}."]
+
+    def _branches(self, command: Command) -> Iterable[str]:
+        conversation = self._session.conversation
+        branches = list(self._transcript.branches(conversation).items()) if conversation else []
+        if command.number:
+            return self._go_to_branch(branches, command.number)
+        here = self._session.branch_name
+        paths = [(name, self._transcript.path_to(head) if head else []) for name, head in branches]
+        return lines.branches(paths, here) or [lines.NOTHING_SAID]
+
+    def _go_to_branch(self, branches: list[tuple[str, str | None]], number: int) -> Iterable[str]:
+        if number > len(branches):
+            raise MessageError(f"There is no branch {number}; /branches lists them.")
+        name, _ = branches[number - 1]
+        self._session.go_to_branch(name)
+        return [f"You are where {name} is.", *self._told_end()]
+
+    # Telling
+
+    def _told_from(self, number: int) -> list[str]:
+        messages = self._session.messages[number - 1 :]
+        told = lines.numbered(messages, self._session.persona.name, first=number)
+        return told or [lines.NOTHING_SAID]
+
+    def _told_end(self) -> list[str]:
+        count = len(self._session.messages)
+        return ["The conversation ends with:", *self._told_from(count)] if count else [lines.NOTHING_SAID]
+
+    def _note(self, command: Command) -> Iterable[str]:
+        if command.text:
+            self._session.set_note("" if command.text == CLEAR else command.text)
+        note = self._session.note
+        return [f"The author's note: {note}" if note else "There is no author's note."]
+
+    def _why(self, command: Command) -> Iterable[str]:
+        answer = self._last_answer()
+        prompted = self._answers.prompt_of(answer.id)
+        if command.text != ALL:
+            asked = lines.prompt(prompted) if prompted else []
+            return [*lines.why(len(self._session.messages), answer), *asked]
+        if prompted is None:
+            raise MessageError("The prompt of this answer is not known any more; /why tells what is.")
+        return lines.whole_prompt(prompted)
+
+    def _message(self, number: int) -> Message:
+        messages = self._session.messages
+        if number > len(messages):
+            raise MessageError(f"There is no message {number}; /history tells their numbers.")
+        return messages[number - 1]
+
+    def _last_answer(self) -> Message:
+        messages = self._session.messages
+        if not messages or messages[-1].speaker == USER:
+            raise MessageError("There is no answer here yet; say something, or /again.")
+        return messages[-1]
+
+
+def _ask() -> str:
+    """The next line of the person's.
+
+    Raises:
+        EOFError: there are no more.
+    """
+    in_terminal = sys.stdin.isatty()
+    while whole(line := input("You: " if in_terminal else "")) != line:
+        complain("This line is not UTF-8 text; type it again.")
+    if not in_terminal:
+        print_text(f"You: {line}")
+    return line
+
+
+def _prepare_input(session: Session) -> None:
+    """Read whatever comes, and let the arrow keys bring back what the person said here before."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # What is no text would take the lines behind it with it.
+        sys.stdin.reconfigure(errors="surrogateescape")
+    with suppress(ImportError):  # Windows has none, and its terminal brings lines back by itself
+        import readline
+
+        for message in session.messages:
+            if message.speaker == USER and "\n" not in message.text:
+                readline.add_history(plain(message.text))
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM end the program as a person would, so that what was said is kept."""
+
+    def leave(number: int, _: Any) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,124 @@
+"""What plain mode tells of a conversation, as lines to be read aloud: pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rolellm_agents.persona import Persona
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript import Message
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.events import Prompted
+
+YOU = "You"
+NOTHING_SAID = "Nothing is said yet; type a line and press Enter."
+_SHORT = 60
+_LAST = 2
+"""How many messages somebody who comes back hears again."""
+
+
+def said(message: Message, persona: str) -> str:
+    """A message with its speaker's name before it, and how it ended behind it."""
+    name = YOU if message.speaker == USER else persona
+    ending = f" ({message.ending})" if message.ending else ""
+    return f"{name}: {message.text}{ending}"
+
+
+def numbered(messages: Sequence[Message], persona: str, first: int = 1) -> list[str]:
+    """Messages with the numbers that commands take; `first` is that of the first."""
+    return [f"{number}. {said(message, persona)}" for number, message in enumerate(messages, first)]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where it belongs there."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[str]:
+    """Who is there, and what was said last; before anything was said, the greeting."""
+    told = [
+        f"You are talking with {persona.name}; {model} answers. /help lists the commands, Ctrl-D leaves."
+    ]
+    if len(messages) > _LAST:
+        told.append(f"There are {len(messages):,} messages so far; /history reads them all.")
+    if not messages and persona.greeting:
+        told.append(f"{persona.name}: {persona.greeting}")
+    return [*told, *(said(message, persona.name) for message in messages[-_LAST:])]
+
+
+def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[str]:
+    """Each branch, how far it goes, and its last words.
+
+    Args:
+        paths: each branch's name and messages.
+        here: the name of the one that is shown.
+    """
+    return [
+        f"{number}. {name}, {counted(len(path), 'message')}"
+        + (f", ends with “{one_line(path[-1].text, _SHORT)}”" if path else "")
+        + (" (you are here)" if name == here else "")
+        for number, (name, path) in enumerate(paths, 1)
+    ]
+
+
+def why(number: int, answer: Message) -> list[str]:
+    """What is kept of an answer's making."""
+    made_by = answer.made_by
+    if made_by.get("greeting"):
+        return [f"Message {number} is the greeting; no model wrote it."]
+    if "edited" in made_by:
+        return [f"Message {number} has words that you put there; no model wrote it."]
+    lines = [
+        f"Message {number} comes from {made_by.get('model')} with the strategy {made_by.get('strategy')}."
+    ]
+    if told := _told(made_by):
+        lines.append(f"Known of it: {', '.join(told)}.")
+    found = [*_recalled(made_by), *_lore(made_by)]
+    return [*lines, *(found or ["Nothing was recalled for it."])]
+
+
+def prompt(prompted: Prompted) -> list[str]:
+    """How many messages of each kind a prompt had, and with which settings it was sent."""
+    letters = sum(len(part.text) for part in prompted.parts)
+    kinds = Counter(part.part for part in prompted.parts)
+    listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+    settings = [f"{name} {value}" for name, value in prompted.sampling.items() if value is not None]
+    lines = [
+        f"The prompt had {counted(len(prompted.parts), 'message')} with {letters:,} characters: {listed}."
+    ]
+    return [*lines, f"Sampling: {', '.join(settings)}."] if settings else lines
+
+
+def whole_prompt(prompted: Prompted) -> list[str]:
+    """Every message of a prompt, as it was sent."""
+    return [
+        f"{number}. {part.part}, as {part.role}: {part.text}"
+        for number, part in enumerate(prompted.parts, 1)
+    ]
+
+
+def _recalled(made_by: Mapping[str, Any]) -> Iterator[str]:
+    for item in made_by.get("recalled") or ():
+        if item.get("kind") == "demonstration":
+            source = f"example {item.get('index', 0) + 1}"
+        else:
+            source = f"{item.get('of')}, {item.get('source')}"
+        yield f"Recalled: {source} ({item.get('why')})."
+
+
+def _lore(made_by: Mapping[str, Any]) -> Iterator[str]:
+    for entry in made_by.get("lore_fired") or ():
+        yield f"Lore: {entry.get('name') or entry.get('uid')} of {entry.get('book')} ({entry.get('why')})."
+
+
+def _told(made_by: Mapping[str, Any]) -> list[str]:
+    words = {
+        "seed": "seed {}",
+        "seconds": "{} seconds",
+        "first_token_s": "the first word after {}",
+        "dropped_messages": "{} earlier messages did not fit",
+    }
+    known = {key: made_by.get(key) for key in words}
+    if not known["dropped_messages"]:
+        known["dropped_messages"] = None
+    return [words[key].format(value) for key, value in known.items() if value is not None]

@@ -1,0 +1,1 @@
+"""`rolellm chat --web`: the app in a browser."""

@@ -1,0 +1,272 @@
+"""The app in a browser: each tab is a process of the app, and a token keeps everybody else out."""
+
+import asyncio
+import os
+import secrets
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import jinja2
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+from textual_serve.server import Server, to_int
+
+from rolellm_agents.errors import SettingsError
+from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.web.door import Door
+
+_FIRST_PORT = 8000
+_PORTS_TRIED = 20
+_PATIENCE = 5.0
+"""Seconds an app has to end by itself."""
+_HEARTBEAT = 15.0
+"""Seconds between questions whether the browser is still there."""
+_DRIVER = "rolellm_tui.web.driver:TabDriver"
+_FONT_SIZES = range(8, 49)
+
+_NEEDS_THE_LINK = "This page opens only with the link that rolellm printed when it started; open that link."
+_WRONG_HOST = "Nothing is served under this name; open the link that rolellm printed when it started."
+_WRONG_ORIGIN = "Only the page that rolellm serves may connect to it."
+_WARNING = (
+    "Whoever has this link can talk with your models and read your conversations, and the network between "
+    "can read along."
+)
+
+# Everything comes from here: nothing is loaded from elsewhere, and nobody shows the page inside theirs.
+# The terminal in the page sets styles of its own.
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
+    "font-src 'self'; img-src 'self' data:; connect-src 'self' ws://{host}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_NOT_KEPT = {"Cache-Control": "no-store"}
+# A redirect by status would end without the cookie where the link was followed from a page of another
+# site: the browser then takes all of it as that site's doing.
+_GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>RoleLLM</title>'
+
+
+def this_program(arguments: Sequence[str]) -> list[str]:
+    """How to start `rolellm` with these arguments as another process; the folder it is in is no package."""
+    return [sys.executable, "-P", "-c", "from rolellm_tui.cli import main; main()", *arguments]
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """Take a port.
+
+    Args:
+        host: a name or an address of this machine.
+        port: this one and no other; 0 is any; None is 8000 or the next that is free.
+
+    Raises:
+        SettingsError: it cannot be had.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+        return _first_free(family, str(address[0]), port)
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(
+            f"{host} cannot be listened on{f' at port {port}' if port else ''} ({_reason(error)}); "
+            "choose another with --host and --port."
+        ) from error
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    if isinstance(error, UnicodeError):
+        return "this is no name of a machine"
+    # Python adds the address, which is told already.
+    return (error.strerror or str(error)).partition(" (while ")[0]
+
+
+def _first_free(family: int, address: str, port: int | None) -> socket.socket:
+    for one in range(_FIRST_PORT, _FIRST_PORT + _PORTS_TRIED) if port is None else ():
+        with suppress(OSError):
+            return socket.create_server((address, one), family=family)
+    return socket.create_server((address, port or 0), family=family)
+
+
+async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> None:
+    """Serve the app until somebody ends this program; then all its tabs have ended too.
+
+    Args:
+        arguments: of `rolellm`, for the app in each tab.
+        host: a name or an address of this machine.
+        port: as `listen` takes it.
+
+    Raises:
+        SettingsError: the address cannot be had.
+    """
+    with listen(host, port) as listening:
+        door = Door(host, listening.getsockname()[1])
+        application = AppServer(this_program(arguments), door).application()
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=_PATIENCE)
+        try:
+            await runner.setup()
+            await web.SockSite(runner, listening).start()
+            if not door.is_on_loopback:
+                complain(_WARNING)
+            print_text(f"{door.link}\nOpen this link in a browser. Ctrl-C here ends it.")
+            await _until_ended()
+        finally:
+            await runner.cleanup()
+
+
+async def _until_ended() -> None:
+    """Wait for the cancellation that a signal brings."""
+    task = asyncio.current_task()
+    if task is not None and sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    await asyncio.Event().wait()
+
+
+class AppServer(Server):
+    """textual-serve's server behind a door, with a page of ours that loads nothing from elsewhere."""
+
+    def __init__(self, program: Sequence[str], door: Door) -> None:
+        """Prepare it.
+
+        Args:
+            program: what to start for each tab, and its arguments.
+            door: who may come in.
+        """
+        super().__init__(_as_shell_command(program), host=door.host, port=door.port)
+        self._door = door
+        self._tabs: set[_Tab] = set()
+
+    def application(self) -> web.Application:
+        """What answers requests."""
+        application = web.Application(middlewares=[self._let_in])
+        application.add_routes(
+            [
+                web.get("/", self.handle_index),
+                web.get("/ws", self.handle_websocket),
+                web.get("/download/{key}", self.handle_download),
+                web.static("/static", self.statics_path),
+            ]
+        )
+        application.on_response_prepare.append(self._add_headers)
+        application.on_shutdown.append(self.on_shutdown)
+        return application
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        """End the apps of all tabs."""
+        await asyncio.gather(*(tab.stop() for tab in self._tabs))
+
+    async def handle_index(self, request: web.Request) -> web.Response:
+        """The page with the terminal in it; with the token in its URL, a step to it."""
+        if "token" in request.query:
+            first = web.Response(text=_GO_IN, content_type="text/html", headers=_NOT_KEPT)
+            first.set_cookie(self._door.cookie, self._door.token, httponly=True, samesite="Strict")
+            return first
+        size = to_int(request.query.get("fontsize", ""), 16)
+        nonce = secrets.token_urlsafe(16)
+        page = self._page.render(
+            host=request.host, nonce=nonce, font_size=min(max(size, _FONT_SIZES[0]), _FONT_SIZES[-1])
+        )
+        policy = _POLICY.format(nonce=nonce, host=request.host)
+        headers = {"Content-Security-Policy": policy} | _NOT_KEPT
+        return web.Response(text=page, content_type="text/html", headers=headers)
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """Run the app for as long as the tab is open."""
+        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT)
+        await websocket.prepare(request)
+        tab = _Tab(self.command, websocket, self.download_manager)
+        self._tabs.add(tab)
+        try:
+            width, height = (to_int(request.query.get(name, ""), 0) for name in ("width", "height"))
+            await tab.start(width or 80, height or 24)
+            await self._process_messages(websocket, tab)
+        finally:
+            await tab.stop()
+            self._tabs.discard(tab)
+            await websocket.close()
+        return websocket
+
+    @cached_property
+    def _page(self) -> jinja2.Template:
+        source = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+        return jinja2.Environment(autoescape=True).from_string(source)
+
+    @web.middleware
+    async def _let_in(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse whoever did not come by our link; nothing else of the server sees their request."""
+        if refusal := self._refusal(request):
+            return web.Response(status=403, text=refusal + "\n")
+        return await handler(request)
+
+    def _refusal(self, request: web.Request) -> str | None:
+        if not self._door.is_called(request.host):
+            return _WRONG_HOST
+        # Browsers tell it of every WebSocket, and of other requests where it matters.
+        ours = f"http://{request.host}"
+        if request.headers.get("Origin", "" if request.path == "/ws" else ours) != ours:
+            return _WRONG_ORIGIN
+        in_url = request.query.get("token") if request.path == "/" else None
+        offered = request.cookies.get(self._door.cookie, "") if in_url is None else in_url
+        return None if self._door.opens_with(offered) else _NEEDS_THE_LINK
+
+    async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+
+
+class _Tab(AppService):
+    """The app's process of one browser tab."""
+
+    def __init__(self, command: str, websocket: web.WebSocketResponse, downloads: DownloadManager) -> None:
+        async def show(data: bytes) -> None:
+            # An app that is told to end goes on drawing until it does, and waits where nobody reads.
+            with suppress(ConnectionResetError):
+                await websocket.send_bytes(data)
+
+        async def tell(text: str) -> None:
+            with suppress(ConnectionResetError):
+                await websocket.send_str(text)
+
+        async def close() -> None:
+            await websocket.close()
+
+        super().__init__(command, write_bytes=show, write_str=tell, close=close, download_manager=downloads)
+        self._stopping = asyncio.Lock()
+
+    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+        """This program's own, with which the app draws for a browser."""
+        environment = super()._build_environment(width, height)
+        return environment | {"TEXTUAL_DRIVER": _DRIVER}
+
+    async def run(self) -> None:
+        """Show what the app draws until it ends, however it ends; then the page says so."""
+        await super().run()
+        await self.remote_close()
+
+    async def stop(self) -> None:
+        """Let the app end by itself, and end it if it does not."""
+        async with self._stopping:
+            if (process := self._process) is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_PATIENCE):
+                        await self.send_meta({"type": "quit"})
+                        await process.wait()
+                if process.returncode is None:
+                    process.kill()
+            await super().stop()
+
+
+def _as_shell_command(program: Sequence[str]) -> str:
+    """For the shell that textual-serve starts programs with; the program takes the shell's place."""
+    return subprocess.list2cmdline(program) if os.name == "nt" else f"exec {shlex.join(program)}"
