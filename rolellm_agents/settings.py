@@ -135,8 +135,7 @@ def check_setting(name: str, value: object) -> Any:
         return TypeAdapter(takes).validate_python(whole(value) if isinstance(value, str) else value)
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
-        complaint = _COMPLAINTS.get(first["type"], "is not usable: " + first["msg"].lower())
-        raise SettingsError(f"The setting {name!r} {complaint.format(**first.get('ctx', {}))}.") from error
+        raise SettingsError(f"The setting {name!r} {_complaint(first)}.") from error
 
 
 def write_settings(changes: Mapping[str, object]) -> dict[str, object]:
@@ -163,6 +162,11 @@ def write_settings(changes: Mapping[str, object]) -> dict[str, object]:
             document[name] = value
     write_toml(file, document, SettingsError)
     return {name: stood.get(name) for name in checked}
+
+
+def _complaint(error: Mapping[str, Any]) -> str:
+    known = _COMPLAINTS.get(error["type"])
+    return known.format(**error.get("ctx", {})) if known else f"is not usable: {error['msg'].lower()}"
 
 
 def _checked(name: str, value: object) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from textual.app import App
+from textual.pilot import Pilot
 from textual.screen import Screen
 
 
@@ -17,3 +18,8 @@ class OneScreen(App[None]):
 
     def on_mount(self) -> None:
         self.push_screen(self._make(), self.dismissed.append)
+
+
+def screen(pilot: Pilot[Any]) -> str:
+    """The name of the screen on top."""
+    return type(pilot.app.screen).__name__

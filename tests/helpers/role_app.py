@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from rolellm_agents.persona import Persona
+from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.session import Session
 from rolellm_tui.app import RoleApp
@@ -21,7 +22,7 @@ _PATIENCE = 60.0
 
 
 def role_app(
-    model: BaseChatModel | str,
+    chat_model: BaseChatModel | str,
     transcript: Transcript,
     *,
     first: Persona | None = None,
@@ -29,8 +30,21 @@ def role_app(
 ) -> RoleApp:
     """The app with one model for all."""
 
-    def open_session(persona: Persona, conversation: str | None) -> Session:
-        return Session(persona, transcript, model=model, model_name="script", conversation=conversation)
+    def open_session(
+        persona: Persona,
+        conversation: str | None,
+        *,
+        strategy: str | None = None,
+        model: str | None = None,
+    ) -> Session:
+        return Session(
+            persona,
+            transcript,
+            model=model or chat_model,
+            model_name=model or "script",
+            strategy=strategy or DEFAULT_STRATEGY,
+            conversation=conversation,
+        )
 
     return RoleApp(open_session, transcript, first=first, new=new)
 

@@ -1,20 +1,52 @@
 """The app: pick a persona in the library, talk in the chat."""
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from textual.app import App
 from textual.binding import Binding
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.persona import Persona
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import plain
-from rolellm_agents.transcript import Transcript
+from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.session import Session
+from rolellm_tui.commands import RoleCommands
 from rolellm_tui.screens.chat import ChatScreen
+from rolellm_tui.screens.conversations import ConversationsScreen
+from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
+from rolellm_tui.screens.settings import Given, SettingsScreen
+from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 
-OpenSession = Callable[[Persona, str | None], Session]
-"""From a persona and a conversation's id (None for a new one) to a session."""
+if TYPE_CHECKING:
+    from rolellm_tui.widgets.portrait import PixelWidget
+
+
+class OpenSession(Protocol):
+    """Makes a session as the command line and the settings say."""
+
+    def __call__(
+        self,
+        persona: Persona,
+        conversation: str | None,
+        /,
+        *,
+        strategy: str | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """Open one.
+
+        Args:
+            persona: whom to talk with.
+            conversation: the id of one to go on with; None begins a new one.
+            strategy: another than usual.
+            model: another than usual.
+
+        Raises:
+            RoleLLMError: one of them cannot be used.
+        """
 
 
 class RoleApp(App[RoleLLMError]):
@@ -22,7 +54,11 @@ class RoleApp(App[RoleLLMError]):
 
     TITLE = "RoleLLM"
     CSS_PATH = "app.tcss"
+    COMMANDS = App.COMMANDS | {RoleCommands}
     BINDINGS = [
+        Binding("ctrl+s", "conversations", "Talks", id="conversations", tooltip="All conversations."),
+        Binding("f2", "settings", "Settings", id="settings", tooltip="Model, strategy, looks.", show=False),
+        Binding("f1", "keys", "Keys", id="keys", tooltip="All keys."),
         Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Leave; everything said is kept."),
     ]
 
@@ -33,52 +69,207 @@ class RoleApp(App[RoleLLMError]):
         *,
         first: Persona | None = None,
         new: bool = False,
+        welcome: bool = False,
+        theme: str = "",
+        user: str = DEFAULT_USER,
+        flags: Mapping[str, Given] | None = None,
+        pixels: "PixelWidget | None" = None,
     ) -> None:
         """Build the app without running it.
 
         Args:
             open_session: makes the session for a chosen persona.
-            transcript: to find the last conversation with a persona in.
+            transcript: to find conversations in.
             first: go straight to this one instead of showing the library.
             new: begin a new conversation with `first` instead of going on with the last.
+            welcome: greet who has never talked with anybody.
+            theme: one of Textual's; its own choice when empty or unknown.
+            user: what stands for `{{user}}` in cards.
+            flags: settings that the command line gave.
+            pixels: what draws portraits in real pixels; half blocks when None.
         """
         super().__init__()
         self._open_session = open_session
-        self._transcript = transcript
+        self.transcript = transcript
         self._first = first
         self._first_is_new = new
+        self._welcomes = welcome
+        self._user = user
+        self._flags = dict(flags or {})
+        self._pixels = pixels
+        if theme in self.available_themes:
+            self.theme = theme
 
     def on_mount(self) -> None:
-        """Show the library, and over it the chat with the first persona, if there is one."""
+        """Show the library, and over it the chat with the first persona, or who comes first a welcome."""
         try:
             chat = self._chat_with(self._first, new=self._first_is_new) if self._first else None
+            conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
             return
-        self.push_screen(LibraryScreen())
+        self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
         if chat:
             self.push_screen(chat)
+        elif self._welcomes and not conversations:
+            self._welcome()
+
+    def _welcome(self) -> None:
+        try:
+            greeter = pick_greeter()
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+
+        def go_on(chosen: str | None) -> None:
+            if chosen == "talk":
+                self._show_chat(greeter)
+
+        self.push_screen(WelcomeScreen(greeter, user=self._user), go_on)
+
+    # What screens and commands ask for
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the persona that was picked."""
-        self._show_chat(event.persona)
+        self._show_chat(
+            event.persona,
+            new=event.new,
+            strategy=event.strategy,
+            model=event.model,
+            greeting=event.greeting,
+        )
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Replace the chat by an empty one with the same persona."""
         self._show_chat(event.persona, new=True)
 
-    def _show_chat(self, persona: Persona, *, new: bool = False) -> None:
-        try:
-            chat = self._chat_with(persona, new=new)
-        except RoleLLMError as error:
-            self.notify(plain(str(error)), severity="error", timeout=20, markup=False)
-            return
-        if isinstance(self.screen, ChatScreen):
-            self.switch_screen(chat)
-        else:
-            self.push_screen(chat)
+    def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
+        """The library shows first whom one talked with last."""
+        for screen in self.screen_stack:
+            if isinstance(screen, LibraryScreen):
+                screen.recent = _recent(self.transcript.conversations())
 
-    def _chat_with(self, persona: Persona, *, new: bool = False) -> ChatScreen:
-        """The chat that goes on with the last conversation with `persona`, or begins a new one."""
-        earlier = [] if new else self._transcript.conversations(persona.id)
-        return ChatScreen(self._open_session(persona, earlier[0].id if earlier else None))
+    def on_conversations_screen_opened(self, event: ConversationsScreen.Opened) -> None:
+        """Go on with the conversation that was picked."""
+        self.go_on_with(event.conversation, event.message)
+
+    def talk_with(self, persona_id: str) -> None:
+        """Open the chat with a persona."""
+        try:
+            self._show_chat(load_persona(persona_id))
+        except RoleLLMError as error:
+            self._complain(error)
+
+    def go_on_with(self, conversation: str, message: str | None = None) -> None:
+        """Open a conversation, at a message if one is named."""
+        try:
+            persona = load_persona(self.transcript.find_conversation(conversation).persona)
+            session = self._open(persona, conversation)
+            if message is not None and message not in (one.id for one in session.messages):
+                session.choose(message)
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        self._show(ChatScreen(session, at=message))
+
+    def use_strategy(self, name: str) -> None:
+        """Let the present chat go on by another strategy."""
+        if not isinstance(self.screen, ChatScreen):
+            return
+        session = self.screen.session
+        try:
+            other = self._open(session.persona, session.conversation, strategy=name)
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        self._show(ChatScreen(other))
+
+    def action_conversations(self) -> None:
+        """Show all conversations."""
+        if not isinstance(self.screen, ConversationsScreen):
+            self.push_screen(ConversationsScreen(self.transcript))
+
+    def action_settings(self) -> None:
+        """Show the settings; a chat takes them over at once."""
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen(self._flags), self._take_settings)
+
+    def action_keys(self) -> None:
+        """Show all keys of what is on the screen."""
+        if not isinstance(self.screen, KeysScreen):
+            self.push_screen(KeysScreen())
+
+    def _take_settings(self, changed: bool | None) -> None:
+        if changed and isinstance(self.screen, ChatScreen) and not self.screen.answering:
+            session = self.screen.session
+            self._show_chat(session.persona, conversation=session.conversation)
+
+    # Chats
+
+    def _show_chat(
+        self,
+        persona: Persona,
+        *,
+        conversation: str | None = None,
+        new: bool = False,
+        strategy: str | None = None,
+        model: str | None = None,
+        greeting: int = 0,
+    ) -> None:
+        try:
+            chat = self._chat_with(
+                persona,
+                conversation=conversation,
+                new=new,
+                strategy=strategy,
+                model=model,
+                greeting=greeting,
+            )
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        self._show(chat)
+
+    def _show(self, chat: ChatScreen) -> None:
+        """Over the library, in the place of what was there."""
+        while not isinstance(self.screen, LibraryScreen) and len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.push_screen(chat)
+
+    def _chat_with(
+        self,
+        persona: Persona,
+        *,
+        conversation: str | None = None,
+        new: bool = False,
+        strategy: str | None = None,
+        model: str | None = None,
+        greeting: int = 0,
+    ) -> ChatScreen:
+        """The chat that goes on with a conversation, by itself the last with `persona`, or a new one."""
+        earlier = [] if new or conversation else self.transcript.conversations(persona.id)
+        going_on = conversation or (earlier[0].id if earlier else None)
+        session = self._open(persona, going_on, strategy=strategy, model=model)
+        return ChatScreen(session, greeting=greeting)
+
+    def _open(
+        self,
+        persona: Persona,
+        conversation: str | None,
+        *,
+        strategy: str | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """A session as usual, but for what is named."""
+        named = {"strategy": strategy, "model": model}
+        return self._open_session(
+            persona, conversation, **{key: value for key, value in named.items() if value}
+        )
+
+    def _complain(self, error: RoleLLMError) -> None:
+        self.notify(plain(str(error)), severity="error", timeout=20, markup=False)
+
+
+def _recent(conversations: Sequence[ConversationSummary]) -> list[str]:
+    """Ids of personas, the last talked with first."""
+    return list(dict.fromkeys(one.persona for one in conversations))

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.session import Session
 
+_FLAGS = {
+    "model": "--model",
+    "strategy": "--strategy",
+    "temperature": "--temperature",
+    "max_tokens": "--max-tokens",
+    "recall_method": "--recall",
+    "embeddings": "--embeddings",
+}
 _FIRST_PERSONA = "sherlock-holmes"
 _FIRST_LINE = {"en": "Who are you?", "zh": "你是谁？"}
 """Said when nobody is there to say anything, so that the command proves itself anywhere."""
@@ -103,7 +111,13 @@ def chat(
 
     with Transcript(user_paths().transcript) as transcript:
 
-        def open_chat(chosen: "Persona", conversation: str | None) -> "Session":
+        def open_chat(
+            chosen: "Persona",
+            conversation: str | None,
+            *,
+            strategy: str | None = strategy,
+            model: str | None = model,
+        ) -> "Session":
             return open_session(
                 chosen,
                 transcript,
@@ -133,9 +147,29 @@ def chat(
             one = first or load_persona(_FIRST_PERSONA)
             talk_plainly(open_chat(one, None if new else _latest(transcript, one)), transcript)
         elif _has_screen():
+            from rolellm_agents.settings import load_settings
+            from rolellm_agents.yourself import present_self
             from rolellm_tui.app import RoleApp
+            from rolellm_tui.screens.settings import Given
+            from rolellm_tui.widgets.portrait import find_pixels
 
-            failure = RoleApp(open_chat, transcript, first=first, new=new).run()
+            settings = load_settings()
+            flags = {"model": model, "strategy": strategy, "temperature": temperature}
+            flags |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
+            app = RoleApp(
+                open_chat,
+                transcript,
+                first=first,
+                new=new,
+                welcome=True,
+                pixels=find_pixels(),
+                theme=settings.theme,
+                user=present_self(settings).name,
+                flags={
+                    name: Given(_FLAGS[name], value) for name, value in flags.items() if value is not None
+                },
+            )
+            failure = app.run()
             if failure:
                 raise failure
         else:

@@ -93,9 +93,11 @@ def open_session(
     from rolellm_agents.card_files import find_lorebook
     from rolellm_agents.models.catalog import get_model
     from rolellm_agents.settings import load_settings
+    from rolellm_agents.yourself import present_self
     from rolellm_graphs.session import Session
 
     settings = load_settings()
+    you = present_self(settings)
     name = model or settings.model
     chat_model = get_model(
         name,
@@ -111,7 +113,8 @@ def open_session(
         strategy=strategy or settings.strategy,
         conversation=conversation,
         seed=seed,
-        user_name=settings.user_name,
+        user_name=you.name,
+        about_user=you.about,
         lorebooks=[find_lorebook(name) for name in lorebooks or ()],
         recall=recall_options(settings, method=recall, embeddings=embeddings),
         remember=settings.remember if remember is None else remember,

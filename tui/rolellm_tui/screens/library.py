@@ -1,105 +1,345 @@
 """The library: the cast, to pick from."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.content import Content
+from textual.containers import Horizontal
 from textual.message import Message
+from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Footer, Header, Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Footer, Header, Input, OptionList, Select, Static
+from textual.worker import Worker, WorkerState
 
-from rolellm_agents.persona import FoundPersona, Persona, list_personas
-from rolellm_agents.text import one_line, plain
+from rolellm_agents.card_files import Imported
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.persona import Cast, FoundPersona, Persona, list_personas
+from rolellm_agents.settings import DEFAULT_USER
+from rolellm_agents.text import plain
+from rolellm_tui.narrowing import Indexed, Wanted, indexed, narrowed, ordered, words_of
+from rolellm_tui.screens.import_card import ImportScreen
+from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
+from rolellm_tui.widgets.cast_filters import CastFilters
+from rolellm_tui.widgets.cast_list import CastList
+from rolellm_tui.widgets.persona_view import PersonaView
+from rolellm_tui.widgets.search_line import SearchLine
+
+if TYPE_CHECKING:
+    from rolellm_tui.widgets.portrait import PixelWidget
+
+PAUSE = 0.08
+"""Seconds without another highlight after which somebody's card is filled."""
+_ASK = "Whom would you like to talk with? Type a name…"
+_NOBODY = "Nobody is like that. Escape shows everybody again, F4 brings somebody in."
+_READING = "Reading the cast…"
+_PATIENCE = 0.5
+"""Seconds after which one is told that the cast is still being read."""
+_NOTES = 3
+"""Notes about persona files that are shown above the list."""
 
 
 class LibraryScreen(Screen[None]):
-    """Type to narrow the list down, Enter to begin."""
+    """Type to narrow the list down, look at somebody's card, Enter to begin."""
 
+    CSS_PATH = "library.tcss"
     AUTO_FOCUS = "#search"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]
     BINDINGS = [
-        Binding("down", "move(1)", "Next", show=False, priority=True),
-        Binding("up", "move(-1)", "Previous", show=False, priority=True),
+        Binding("down", "move(1)", "Next", id="library.next", show=False, priority=True),
+        Binding("up", "move(-1)", "Previous", id="library.previous", show=False, priority=True),
+        Binding("pagedown", "page(1)", "Further", id="library.further", show=False),
+        Binding("pageup", "page(-1)", "Back", id="library.back", show=False),
         Binding("enter", "choose", "Talk", id="talk", tooltip="Talk with this one.", priority=True),
+        Binding("f3", "card", "Card", id="library.card", tooltip="Read all about this one, or go back."),
+        Binding("space", "card", "Card", id="library.card-from-list", show=False),
+        Binding("f4", "import", "Import", id="library.import", tooltip="Bring a character card in."),
+        Binding("f5", "filter", "Filter", id="library.filter", tooltip="By language, category or tag."),
+        Binding(
+            "f6",
+            "start_with",
+            "Setup",
+            id="library.setup",
+            tooltip="Pick strategy, model and greeting first.",
+        ),
+        Binding("escape", "clear", "Clear", id="library.clear", tooltip="Show everybody again."),
     ]
+
+    recent: var[Sequence[str]] = var((), init=False)
+    """Ids of personas, the last talked with first."""
 
     @dataclass
     class Chosen(Message):
         """A persona was picked."""
 
         persona: Persona
+        strategy: str | None = None
+        """None for the one that is set."""
+        model: str | None = None
+        """A name or a spec; None for the one that is set."""
+        greeting: int = 0
+        """Which of the card's, from 0; for `with_greeting`."""
+        new: bool = False
+        """Begin a new conversation, even if there is one to go on with."""
+
+    def __init__(
+        self,
+        recent: Sequence[str] = (),
+        *,
+        user: str = DEFAULT_USER,
+        pixels: "PixelWidget | None" = None,
+    ) -> None:
+        """The cast, read when the screen is there.
+
+        Args:
+            recent: ids of personas, the last talked with first; they come first in the list.
+            user: what stands for `{{user}}` in cards.
+            pixels: what draws portraits in real pixels, from `find_pixels`; half blocks when None.
+        """
+        super().__init__()
+        self.set_reactive(LibraryScreen.recent, recent)
+        self._user = user
+        self._pixels = pixels
+        self._cast: tuple[Indexed, ...] = ()
+        self._by_id: dict[str, FoundPersona] = {}
+        self._read = False
+        self._in_a_hurry = False
+        self._offered_clear = False
 
     def compose(self) -> ComposeResult:
-        """A search line over the list of personas."""
+        """A search line and filters over the list; the card beside it."""
         yield Header()
-        yield Input(placeholder="Whom would you like to talk with? Type a name…", id="search")
+        yield SearchLine(placeholder=_ASK, select_on_focus=False, id="search")
+        yield CastFilters(id="filters")
         yield Static(id="notes", markup=False)
-        yield OptionList(id="cast", markup=False)
+        with Horizontal(id="shelf"):
+            yield CastList(id="cast")
+            yield Static(_READING, id="nobody", markup=False)
+            yield PersonaView(user=self._user, pixels=self._pixels, id="card")
         yield Footer()
 
     def on_mount(self) -> None:
         """Read the cast."""
         self.sub_title = "library"
-        cast = list_personas()
-        self._cast = cast.found
-        notes = self.query_one("#notes", Static)
-        notes.update(plain("\n".join(cast.notes)))
-        notes.display = bool(cast.notes)
-        self._show("")
+        self.query_one("#notes").display = False
+        if self.recent:
+            self.query_one(CastFilters).order = "recent"
+        self._read_cast()
+        self.set_timer(_PATIENCE, lambda: self.set_class(not self._read, "empty"))
+
+    @work(group="cast", exclusive=True, exit_on_error=False)
+    async def _read_cast(self, highlight: str | None = None) -> None:
+        """Read the cast, and highlight somebody in it."""
+        cast, self._cast = await asyncio.to_thread(_read)
+        self._by_id = {found.persona.id: found for found in cast.found}
+        self._read = True
+        self.query_one("#nobody", Static).update(_NOBODY)
+        self._tell(cast.notes)
+        self.query_one(CastFilters).offer(cast.found)
+        self._show(highlight)
+        if self._in_a_hurry:
+            self.action_choose()
 
     @on(Input.Changed, "#search")
-    def _narrow(self, event: Input.Changed) -> None:
-        self._show(event.value)
+    def _typed(self) -> None:
+        self._show()
 
-    def action_choose(self) -> None:
-        """Talk with the highlighted persona."""
-        cast = self.query_one("#cast", OptionList)
-        if cast.highlighted is not None:
-            self._choose(cast.get_option_at_index(cast.highlighted).id)
+    @on(CastFilters.Changed)
+    def _filtered(self) -> None:
+        self._show()
+        if self._in_menu:
+            # Who has picked something wants to see whom it leaves.
+            self.query_one(SearchLine).focus()
+
+    def watch_recent(self) -> None:
+        """Sort anew; the highlight stays on the same persona."""
+        self._show(self._highlighted)
+
+    @on(OptionList.OptionHighlighted, "#cast")
+    def _highlight_moved(self, event: OptionList.OptionHighlighted) -> None:
+        self._show_card(event.option_id)
+
+    @work(group="card", exclusive=True, exit_on_error=False)
+    async def _show_card(self, persona_id: str | None) -> None:
+        """Fill the card once the person pauses: laying it out anew takes longer than the list does."""
+        await asyncio.sleep(PAUSE)
+        self.query_one(PersonaView).found = self._by_id.get(persona_id or "")
 
     @on(OptionList.OptionSelected, "#cast")
     def _picked(self, event: OptionList.OptionSelected) -> None:
-        self._choose(event.option.id)
+        self._choose(event.option_id)
+
+    @on(SearchLine.CardPasted)
+    def _pasted(self, event: SearchLine.CardPasted) -> None:
+        self._import(event.text)
+
+    def on_key(self, event: events.Key) -> None:
+        """Letters go into the search line, wherever the focus is."""
+        search = self.query_one(SearchLine)
+        if event.is_printable and event.character and event.key != "space" and not search.has_focus:
+            event.stop()
+            self._close_card()
+            search.focus()
+            search.insert_text_at_cursor(event.character)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._tell([f"Something went wrong inside rolellm: {type(error).__name__}: {error}."])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let the arrows and Enter serve whatever has the focus; offer Clear when there is something to."""
+        match action:
+            case "move":
+                return isinstance(self.focused, SearchLine)
+            case "choose" | "start_with":
+                return not self._in_menu
+            case "clear":
+                return not self._in_menu and self._clearable
+            case _:
+                return True
 
     def action_move(self, steps: int) -> None:
         """Move the highlight while the search line keeps the focus."""
-        cast = self.query_one("#cast", OptionList)
-        if cast.option_count:
-            cast.highlighted = ((cast.highlighted or 0) + steps) % cast.option_count
+        self.query_one(CastList).move(steps)
+
+    def action_page(self, pages: int) -> None:
+        """Move the highlight by what the list shows at once."""
+        self.query_one(CastList).page(pages)
+
+    def action_choose(self) -> None:
+        """Talk with the highlighted persona; with the first that comes, if the cast is still being read."""
+        self._in_a_hurry = not self._read
+        self._choose(self._highlighted)
+
+    def action_card(self) -> None:
+        """Go to the card, so that the keys scroll it, and back."""
+        card = self.query_one(PersonaView)
+        if self._card_open:
+            self._close_card()
+            self.query_one(SearchLine).focus()
+        elif card.found is not None:
+            self.add_class("card-open")
+            card.focus_words()
+            self._offer_clear()
+
+    def action_filter(self) -> None:
+        """Go to the filters."""
+        self._close_card()
+        self.query_one(CastFilters).query(Select).first().focus()
+
+    def action_clear(self) -> None:
+        """Close the card; or else show everybody again."""
+        if self._card_open:
+            self.action_card()
+        else:
+            self.query_one(SearchLine).value = ""
+            self.query_one(CastFilters).clear()
+            self.query_one(SearchLine).focus()
+
+    def action_import(self) -> None:
+        """Bring a character card in."""
+        self._import()
+
+    @work(group="import", exclusive=True, exit_on_error=False)
+    async def _import(self, given: str = "") -> None:
+        imported = await self.app.push_screen_wait(ImportScreen(given))
+        self._show_imported(imported)
+
+    @work(group="setup", exclusive=True, exit_on_error=False)
+    async def action_start_with(self) -> None:
+        """Pick strategy, model, greeting and conversation, then talk."""
+        found = self._by_id.get(self._highlighted or "")
+        if found is None:
+            return
+        try:
+            models = await asyncio.to_thread(models_to_offer)
+        except SettingsError as error:
+            self._tell([str(error)])
+            return
+        persona = found.persona
+        asked = StartScreen(persona, models=models, user=self._user, met=persona.id in self.recent)
+        start: Start | None = await self.app.push_screen_wait(asked)
+        if start:
+            self.post_message(self.Chosen(persona, start.strategy, start.model, start.greeting, start.new))
+
+    @property
+    def _highlighted(self) -> str | None:
+        option = self.query_one(CastList).highlighted_option
+        return option.id if option else None
+
+    @property
+    def _in_menu(self) -> bool:
+        focused = self.focused
+        return focused is not None and any(isinstance(one, CastFilters) for one in focused.ancestors)
+
+    @property
+    def _card_open(self) -> bool:
+        return self.has_class("card-open")
+
+    @property
+    def _wanted(self) -> Wanted:
+        filters = self.query_one(CastFilters)
+        words = words_of(self.query_one(SearchLine).value)
+        return Wanted(words, filters.language, filters.category, filters.tag)
+
+    def _offer_clear(self) -> None:
+        """Build the footer anew only when something changes in it."""
+        if self._clearable != self._offered_clear:
+            self._offered_clear = self._clearable
+            self.refresh_bindings()
+
+    @property
+    def _clearable(self) -> bool:
+        return self._card_open or self._wanted != Wanted()
 
     def _choose(self, persona_id: str | None) -> None:
-        for found in self._cast:
-            if found.persona.id == persona_id:
-                self.post_message(self.Chosen(found.persona))
+        if found := self._by_id.get(persona_id or ""):
+            self.post_message(self.Chosen(found.persona))
 
-    def _show(self, wanted: str) -> None:
-        cast = self.query_one("#cast", OptionList)
-        cast.clear_options()
-        words = wanted.casefold().split()
-        cast.add_options(
-            Option(_line(found.persona), id=found.persona.id)
-            for found in self._cast
-            if all(word in _searchable(found) for word in words)
-        )
-        cast.highlighted = 0 if cast.option_count else None
+    def _close_card(self) -> None:
+        self.remove_class("card-open")
+        self._offer_clear()
+
+    def _show_imported(self, imported: Sequence[Imported]) -> None:
+        """Put the highlight on the first that came in; whatever was searched for would hide it."""
+        personas = [one for one in imported if one.kind == "persona"]
+        lorebooks = [one for one in imported if one.kind == "lorebook"]
+        for book in lorebooks:
+            words = f"The lorebook {book.id} is here; “rolellm chat --lorebook {book.id}” uses it."
+            self.notify(plain(words), markup=False)
+        if personas:
+            self.action_clear()
+            self._read_cast(personas[0].id)
+
+    def _show(self, highlight: str | None = None) -> None:
+        """List whom the search and the filters leave."""
+        if not self._read:
+            return
+        filters = self.query_one(CastFilters)
+        left = narrowed(ordered(self._cast, filters.order, self.recent), self._wanted)
+        self.query_one(SearchLine).border_subtitle = f"{len(left):,} of {len(self._cast):,}"
+        self.query_one(CastList).show(left, highlight)
+        self.set_class(not left, "empty")
+        if not left:
+            self._show_card(None)
+        self._offer_clear()
+
+    def _tell(self, notes: Sequence[str]) -> None:
+        more = len(notes) - _NOTES
+        shown = [
+            *notes[:_NOTES],
+            *([f"And {more} more; “rolellm persona list” tells."] if more > 0 else []),
+        ]
+        line = self.query_one("#notes", Static)
+        line.update(plain("\n".join(shown)))
+        line.display = bool(notes)
 
 
-def _line(persona: Persona) -> Content:
-    source = f"{persona.source.work}, {persona.source.year}" if persona.source else ""
-    about = " · ".join(part for part in (persona.category, source) if part)
-    return Content.assemble(
-        (plain(persona.name), "bold"),
-        "  ",
-        (plain(about), "$text-muted"),
-        "\n",
-        (one_line(persona.description, 160), "$text-muted"),
-    )
-
-
-def _searchable(found: FoundPersona) -> str:
-    persona = found.persona
-    source = persona.source.work if persona.source else ""
-    parts = (persona.id, persona.name, persona.category, persona.language, source, *persona.tags)
-    return " ".join(parts).casefold()
+def _read() -> tuple[Cast, tuple[Indexed, ...]]:
+    cast = list_personas()
+    return cast, indexed(cast.found)

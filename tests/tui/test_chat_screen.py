@@ -1,0 +1,320 @@
+"""The chat's keys: every way through what was said, and what is kept of what was not said yet."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, status, until
+from helpers.user_files import ADA, write_persona
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.paths import user_paths
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.transcript import Transcript
+from rolellm_tui.screens.chat import PAUSE, ChatScreen
+from rolellm_tui.widgets.bubble import Bubble
+
+GREETING = ("Ada", "Good day.", "")
+
+
+@pytest.fixture
+def transcript() -> Iterator[Transcript]:
+    with Transcript(user_paths().transcript) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ada() -> Persona:
+    write_persona()
+    return load_persona("ada")
+
+
+def scripted(*replies: str | Exception) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=list(replies))
+
+
+def words(pilot: Pilot[Any]) -> list[str]:
+    return [bubble[1] for bubble in bubbles(pilot)]
+
+
+def swipes(pilot: Pilot[Any]) -> tuple[int, int]:
+    last = pilot.app.screen.query(Bubble).last()
+    return last.place, last.places
+
+
+async def talk(pilot: Pilot[Any], text: str) -> None:
+    """Say something and wait for the end of the answer."""
+    await until(pilot, lambda: screen(pilot) == "ChatScreen" and not answering(pilot))
+    before = len(bubbles(pilot))
+    await say(pilot, text)
+    await until(pilot, lambda: len(bubbles(pilot)) == before + 2 and not answering(pilot))
+
+
+async def test_one_swipes_between_answers_and_past_the_last_to_a_new_one(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One.", "Two.", "Three."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await pilot.press("alt+right")
+        await until(pilot, lambda: words(pilot)[-1] == "Two." and not answering(pilot))
+        assert swipes(pilot) == (2, 2)
+        await pilot.press("alt+left")
+        await until(pilot, lambda: words(pilot)[-1] == "One.")
+        assert swipes(pilot) == (1, 2)
+        await pilot.press("alt+left")
+        await pilot.pause()
+        assert words(pilot)[-1] == "One."
+        await pilot.press("alt+right", "alt+right")
+        await until(pilot, lambda: words(pilot)[-1] == "Three." and not answering(pilot))
+        assert swipes(pilot) == (3, 3)
+        assert len(words(pilot)) == 3
+
+
+async def test_what_was_done_is_taken_back_and_done_again(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await talk(pilot, "More.")
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: words(pilot) == ["Good day.", "Hello.", "One."])
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: words(pilot) == ["Good day."])
+        await pilot.press("ctrl+y", "ctrl+y")
+        await until(pilot, lambda: words(pilot) == ["Good day.", "Hello.", "One.", "More.", "Two."])
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: status(pilot) == "There is nothing to do again.")
+
+
+async def test_while_one_writes_undo_is_about_the_writing(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await pilot.press(*"abc")
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: prompt(pilot).text == "")
+        assert words(pilot) == ["Good day.", "Hello.", "One."]
+
+
+async def test_an_answer_goes_on(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("Once upon", " a time."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "A story.")
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: words(pilot)[-1] == "Once upon a time." and not answering(pilot))
+        assert len(words(pilot)) == 3
+        assert swipes(pilot) == (2, 2)
+
+
+async def test_before_there_is_an_answer_nothing_goes_on(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "say something first" in status(pilot))
+
+
+async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One.", "Two.", "Three."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await talk(pilot, "More.")
+        await pilot.press("alt+up")
+        assert pilot.app.focused is pilot.app.screen.query(Bubble).last()
+        await pilot.press("shift+tab", "shift+tab")
+        focused = pilot.app.focused
+        assert isinstance(focused, Bubble)
+        assert focused.text == "One."
+        await pilot.press("b")
+        await until(pilot, lambda: words(pilot) == ["Good day.", "Hello.", "One."])
+        assert "branch-2" in status(pilot)
+        assert prompt(pilot).has_focus
+        await talk(pilot, "Otherwise.")
+        assert words(pilot)[-2:] == ["Otherwise.", "Three."]
+
+
+async def test_a_line_is_edited_and_answered_anew(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await pilot.press("alt+up", "shift+tab", "e")
+        await until(pilot, lambda: screen(pilot) == "AskScreen")
+        area = pilot.app.screen.query_one(TextArea)
+        assert area.text == "Hello."
+        area.text = "Good evening."
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and words(pilot)[-1] == "Two.")
+        assert words(pilot) == ["Good day.", "Good evening.", "Two."]
+
+
+async def test_who_leaves_the_edit_changes_nothing(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await pilot.press("alt+up", "e")
+        await until(pilot, lambda: screen(pilot) == "AskScreen")
+        pilot.app.screen.query_one(TextArea).text = "Something else."
+        await pilot.press("escape")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        assert words(pilot) == ["Good day.", "Hello.", "One."]
+
+
+async def test_the_authors_note_is_written_and_sent_along(ada: Persona, transcript: Transcript) -> None:
+    model = scripted("One.")
+    async with role_app(model, transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await pilot.press("f7")
+        await until(pilot, lambda: screen(pilot) == "AskScreen")
+        pilot.app.screen.query_one(TextArea).text = "It rains."
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        await talk(pilot, "Hello.")
+        assert any(message.text == "It rains." for message in model.calls[-1])
+
+
+async def test_the_model_writes_the_persons_line_into_the_prompt(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("What do you count?"), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await pilot.press("f6")
+        await until(pilot, lambda: prompt(pilot).text == "What do you count?" and not answering(pilot))
+        assert words(pilot) == ["Good day."]
+
+
+async def test_what_stood_in_the_prompt_comes_back_when_the_model_cannot_write(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted(ModelError("Away.")), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        prompt(pilot).text = "I wonder"
+        await pilot.press("f6")
+        await until(pilot, lambda: status(pilot) == "Away.")
+        assert prompt(pilot).text == "I wonder"
+
+
+async def test_what_was_typed_and_not_sent_is_there_the_next_time(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await pilot.press(*"Half a li")
+        await pilot.pause(PAUSE)
+        await until(pilot, lambda: transcript.draft("ada") == "Half a li")
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: prompt(pilot).text == "Half a li")
+        await pilot.press(*"ne")
+        await pilot.press("enter")
+        await until(pilot, lambda: words(pilot)[-2:] == ["Half a line", "One."] and not answering(pilot))
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: len(bubbles(pilot)) == 3)
+        assert prompt(pilot).text == ""
+
+
+async def test_up_brings_back_what_one_said(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await talk(pilot, "More.")
+        await pilot.press(*"own", "up")
+        assert prompt(pilot).text == "More."
+        await pilot.press("up", "up", "up")
+        assert prompt(pilot).text == "Hello."
+        await pilot.press("down", "down")
+        assert prompt(pilot).text == "own"
+
+
+async def test_a_cards_greetings_are_swiped_before_the_first_line(transcript: Transcript) -> None:
+    write_persona()
+    card = {"data": {"name": "Ada", "first_mes": "Good day.", "alternate_greetings": ["Good night."]}}
+    document = {"spec": "chara_card_v2", "spec_version": "2.0", **card}
+    ada = load_persona("ada").model_copy(update={"extensions": {"card": {"document": document}}})
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        assert swipes(pilot) == (1, 2)
+        await pilot.press("alt+right")
+        await until(pilot, lambda: words(pilot) == ["Good night."])
+        await talk(pilot, "Hello.")
+        assert words(pilot) == ["Good night.", "Hello.", "One."]
+
+
+async def test_one_goes_through_the_tree_to_another_answer(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: words(pilot)[-1] == "Two." and not answering(pilot))
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen(pilot) == "TreeScreen")
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and words(pilot)[-1] == "One.")
+
+
+async def test_why_shows_the_prompt_of_the_answer(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test(size=(120, 40)) as pilot:
+        await talk(pilot, "Hello.")
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: screen(pilot) == "InspectorScreen")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+
+
+async def test_several_strategies_answer_and_the_second_is_kept(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        prompt(pilot).text = "Hello."
+        await pilot.press("ctrl+d")
+        await until(pilot, lambda: screen(pilot) == "CompareScreen")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(transcript.conversations("ada")) == 1)
+        chat = next(one for one in pilot.app.screen_stack if isinstance(one, ChatScreen))
+        await until(pilot, lambda: not chat.session.answering and len(chat.session.messages) == 3)
+        await pilot.press("2")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        assert words(pilot)[:2] == ["Good day.", "Hello."]
+        assert chat.session.messages[-1].made_by["strategy"] != chat.session.strategy
+        assert prompt(pilot).text == ""
+        assert swipes(pilot)[1] == 2
+
+
+async def test_conversations_settings_and_keys_open_over_the_chat_and_lead_back(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test(size=(120, 40)) as pilot:
+        await talk(pilot, "Hello.")
+        for key, name in (
+            ("ctrl+s", "ConversationsScreen"),
+            ("f2", "SettingsScreen"),
+            ("f1", "KeysScreen"),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda name=name: screen(pilot) == name)  # type: ignore[misc]
+            await pilot.press("escape")
+            await until(pilot, lambda: screen(pilot) == "ChatScreen")
+
+
+async def test_a_conversation_picked_from_the_list_is_gone_on_with(
+    ada: Persona, transcript: Transcript
+) -> None:
+    write_persona(ADA.replace("ada", "eve").replace("Ada", "Eve"), "eve.yaml")
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello, Ada.")
+    async with role_app(scripted("Two."), transcript, first=load_persona("eve")).run_test() as pilot:
+        await talk(pilot, "Hello, Eve.")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: screen(pilot) == "ConversationsScreen")
+        await pilot.press(*"Hello, Ada")
+        await pilot.pause(0.5)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and "Hello, Ada." in words(pilot))
+
+
+async def test_another_strategy_takes_over_in_the_same_conversation(
+    ada: Persona, transcript: Transcript
+) -> None:
+    app = role_app(scripted("One.", "Two."), transcript, first=ada)
+    async with app.run_test() as pilot:
+        await talk(pilot, "Hello.")
+        app.use_strategy("system")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen) and len(bubbles(pilot)) == 3)
+        await talk(pilot, "More.")
+        chat = pilot.app.screen
+        assert isinstance(chat, ChatScreen)
+        assert [message.made_by.get("strategy") for message in chat.session.messages] == [
+            *(None, None, "few-shot-dialogue", None, "system")
+        ]

@@ -1,0 +1,133 @@
+"""The command palette: whatever the present screen can do, and everybody and everything one can go to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Matcher, Provider
+from textual.content import Content
+from textual.markup import escape
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.persona import FoundPersona, list_personas
+from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_tui.moments import today, told
+from rolellm_tui.screens.start_with import EXPLAINED
+
+_NAVIGATION = ("command_palette", "app.command_palette")
+_ABOUT = 70
+"""Characters of what stands below a command."""
+
+
+class RoleActions(Protocol):
+    """What the palette asks the app for."""
+
+    @property
+    def transcript(self) -> Transcript:
+        """Where the conversations are."""
+
+    def talk_with(self, persona_id: str) -> None:
+        """Open the chat with a persona."""
+
+    def go_on_with(self, conversation: str, message: str | None = None) -> None:
+        """Open a conversation, at a message if one is named."""
+
+    def use_strategy(self, name: str) -> None:
+        """Let answers come by this strategy."""
+
+
+@dataclass(frozen=True)
+class _Command:
+    name: str
+    about: str
+    run: Callable[[], Awaitable[object] | None]
+
+
+class RoleCommands(Provider):
+    """Offers the screen's keys at once; personas and conversations when one looks for them."""
+
+    async def startup(self) -> None:
+        """Begin to read, while the person sees the palette open."""
+        self._elsewhere = asyncio.create_task(asyncio.to_thread(_read, self._actions.transcript))
+
+    async def shutdown(self) -> None:
+        """Nobody waits for it any more."""
+        self._elsewhere.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._elsewhere
+
+    async def discover(self) -> Hits:
+        """What the present screen can do."""
+        for command in self._of_screen():
+            yield DiscoveryHit(Content(command.name), command.run, command.name, escape(command.about))
+
+    async def search(self, query: str) -> Hits:
+        """Whatever fits."""
+        matcher = self.matcher(query)
+        for command in (*self._of_screen(), *self._strategies()):
+            if hit := _hit(matcher, command):
+                yield hit
+        for command in self._goals(*await self._elsewhere):
+            if hit := _hit(matcher, command):
+                yield hit
+
+    @property
+    def _actions(self) -> RoleActions:
+        return cast(RoleActions, self.app)
+
+    def _of_screen(self) -> Iterator[_Command]:
+        """Its keys that say what they do."""
+        done = set(_NAVIGATION)
+        for node, binding, enabled, tooltip in self.screen.active_bindings.values():
+            if tooltip and enabled and binding.action not in done:
+                done.add(binding.action)
+                key = self.app.get_key_display(binding)
+                run = partial(self.app.run_action, binding.action, node)
+                yield _Command(binding.description, f"{tooltip}  {key}", run)
+
+    def _strategies(self) -> Iterator[_Command]:
+        for name in STRATEGIES:
+            run = partial(self._actions.use_strategy, name)
+            yield _Command(f"Answer by {name}", EXPLAINED.get(name, ""), run)
+
+    def _goals(
+        self, cast_: tuple[FoundPersona, ...], conversations: list[ConversationSummary]
+    ) -> Iterator[_Command]:
+        names = {found.persona.id: one_line(found.persona.name) for found in cast_}
+        for found in cast_:
+            about = one_line(found.persona.description, _ABOUT)
+            run = partial(self._actions.talk_with, found.persona.id)
+            yield _Command(f"Talk with {names[found.persona.id]}", about, run)
+        now = today()
+        for one in conversations:
+            name = names.get(one.persona, one.persona)
+            title = one_line(one.title or one.last, _ABOUT)
+            yield _Command(
+                f"Go on with {name} – {title}",
+                f"{told(one.updated, now)} · {one.messages:,} messages",
+                partial(self._actions.go_on_with, one.id),
+            )
+
+
+def _read(transcript: Transcript) -> tuple[tuple[FoundPersona, ...], list[ConversationSummary]]:
+    try:
+        return list_personas().found, transcript.conversations()
+    except RoleLLMError:
+        # Whoever opens a conversation will be told.
+        return list_personas().found, []
+
+
+def _hit(matcher: Matcher, command: _Command) -> Hit | None:
+    score, offsets = matcher.fuzzy_search.match(matcher.query, command.name)
+    if score <= 0:
+        return None
+    # Not by the matcher's own way, which would read a name from outside as markup.
+    shown = Content(command.name)
+    for offset in offsets:
+        shown = shown.stylize(matcher.match_style, offset, offset + 1)
+    return Hit(score, shown, command.run, command.name, escape(command.about))

@@ -1,0 +1,258 @@
+"""The comparison: one line, answered by several voices at once."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container
+from textual.content import Content
+from textual.reactive import var
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.models.catalog import PROVIDERS, get_model
+from rolellm_agents.models.names import named_models
+from rolellm_agents.settings import load_settings
+from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
+from rolellm_graphs.session import Session
+from rolellm_graphs.voice import Voice
+from rolellm_tui.widgets.answer_column import AnswerColumn
+from rolellm_tui.widgets.answer_grid import AnswerGrid
+from rolellm_tui.widgets.voice_form import Choice, VoiceForm
+
+Phase = Literal["choosing", "answering", "answered"]
+
+_NOTHING_TO_ANSWER = "There is nothing to answer yet; write a line first, then compare."
+_LONGEST_LINE = 500
+"""Characters of the line that are ever shown."""
+
+
+class CompareScreen(Screen[bool]):
+    """Tick voices, see them answer side by side, keep one; dismissed with whether the line was sent."""
+
+    CSS_PATH = "compare.tcss"
+    BINDINGS = [
+        Binding("1", "keep(1)", "Keep", id="compare.keep-1", tooltip="Keep one.", key_display="1–4 ⏎"),
+        Binding("2", "keep(2)", "Keep the second", id="compare.keep-2", show=False),
+        Binding("3", "keep(3)", "Keep the third", id="compare.keep-3", show=False),
+        Binding("4", "keep(4)", "Keep the fourth", id="compare.keep-4", show=False),
+        Binding("enter", "keep_chosen", "Keep", id="compare.keep", tooltip="Keep this one.", show=False),
+        Binding("n", "again", "Again", id="compare.again", tooltip="Have all answer again."),
+        Binding("escape", "stop", "Stop", id="compare.stop", tooltip="Stop all; their words stay."),
+        Binding("escape", "keep_first", "First", id="compare.keep-first", tooltip="Keep the first."),
+        Binding(
+            "escape", "leave", "Back", id="compare.leave", tooltip="Back to the chat; nothing is sent."
+        ),
+    ]
+
+    phase: var[Phase] = var("choosing", bindings=True)
+
+    def __init__(self, session: Session, text: str) -> None:
+        """Compare answers to a line.
+
+        Args:
+            session: the conversation.
+            text: what to say; when empty, the last line is answered again.
+        """
+        super().__init__()
+        self._session = session
+        self._text = text.strip()
+        self._sent = False
+        """Whether the voices were asked: the line is in the transcript then."""
+        self._models: dict[str, BaseChatModel | None] = {session.model_name: None}
+        """Those that were asked for, by the names they were ticked by; None is the conversation's own."""
+        self._asking: Worker[None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The line, the form and later the answers, and what went wrong."""
+        yield Static(self._line(), id="compare-line", markup=False)
+        yield Container(id="compare-body")
+        yield Static("", id="compare-status", markup=False)
+        yield Footer()
+
+    @property
+    def _asked(self) -> str:
+        """The line to answer; empty when there is none."""
+        mine = [message.text for message in self._session.messages if message.speaker == USER]
+        return self._text or next(reversed(mine), "")
+
+    def _line(self) -> Content:
+        if not self._asked:
+            return Content(_NOTHING_TO_ANSWER)
+        again = "" if self._text else " again"
+        return Content.assemble(
+            (f"Compare{again}", "bold"), "  ", (one_line(self._asked, _LONGEST_LINE), "$foreground-muted")
+        )
+
+    def on_mount(self) -> None:
+        """Offer the voices, if there is something to answer."""
+        self._tell("")
+        if self._asked:
+            self._offer_voices()
+
+    @work(group="form", exclusive=True, exit_on_error=False)
+    async def _offer_voices(self) -> None:
+        own = self._session.strategy
+        strategies = list(dict.fromkeys([own, *STRATEGIES]))
+        models = [self._session.model_name]
+        try:
+            models += await asyncio.to_thread(named_models)
+        except RoleLLMError as error:
+            self._complain(error)
+        models.append(PROVIDERS["llamacpp"].example)
+        await self.query_one("#compare-body").mount(VoiceForm(strategies, list(dict.fromkeys(models))))
+
+    # Asking
+
+    @on(VoiceForm.Chosen)
+    async def _begin(self, event: VoiceForm.Chosen) -> None:
+        body = self.query_one("#compare-body")
+        await body.remove_children()
+        await body.mount(AnswerGrid(event.choices))
+        self._asking = self._ask()
+
+    @work(group="answers", exclusive=True, exit_on_error=False)
+    async def _ask(self) -> None:
+        """Let all answer; what one of them cannot do does not keep the others from it."""
+        columns = self._columns
+        self.phase = "answering"
+        self._tell("")
+        try:
+            for column in columns:
+                column.wait()
+            able = [(column, voice) for column in columns if (voice := await self._voice_of(column))]
+            if able:
+                await self._follow(able)
+        except RoleLLMError as error:
+            self._complain(error)
+        finally:
+            for column in columns:
+                column.give_up()
+            self.phase = "answered"
+
+    async def _voice_of(self, column: AnswerColumn) -> Voice | None:
+        """The voice that answers in a column; None when it cannot be had, which the column tells."""
+        try:
+            return await asyncio.to_thread(self._make_voice, column.choice)
+        except RoleLLMError as error:
+            column.fail(str(error))
+            return None
+
+    def _make_voice(self, choice: Choice) -> Voice:
+        """With the person's settings. It may take a while: the model's package and file are looked for."""
+        if choice.model not in self._models:
+            settings = load_settings()
+            self._models[choice.model] = get_model(
+                choice.model, temperature=settings.temperature, max_tokens=settings.max_tokens
+            )
+        return self._session.another_voice(
+            strategy=choice.strategy, model=self._models[choice.model], model_name=choice.model
+        )
+
+    async def _follow(self, able: Sequence[tuple[AnswerColumn, Voice]]) -> None:
+        text = "" if self._sent else self._text
+        async with aclosing(self._session.compare(text, [voice for _, voice in able])) as events:
+            async for compared in events:
+                self._sent = True
+                _show(able[compared.place][0], compared.event)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what the moment has a use for."""
+        moment = _MOMENTS.get(action)
+        return moment is None or moment == self.phase
+
+    def action_stop(self) -> None:
+        """Stop all; their words stay."""
+        if self._session.answering:
+            self._session.cancel()
+        elif self._asking is not None:
+            self._asking.cancel()
+
+    def action_again(self) -> None:
+        """Have all answer again; the answers before stay, as swipes."""
+        self._asking = self._ask()
+
+    def action_keep(self, number: int) -> None:
+        """Go on from one of the answers."""
+        if number <= len(self._columns):
+            self._keep(self._columns[number - 1])
+
+    def action_keep_chosen(self) -> None:
+        """Go on from the answer that is looked at."""
+        self._keep(self.query_one(AnswerGrid).chosen)
+
+    def action_keep_first(self) -> None:
+        """Go on from the first answer that there is."""
+        answers = [column for column in self._columns if column.message]
+        if answers:
+            self._keep(answers[0])
+        else:
+            self.dismiss(self._sent)
+
+    def action_leave(self) -> None:
+        """Back, with nothing sent."""
+        self.dismiss(False)
+
+    def _keep(self, column: AnswerColumn) -> None:
+        if column.message is None:
+            self._complain("There are no words to keep here; keep another one, or press n to ask again.")
+            return
+        try:
+            self._session.choose(column.message.id)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.dismiss(True)
+
+    @property
+    def _columns(self) -> Sequence[AnswerColumn]:
+        return self.query_one(AnswerGrid).columns
+
+    # Telling
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+
+    def _tell(self, text: str) -> None:
+        status = self.query_one("#compare-status", Static)
+        status.update(plain(text))
+        status.display = bool(text)
+
+    def _complain(self, error: RoleLLMError | str) -> None:
+        self._tell(str(error))
+
+
+_MOMENTS: dict[str, Phase] = {
+    "leave": "choosing",
+    "stop": "answering",
+    "keep": "answered",
+    "keep_chosen": "answered",
+    "keep_first": "answered",
+    "again": "answered",
+}
+"""When an action has a use; the others always have."""
+
+
+def _show(column: AnswerColumn, event: Event) -> None:
+    match event:
+        case TokenDelta(text=text):
+            column.say(text)
+        case MessageDone(message=message):
+            column.finish(message)
+        case TurnFailed(error=error, message=part):
+            column.fail(str(error), part)

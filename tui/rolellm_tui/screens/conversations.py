@@ -1,0 +1,438 @@
+"""All conversations: found again, gone on with, named, put away, and exchanged as files."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Header, Input, OptionList, Static
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.persona import list_personas
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import ConversationSummary, FoundMessage, Transcript
+from rolellm_agents.transcript import Message as SaidMessage
+from rolellm_agents.transcript.message import USER
+from rolellm_tui.moments import today
+from rolellm_tui.screens.ask import AskScreen
+from rolellm_tui.screens.export import ExportScreen
+from rolellm_tui.screens.import_conversation import ImportConversationScreen
+from rolellm_tui.widgets.conversation_list import Conversation, ConversationList, Hit, Place
+from rolellm_tui.widgets.conversation_preview import ConversationPreview
+
+PAUSE = 0.15
+"""Seconds without a key after which all that was said is searched."""
+LOOK = 0.05
+"""Seconds on a row after which it is looked into."""
+_PREVIEWED = 12
+"""Messages that are shown beside the list."""
+_WIDTH = 80
+"""Characters of a first line that stand in the place of a title."""
+_AT_ONCE = 40
+"""Conversations whose first lines are read between two looks at the screen."""
+_NONE_YET = "No conversations yet. Pick somebody in the library and say hello, or press i to import one."
+_NONE_ARCHIVED = "Nothing is put away. Press v to see the other conversations."
+_NOTHING_FOUND = "Nothing has these words."
+
+
+@dataclass(frozen=True)
+class _Done:
+    """Something that can be taken back."""
+
+    told: str
+    """What is said when it was."""
+    take_back: Callable[[], None]
+
+
+class TitleScreen(AskScreen):
+    """Asks for a title, which is one line: Enter keeps it too."""
+
+    BINDINGS = [
+        Binding("enter", "keep", "Keep", id="ask.title", tooltip="Keep this title.", priority=True),
+    ]
+
+
+class ConversationsScreen(Screen[None]):
+    """Type to find one by its title, its persona, or words that were said in it; Enter goes on with it."""
+
+    CSS_PATH = "conversations.tcss"
+    AUTO_FOCUS = "#find"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+    BINDINGS = [
+        Binding(
+            "down",
+            "list",
+            "List",
+            id="conversations.list",
+            tooltip="To the list, where each conversation has its keys.",
+            priority=True,
+        ),
+        Binding("ctrl+z", "undo", "Undo", id="conversations.undo", tooltip="Take the last change back."),
+        Binding("escape", "leave", "Back", id="conversations.leave", tooltip="Back to where you were."),
+    ]
+
+    @dataclass
+    class Opened(Message):
+        """The person wants to go on with a conversation."""
+
+        conversation: str
+        """Its id."""
+        message: str | None
+        """The message to show; None for the end."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        """Show what `transcript` holds."""
+        super().__init__()
+        self._transcript = transcript
+        self._archived = False
+        self._stale = False
+        self._summaries: list[ConversationSummary] = []
+        self._found: list[FoundMessage] = []
+        self._names: Mapping[str, str] = {}
+        self._beginnings: dict[str, str] = {}
+        self._done: list[_Done] = []
+
+    def compose(self) -> ComposeResult:
+        """A search line over the list."""
+        yield Header()
+        yield Input(placeholder="A title, a name, or words that were said…", id="find")
+        yield Static(id="nothing", markup=False)
+        with Horizontal(id="shelf"):
+            yield ConversationList(id="conversations")
+            yield ConversationPreview(id="preview")
+        yield Static(id="status", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Show nothing that is not so yet."""
+        self.sub_title = "conversations"
+        self.query_one("#nothing").display = False
+        self._load()
+
+    def on_screen_suspend(self) -> None:
+        """Something may be said or changed meanwhile."""
+        self._stale = True
+
+    def on_screen_resume(self) -> None:
+        """Look anew."""
+        if self._stale:
+            self._stale = False
+            self._load()
+
+    # What is listed
+
+    @work(group="list", exclusive=True, exit_on_error=False)
+    async def _load(self, highlight: str | None = None) -> None:
+        """List the conversations at once; how they are called is added as it becomes known."""
+        try:
+            self._summaries = await asyncio.to_thread(
+                self._transcript.conversations, archived=self._archived
+            )
+            self._show()
+            rows = self.query_one(ConversationList)
+            if highlight:
+                rows.go_to(highlight)
+            if not self._summaries and not self.query_one("#find", Input).value:
+                # There is nothing to find, and the keys of the list are what helps.
+                rows.focus()
+            if not self._names:
+                self._names = await asyncio.to_thread(_names)
+                self._show()
+            for some in self._without_name():
+                self._beginnings |= await asyncio.to_thread(_beginnings, self._transcript, some)
+                self._show()
+        except RoleLLMError as error:
+            self._complain(error)
+
+    def _without_name(self) -> Iterator[list[str]]:
+        """Conversations of which neither a title nor the first line is known, some at a time."""
+        ids = [one.id for one in self._summaries if not one.title and one.id not in self._beginnings]
+        for start in range(0, len(ids), _AT_ONCE):
+            yield ids[start : start + _AT_ONCE]
+
+    def _show(self) -> None:
+        """List what is sought, or all."""
+        words = _words(self.query_one("#find", Input).value)
+        listed = [one for one in map(self._as_listed, self._summaries) if _has(one, words)]
+        hits = [self._as_hit(found) for found in self._found] if words else []
+        self.query_one(ConversationList).show(listed, hits, today())
+        self._count(len(listed), len(hits), sought=bool(words))
+        nothing = self.query_one("#nothing", Static)
+        nothing.update(_NOTHING_FOUND if words else _NONE_ARCHIVED if self._archived else _NONE_YET)
+        nothing.display = not listed and not hits
+
+    def _count(self, listed: int, hits: int, *, sought: bool) -> None:
+        count = f"{listed:,} of {len(self._summaries):,}" if sought else f"{listed:,}"
+        count += " archived" if self._archived else _plural(len(self._summaries), "conversation")
+        if hits:
+            count += f" · {hits:,}{_plural(hits, 'message')}"
+        self.query_one("#find", Input).border_subtitle = count
+
+    def _as_listed(self, summary: ConversationSummary) -> Conversation:
+        persona = self._name_of(summary.persona)
+        return Conversation(summary, summary.title or self._beginnings.get(summary.id) or persona, persona)
+
+    def _as_hit(self, found: FoundMessage) -> Hit:
+        persona = self._name_of(found.persona)
+        title = found.title or self._beginnings.get(found.conversation) or f"a talk with {persona}"
+        return Hit(found, title, persona)
+
+    def _name_of(self, persona: str) -> str:
+        return self._names.get(persona) or persona.replace("-", " ").title()
+
+    @on(OptionList.OptionHighlighted, "#conversations")
+    def _highlight_moved(self) -> None:
+        if self.has_class("-wide"):
+            self._preview()
+
+    def on_resize(self) -> None:
+        """There may be room for the preview now."""
+        self.call_after_refresh(self._highlight_moved)
+
+    @work(group="preview", exclusive=True, exit_on_error=False)
+    async def _preview(self) -> None:
+        """Look into the highlighted conversation, once the person stays there."""
+        await asyncio.sleep(LOOK)
+        place = self.query_one(ConversationList).place
+        try:
+            messages = await asyncio.to_thread(_some_of, self._transcript, place) if place else []
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        names = {message.speaker: self._name_of(message.speaker) for message in messages} | {USER: "You"}
+        found = next((one for one in self._found if place and one.message == place.message), None)
+        self.query_one(ConversationPreview).show(messages, names, found)
+
+    # Finding
+
+    @on(Input.Changed, "#find")
+    def _typed(self, event: Input.Changed) -> None:
+        self._show()
+        self._search(event.value)
+
+    @work(group="search", exclusive=True, exit_on_error=False)
+    async def _search(self, text: str) -> None:
+        """Find messages, once the person has stopped typing."""
+        await asyncio.sleep(PAUSE)
+        try:
+            self._found = await asyncio.to_thread(self._transcript.search, _query(text))
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            if self.query_one("#status").has_class("error"):
+                self._tell("")
+            self._show()
+
+    @on(Input.Submitted, "#find")
+    def _entered(self) -> None:
+        self.query_one(ConversationList).action_select()
+
+    @on(ConversationList.Picked)
+    def _open(self, event: ConversationList.Picked) -> None:
+        self.post_message(self.Opened(event.place.conversation, event.place.message))
+
+    @on(ConversationList.LeftUpwards)
+    def action_find(self) -> None:
+        """To the search line."""
+        self.query_one("#find").focus()
+
+    def action_list(self) -> None:
+        """To the list."""
+        self.query_one(ConversationList).focus()
+
+    # Changing
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what there is something to do for."""
+        match action:
+            case "archive":
+                return not self._archived
+            case "unarchive":
+                return self._archived
+            case "undo":
+                return bool(self._done)
+            case "list":
+                return isinstance(self.focused, Input)
+            case _:
+                return True
+
+    @work(group="rename", exclusive=True, exit_on_error=False)
+    async def action_rename(self) -> None:
+        """Give the highlighted conversation a title."""
+        if (one := await self._highlighted()) is None:
+            return
+        hint = "Enter keeps it. Without a title a conversation is called by its first line."
+        title = await self.app.push_screen_wait(TitleScreen("Title", one.title, hint=hint))
+        if title is not None and one_line(title) != one.title:
+            await self._change(
+                lambda: self._transcript.rename(one.id, title),
+                _Done("It has its old title again.", lambda: self._transcript.rename(one.id, one.title)),
+                f"It is called “{one_line(title, 40)}” now." if title.strip() else "It has no title now.",
+                one.id,
+            )
+
+    @work(group="archive", exit_on_error=False)
+    async def action_archive(self) -> None:
+        """Put the highlighted conversation away."""
+        if (one := await self._highlighted()) is not None:
+            await self._change(
+                lambda: self._transcript.archive(one.id),
+                _Done("It is back.", lambda: self._transcript.unarchive(one.id)),
+                "It is put away; Ctrl+Z takes it back, V shows all that were.",
+                self._beside,
+            )
+
+    @work(group="archive", exit_on_error=False)
+    async def action_unarchive(self) -> None:
+        """Take the highlighted conversation out again."""
+        if (one := await self._highlighted()) is not None:
+            await self._change(
+                lambda: self._transcript.unarchive(one.id),
+                _Done("It is put away again.", lambda: self._transcript.archive(one.id)),
+                "It is among the others again; Ctrl+Z takes it back.",
+                self._beside,
+            )
+
+    @work(group="undo", exit_on_error=False)
+    async def action_undo(self) -> None:
+        """Take the last change back."""
+        done = self._done.pop()
+        try:
+            await asyncio.to_thread(done.take_back)
+        except RoleLLMError as error:
+            self._done.append(done)
+            self._complain(error)
+        else:
+            self._tell(done.told)
+            self._load()
+        self.refresh_bindings()
+
+    async def _change(self, act: Callable[[], None], done: _Done, told: str, highlight: str | None) -> None:
+        try:
+            await asyncio.to_thread(act)
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        self._done.append(done)
+        self._tell(told)
+        self._load(highlight)
+        self.refresh_bindings()
+
+    def action_archived(self) -> None:
+        """Show those that were put away, or the others again."""
+        self._archived = not self._archived
+        self.sub_title = "archived conversations" if self._archived else "conversations"
+        self._load()
+        self.refresh_bindings()
+
+    @work(group="export", exclusive=True, exit_on_error=False)
+    async def action_export(self) -> None:
+        """Write the highlighted conversation as a file."""
+        if (one := await self._highlighted()) is not None:
+            title = self._as_listed(one).title
+            written = await self.app.push_screen_wait(ExportScreen(self._transcript, one, title))
+            if written:
+                self._tell(f"Written to {written}.")
+
+    @work(group="import", exclusive=True, exit_on_error=False)
+    async def action_import(self) -> None:
+        """Bring conversations in from a file."""
+        imported = await self.app.push_screen_wait(ImportConversationScreen(self._transcript))
+        if imported:
+            self._archived = False
+            self.query_one("#find", Input).value = ""
+            count = "A conversation is" if len(imported) == 1 else f"{len(imported):,} conversations are"
+            self._tell(f"{count} here now.")
+            self._load(imported[0].id)
+
+    def action_leave(self) -> None:
+        """Back to where one was."""
+        self.dismiss()
+
+    async def _highlighted(self) -> ConversationSummary | None:
+        place = self.query_one(ConversationList).place
+        if place is None:
+            return None
+        for one in self._summaries:
+            if one.id == place.conversation:
+                return one
+        # A message of one that is not in this list was found.
+        return await asyncio.to_thread(self._transcript.find_conversation, place.conversation)
+
+    @property
+    def _beside(self) -> str | None:
+        place = self.query_one(ConversationList).beside
+        return place.conversation if place else None
+
+    # Telling
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+
+    def _tell(self, text: str) -> None:
+        status = self.query_one("#status", Static)
+        status.remove_class("error")
+        status.update(plain(text))
+
+    def _complain(self, error: RoleLLMError | str) -> None:
+        status = self.query_one("#status", Static)
+        status.add_class("error")
+        status.update(plain(str(error)))
+
+
+def _names() -> Mapping[str, str]:
+    return {found.persona.id: found.persona.name for found in list_personas().found}
+
+
+def _beginnings(transcript: Transcript, conversations: Sequence[str]) -> dict[str, str]:
+    """The person's first line in each; empty where they said nothing."""
+    return {
+        one: next(
+            (
+                one_line(message.text, _WIDTH)
+                for message in transcript.path(one, transcript.latest_branch(one))
+                if message.speaker == USER
+            ),
+            "",
+        )
+        for one in conversations
+    }
+
+
+def _some_of(transcript: Transcript, place: Place) -> list[SaidMessage]:
+    """The last messages of a conversation; or a message, the one before it, and what follows."""
+    if place.message is None:
+        branch = transcript.latest_branch(place.conversation)
+        return transcript.path(place.conversation, branch)[-_PREVIEWED:]
+    path = transcript.path_through(place.message)
+    at = [message.id for message in path].index(place.message)
+    return path[max(0, at - 1) :][:_PREVIEWED]
+
+
+def _plural(count: int, noun: str) -> str:
+    return f" {noun}" if count == 1 else f" {noun}s"
+
+
+def _words(text: str) -> list[str]:
+    """What a query asks for, without the signs that only the search of messages knows."""
+    return re.sub('[*"“”„«»]', " ", text).casefold().split()
+
+
+def _has(one: Conversation, words: Sequence[str]) -> bool:
+    text = f"{one.title} {one.persona} {one.summary.persona}".casefold()
+    return all(word in text for word in words)
+
+
+def _query(text: str) -> str:
+    """What is typed, with its last word as a beginning: it may not be finished."""
+    return f"{text}*" if text and re.match(r"\w", text[-1]) else text

@@ -1,0 +1,177 @@
+"""Write a conversation as a file."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Literal
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat, export_conversation
+from rolellm_agents.errors import ChatFileError, RoleLLMError
+from rolellm_agents.settings import load_settings
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_agents.whole_file import write_whole
+from rolellm_agents.yourself import present_self
+from rolellm_tui.path_suggester import PathSuggester
+
+_FORMATS: dict[ExportFormat, tuple[str, str, str]] = {
+    "markdown": ("Markdown", ".md", "for reading"),
+    "json": ("JSON", ".json", "all of it: every branch and every swipe"),
+    "sillytavern": ("SillyTavern", ".jsonl", "for SillyTavern, with the swipes of what stands"),
+    "sharegpt": ("ShareGPT", ".json", "for training, one object with all turns"),
+}
+"""Of each its name, how its files end, and what it is for."""
+_LONGEST_STEM = 60
+
+
+class ExportScreen(ModalScreen[Path | None]):
+    """Dismisses with the file that was written; None when none was."""
+
+    CSS_PATH = "export.tcss"
+    AUTO_FOCUS = "#formats"
+    BINDINGS = [
+        Binding("enter", "write", "Write", id="export.write", tooltip="Write the file.", priority=True),
+        Binding("escape", "leave", "Close", id="export.close", tooltip="Write nothing."),
+    ]
+
+    def __init__(self, transcript: Transcript, conversation: ConversationSummary, title: str) -> None:
+        """Ask for a format and a file.
+
+        Args:
+            transcript: where the conversation is.
+            conversation: which one.
+            title: what it is called.
+        """
+        super().__init__()
+        self._transcript = transcript
+        self._conversation = conversation
+        self._title = title
+        self._warned_of: Path | None = None
+        self._busy = False
+
+    def compose(self) -> ComposeResult:
+        """The formats over the file's path."""
+        with Vertical(id="export"):
+            yield Static(f"Export “{one_line(self._title, 50)}”", classes="title", markup=False)
+            yield OptionList(*map(_option, EXPORT_FORMATS), id="formats", markup=False)
+            endings = tuple(ending for _, ending, _ in _FORMATS.values())
+            yield Input(self._default_name(), suggester=PathSuggester(endings), id="path")
+            yield Static(id="place", markup=False)
+            yield Static(id="complaint", markup=False)
+            yield Static(
+                "↑↓ format · Tab file · Enter writes it · Esc leaves", classes="keys", markup=False
+            )
+
+    def on_mount(self) -> None:
+        """Begin with the first format."""
+        self.query_one("#formats", OptionList).highlighted = 0
+        self._complain("")
+
+    @on(OptionList.OptionHighlighted)
+    def _format_changed(self) -> None:
+        """The file ends as its format does, unless the person ended it otherwise."""
+        path = self.query_one("#path", Input)
+        stem, dot, ending = path.value.rpartition(".")
+        if dot and f".{ending}" in {known for _, known, _ in _FORMATS.values()}:
+            path.value = stem + _FORMATS[self._format][1]
+
+    @on(Input.Changed)
+    def _path_changed(self, event: Input.Changed) -> None:
+        self._warned_of = None
+        self._complain("")
+        self.query_one("#place", Static).update(
+            f"in {plain(str(self._path.parent))}" if event.value else ""
+        )
+
+    @work(group="write", exclusive=True, exit_on_error=False)
+    async def action_write(self) -> None:
+        """Write the file; one that is there only when the person says so twice."""
+        path = self._path
+        if self._busy:
+            return
+        if not self.query_one("#path", Input).value.strip():
+            self._complain("Name a file first.")
+            return
+        self._busy = True
+        try:
+            there = await asyncio.to_thread(_what_is_at, path)
+            if there == "folder":
+                self._complain(f"{path} is a folder; name a file in it.")
+                return
+            if there and path != self._warned_of:
+                self._warned_of = path
+                self._complain(
+                    f"{path.name} is there already; Enter once more replaces it.", is_error=False
+                )
+                return
+            await asyncio.to_thread(self._write, path, self._format)
+        except RoleLLMError as error:
+            self._complain(str(error))
+        else:
+            self.dismiss(path)
+        finally:
+            self._busy = False
+
+    def _write(self, path: Path, format_: ExportFormat) -> None:
+        record = self._transcript.record(self._conversation.id)
+        name = present_self(load_settings()).name
+        text = export_conversation(record, format_, user_name=name, everything=format_ == "json")
+        write_whole(path, text, ChatFileError)
+
+    def action_leave(self) -> None:
+        """Write nothing; what is being written is written first."""
+        if not self._busy:
+            self.dismiss(None)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+
+    @property
+    def _format(self) -> ExportFormat:
+        return EXPORT_FORMATS[self.query_one("#formats", OptionList).highlighted or 0]
+
+    @property
+    def _path(self) -> Path:
+        typed = Path(self.query_one("#path", Input).value.strip())
+        try:
+            return typed.expanduser().absolute()
+        except (OSError, RuntimeError):  # the current folder is gone, or nobody has that home
+            return typed
+
+    def _default_name(self) -> str:
+        one = self._conversation
+        words = one.title or f"{one.persona} {one.updated[:10]}"
+        stem = re.sub(r"[^\w]+", "-", words.casefold()).strip("-_")[:_LONGEST_STEM]
+        return f"{stem or one.id}{_FORMATS[EXPORT_FORMATS[0]][1]}"
+
+    def _complain(self, text: str, *, is_error: bool = True) -> None:
+        line = self.query_one("#complaint", Static)
+        line.update(plain(text))
+        line.display = bool(text)
+        line.set_class(is_error, "error")
+
+
+def _what_is_at(path: Path) -> Literal["", "file", "folder"]:
+    try:
+        return "folder" if path.is_dir() else "file" if path.exists() else ""
+    except OSError:  # writing will tell
+        return ""
+
+
+def _option(format_: ExportFormat) -> Option:
+    name, _, purpose = _FORMATS[format_]
+    width = max(len(name) for name, _, _ in _FORMATS.values())
+    return Option(Content.assemble((f"{name:<{width}}", "bold"), "  ", (purpose, "$foreground-muted")))

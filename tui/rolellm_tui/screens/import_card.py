@@ -1,0 +1,190 @@
+"""Bring a character card in: see what it is, then have it."""
+
+import asyncio
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.card_files import Imported
+from rolellm_agents.errors import PersonaError
+from rolellm_agents.text import plain
+from rolellm_tui.incoming import Preview, bring_in, is_json, look
+from rolellm_tui.widgets.path_input import PathInput
+
+PAUSE = 0.15
+"""Seconds without a key after which the file is looked at."""
+_EXAMPLE = "~/Downloads/seraphina.png"
+_HELP = "A file's path; Tab completes it. Or drop the file here, or paste the card's JSON."
+_WAYS = 8
+"""Names that are shown when a path may go several ways."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What lies at a path, or in what was pasted."""
+
+    given: str
+    previews: list[Preview]
+
+
+class ImportScreen(ModalScreen[tuple[Imported, ...]]):
+    """Dismisses with what was brought in; empty when nothing was."""
+
+    CSS_PATH = "import_card.tcss"
+    AUTO_FOCUS = "#path"
+    BINDINGS = [
+        Binding("enter", "bring_in", "Import", id="import.do", tooltip="Bring it in.", priority=True),
+        Binding("escape", "leave", "Close", id="import.close", tooltip="Bring nothing in."),
+    ]
+
+    def __init__(self, given: str = "") -> None:
+        """Ask for a card.
+
+        Args:
+            given: a path or a card's JSON that is there already.
+        """
+        super().__init__()
+        self._json = given if is_json(given) else ""
+        self._path = "" if self._json else given
+        self._seen: _Seen | None = None
+        self._warned_of = ""
+        self._busy = False
+
+    def compose(self) -> ComposeResult:
+        """The path, what lies there, and what went wrong."""
+        with Vertical(id="import"):
+            yield Static("Bring a character in", classes="title", markup=False)
+            yield PathInput(self._path, placeholder=_EXAMPLE, id="path")
+            yield Static(_HELP, id="help", markup=False)
+            with VerticalScroll(id="preview", can_focus=False):
+                yield Static(id="seen", markup=False)
+            yield Static(id="complaint", markup=False)
+            yield Static("Enter brings it in · Esc leaves", classes="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Look at what was given."""
+        self._look()
+
+    @on(PathInput.JsonPasted)
+    def _json_pasted(self, event: PathInput.JsonPasted) -> None:
+        self._json = event.text
+        path = self.query_one("#path", PathInput)
+        if path.value:
+            path.value = ""
+        else:
+            self._look()
+
+    @on(Input.Changed, "#path")
+    def _typed(self, event: Input.Changed) -> None:
+        if event.value:
+            self._json = ""
+        self._look()
+
+    @on(PathInput.Ways)
+    def _show_ways(self, event: PathInput.Ways) -> None:
+        more = len(event.names) - _WAYS
+        names = [*event.names[:_WAYS], *([f"and {more} more"] if more > 0 else [])]
+        self.query_one("#help", Static).update(plain("   ".join(names)) or _HELP)
+
+    @work(group="look", exclusive=True, exit_on_error=False)
+    async def _look(self) -> None:
+        """Show what lies there, once the person has stopped typing."""
+        given = self._given
+        if self._seen and self._seen.given == given:
+            return
+        self._seen = None
+        self._show("")
+        self.query_one("#path", PathInput).placeholder = "what you pasted" if self._json else _EXAMPLE
+        if given:
+            await asyncio.sleep(PAUSE)
+            try:
+                await self._see(given)
+            except PersonaError as error:
+                # Not as an error: one may still be typing.
+                self._show(str(error))
+
+    async def _see(self, given: str) -> list[Preview]:
+        """Read what was given, unless it has been read, and show it."""
+        if self._seen is None or self._seen.given != given:
+            self._seen = _Seen(given, await asyncio.to_thread(look, given))
+            self._show("")
+        return self._seen.previews
+
+    def action_bring_in(self) -> None:
+        """Have it."""
+        if not self._given:
+            self._show("Name a file first, or paste a card.", is_error=True)
+        elif not self._busy:
+            self._bring_in()
+
+    @work(group="import", exit_on_error=False)
+    async def _bring_in(self) -> None:
+        self._busy = True
+        self.workers.cancel_group(self, "look")
+        given = self._given
+        try:
+            there = [one.name for one in await self._see(given) if one.replaces]
+            if there and self._warned_of != given:
+                self._warned_of = given
+                self._show(f"You have {' and '.join(there)} already; Enter once more replaces that.")
+                return
+            imported = await asyncio.to_thread(bring_in, given, replace=bool(there))
+            self.dismiss(tuple(imported))
+        except PersonaError as error:
+            self._show(str(error), is_error=True)
+        finally:
+            self._busy = False
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not close the window and take what was pasted with it."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            said = f"Something went wrong inside rolellm: {type(error).__name__}: {error}."
+            self._show(said, is_error=True)
+
+    def action_leave(self) -> None:
+        """Bring nothing in; what is being written is written first."""
+        if not self._busy:
+            self.dismiss(())
+
+    @property
+    def _given(self) -> str:
+        return self._json or self.query_one("#path", PathInput).value.strip()
+
+    def _show(self, complaint: str, *, is_error: bool = False) -> None:
+        seen = Content("\n\n").join(_told(one) for one in (self._seen.previews if self._seen else ()))
+        self.query_one("#seen", Static).update(seen)
+        self.query_one("#preview").display = bool(seen)
+        line = self.query_one("#complaint", Static)
+        line.update(plain(complaint))
+        line.display = bool(complaint)
+        line.set_class(is_error, "error")
+
+
+def _told(one: Preview) -> Content:
+    lore = f"{one.lore} lore entries" if one.lore else ""
+    found = " · ".join(part for part in (one.format, lore, _findings(one)) if part)
+    return Content.assemble(
+        (plain(one.name), "bold"),
+        "  ",
+        (found, "$foreground-muted"),
+        *(("\n", plain(one.about)) if one.about else ()),
+    )
+
+
+def _findings(one: Preview) -> str:
+    if one.kind == "lorebook":
+        return ""
+    counts = [
+        f"{count} {word if count == 1 else f'{word}s'}"
+        for count, word in ((one.errors, "error"), (one.warnings, "warning"))
+        if count
+    ]
+    return f"lint: {', '.join(counts) or 'clean'}"

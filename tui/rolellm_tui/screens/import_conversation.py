@@ -1,0 +1,95 @@
+"""Bring conversations in from a file."""
+
+import asyncio
+from collections.abc import Sequence
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.chat_files import ImportedConversation, import_chat_file
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.text import plain
+from rolellm_agents.transcript import Transcript
+from rolellm_tui.incoming import path_in
+from rolellm_tui.path_suggester import PathSuggester
+
+_HELP = "rolellm's JSON, a SillyTavern chat, or ShareGPT; → completes the name."
+_WITH = "Whom it is with, if the file does not say"
+
+
+class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
+    """Dismisses with what came in; empty when nothing did."""
+
+    CSS_PATH = "import_conversation.tcss"
+    AUTO_FOCUS = "#path"
+    BINDINGS = [
+        Binding("enter", "bring_in", "Import", id="import-chat.do", tooltip="Bring it in.", priority=True),
+        Binding("escape", "leave", "Close", id="import-chat.close", tooltip="Bring nothing in."),
+    ]
+
+    def __init__(self, transcript: Transcript) -> None:
+        """Ask for a file whose conversations go into `transcript`."""
+        super().__init__()
+        self._transcript = transcript
+        self._busy = False
+
+    def compose(self) -> ComposeResult:
+        """The file, whom it is with, and what went wrong."""
+        with Vertical(id="import"):
+            yield Static("Bring conversations in", classes="title", markup=False)
+            suggester = PathSuggester((".json", ".jsonl"))
+            yield Input(placeholder="~/Downloads/chat.jsonl", suggester=suggester, id="path")
+            yield Static(_HELP, classes="help", markup=False)
+            yield Input(placeholder=_WITH, id="persona")
+            yield Static(id="complaint", markup=False)
+            yield Static("Enter brings it in · Esc leaves", classes="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Show no complaint yet."""
+        self._complain("")
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._complain("")
+
+    @work(group="import", exclusive=True, exit_on_error=False)
+    async def action_bring_in(self) -> None:
+        """Have it."""
+        given = self.query_one("#path", Input).value.strip()
+        persona = self.query_one("#persona", Input).value.strip()
+        if self._busy:
+            return
+        if not given:
+            self._complain("Name a file first.")
+            return
+        self._busy = True
+        try:
+            path = await asyncio.to_thread(path_in, given)
+            imported = await asyncio.to_thread(import_chat_file, path, self._transcript, persona or None)
+        except RoleLLMError as error:
+            self._complain(str(error))
+        else:
+            self.dismiss(imported)
+        finally:
+            self._busy = False
+
+    def action_leave(self) -> None:
+        """Bring nothing in; what is being read is read first."""
+        if not self._busy:
+            self.dismiss(())
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+
+    def _complain(self, text: str) -> None:
+        line = self.query_one("#complaint", Static)
+        line.update(plain(text))
+        line.display = bool(text)

@@ -1,0 +1,313 @@
+"""The inspector: why did it say that?"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static, TabbedContent, TabPane, Tabs
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.cards.values import integer, mapping
+from rolellm_agents.errors import PersonaError, RoleLLMError, SettingsError
+from rolellm_agents.recall import RecalledItem
+from rolellm_agents.settings import DEFAULT_USER, load_settings
+from rolellm_agents.text import one_line, plain, whole
+from rolellm_agents.transcript import Message
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.events import Prompted
+from rolellm_graphs.voice import Voice
+from rolellm_tui.prompt_tokens import counted, left_out
+from rolellm_tui.silent_lore import SilentLore, conversation_in, silent_lore
+from rolellm_tui.widgets.numbers_view import NumbersView
+from rolellm_tui.widgets.prompt_view import PromptView
+from rolellm_tui.widgets.recalled_view import RecalledView, kept_of
+from rolellm_tui.widgets.search_bar import SearchBar
+from rolellm_tui.widgets.token_chart import TokenChart
+from rolellm_tui.widgets.try_line import TryLine
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an answer was made of, as far as this session saw it being made."""
+
+    prompted: Prompted | None
+    """None for an answer of an earlier session."""
+    recalled: tuple[RecalledItem, ...]
+
+
+class InspectorScreen(Screen[None]):
+    """The very prompt with its tokens, what was recalled, and the numbers."""
+
+    CSS_PATH = "inspector.tcss"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (32, "-high")]
+    BINDINGS = [
+        Binding(
+            "slash", "search", "Search", id="inspector.search", tooltip="Look for words.", key_display="/"
+        ),
+        Binding("n", "hit(1)", "Next", id="inspector.next-hit", tooltip="The next hit."),
+        Binding(
+            "N", "hit(-1)", "Previous", id="inspector.previous-hit", tooltip="The hit before.", show=False
+        ),
+        Binding("c", "copy", "Copy", id="inspector.copy", tooltip="Copy the prompt as JSON messages."),
+        Binding("right", "tab(1)", "Tab", id="inspector.right", tooltip="The next tab.", priority=True),
+        Binding(
+            "left",
+            "tab(-1)",
+            "Left",
+            id="inspector.left",
+            tooltip="The tab before.",
+            priority=True,
+            show=False,
+        ),
+        Binding("escape", "leave", "Back", id="inspector.leave", tooltip="Back to the chat."),
+        Binding(
+            "ctrl+o", "leave", "Back", id="inspector.leave-too", tooltip="Back to the chat.", show=False
+        ),
+    ]
+
+    def __init__(self, message: Message, made: Made, voice: Voice) -> None:
+        """Explain an answer.
+
+        Args:
+            message: the answer.
+            made: what it was made of.
+            voice: whose answer it is; its model counts the tokens, if it is the one that answered.
+        """
+        super().__init__()
+        self._message = message
+        self._prompted = made.prompted
+        self._recalled = made.recalled
+        self._voice = voice
+        self._user = _user_name()
+        seed = made.prompted.sampling.get("seed") if made.prompted else None
+        self._seed = seed if isinstance(seed, int) else None
+        self._has_hits = False
+        self._model = voice.model if message.made_by.get("model") == voice.model_name else None
+        size = getattr(self._model, "n_ctx", None)
+        self._context_size = size if isinstance(size, int) else None
+        self._left_out = left_out(
+            made.prompted.parts if made.prompted else (), integer(message.made_by.get("dropped_messages"))
+        )
+
+    def compose(self) -> ComposeResult:
+        """What is asked, and the answers in tabs; where there is nothing to tell, there is no tab."""
+        prompted = self._prompted
+        with Vertical(id="why"):
+            yield Static(_title(self._message), id="why-title", markup=False)
+            if not prompted:
+                yield Static(_origin(self._message), id="why-note", markup=False)
+            with TabbedContent():
+                if prompted:
+                    with TabPane("Prompt", id="prompt-tab"):
+                        yield TokenChart()
+                        yield PromptView(prompted.parts, self._left_out)
+                if prompted or "model" in self._message.made_by:
+                    with TabPane("Recalled", id="recalled-tab"):
+                        yield self._recalled_view()
+                with TabPane("Numbers", id="numbers-tab"):
+                    sampling = prompted.sampling if prompted else None
+                    yield NumbersView(self._message, sampling, self._context_size)
+                if prompted:
+                    with TabPane("Try", id="try-tab"):
+                        yield TryLine()
+        yield SearchBar()
+        yield Footer()
+
+    def _recalled_view(self) -> RecalledView:
+        if self._prompted:
+            return RecalledView(self._recalled, self._voice.persona, self._user)
+        kept = kept_of(self._message.made_by)
+        return RecalledView(kept, self._voice.persona, self._user, note=_AS_IT_IS_NOW)
+
+    def on_mount(self) -> None:
+        """Fill in what takes a while."""
+        self.query_one(Tabs).can_focus = False
+        self._count()
+        self._ask_lore()
+
+    @work(group="count", exclusive=True, exit_on_error=False)
+    async def _count(self) -> None:
+        """Count the tokens; a local model may have to be loaded for it."""
+        if self._prompted:
+            counts = await asyncio.to_thread(
+                counted,
+                self._prompted.parts,
+                self._left_out,
+                self._model,
+                read=integer((self._message.usage or {}).get("input_tokens")),
+                context_size=self._context_size,
+            )
+            self.query_one(TokenChart).show(counts)
+            self.query_one(PromptView).show_counts(counts.by_part)
+
+    @work(group="lore", exclusive=True, exit_on_error=False)
+    async def _ask_lore(self) -> None:
+        """Find out which lore stayed silent."""
+        if self._prompted and self._voice.persona.lorebook:
+            silent = await asyncio.to_thread(
+                self._silent, conversation_in(self._prompted), self._recalled, {}
+            )
+            await self.query_one("#recalled-tab RecalledView", RecalledView).show_silent(silent)
+
+    def _silent(
+        self, said: Sequence[BaseMessage], recalled: Sequence[RecalledItem], state: Mapping[str, Any]
+    ) -> SilentLore | None:
+        try:
+            return silent_lore(
+                self._voice.persona, said, recalled, user=self._user, state=state, seed=self._seed
+            )
+        except PersonaError:
+            return None
+
+    # Trying a line
+
+    @on(TryLine.Typed)
+    def _typed(self, event: TryLine.Typed) -> None:
+        self._try(event.text)
+
+    @work(group="try", exclusive=True, exit_on_error=False)
+    async def _try(self, line: str) -> None:
+        """Look up what a line would bring up after this answer, in a pause of the typing."""
+        await asyncio.sleep(_PAUSE)
+        tried = self.query_one(TryLine)
+        if not line or not self._prompted:
+            await tried.tell()
+            return
+        history = [*conversation_in(self._prompted), AIMessage(self._message.text)]
+        state = mapping(self._message.made_by.get("lore"))
+        try:
+            found = await asyncio.to_thread(
+                self._voice.prompting.look_up, history, line, state, seed=self._seed
+            )
+        except RoleLLMError as error:
+            await tried.tell(str(error))
+            return
+        silent = None
+        if self._voice.persona.lorebook:
+            said = [*history, HumanMessage(line)]
+            silent = await asyncio.to_thread(self._silent, said, found.recalled, state)
+        await tried.show(found.recalled, silent, self._voice.persona, self._user)
+
+    # Tabs
+
+    def action_tab(self, step: int) -> None:
+        """To the tab beside this one."""
+        tabs = self.query_one(TabbedContent)
+        names = [pane.id for pane in tabs.query(TabPane)]
+        place = names.index(tabs.active) + step
+        if 0 <= place < len(names):
+            tabs.active = names[place] or ""
+
+    @on(TabbedContent.TabActivated)
+    def _show_tab(self, event: TabbedContent.TabActivated) -> None:
+        """Give the keys to what is shown."""
+        event.pane.query(_VIEWS).first().focus()
+        self.refresh_bindings()
+
+    # Searching
+
+    def action_search(self) -> None:
+        """Let the person look for words of the prompt."""
+        self.query_one(SearchBar).open()
+
+    @on(SearchBar.Sought)
+    def _seek(self, event: SearchBar.Sought) -> None:
+        self.query_one(PromptView).find(event.text)
+
+    @on(SearchBar.Wished)
+    def _go_to_hit(self, event: SearchBar.Wished) -> None:
+        self.action_hit(event.step)
+
+    @on(SearchBar.Closed)
+    def _found(self) -> None:
+        self.query_one(PromptView).focus()
+
+    @on(PromptView.Found)
+    def _count_hits(self, event: PromptView.Found) -> None:
+        bar = self.query_one(SearchBar)
+        told = f"{event.place:,} of {event.hits:,}" if event.hits else "not found"
+        bar.tell(told if bar.text else "")
+        if bool(event.hits) != self._has_hits:
+            self._has_hits = bool(event.hits)
+            self.refresh_bindings()
+
+    def action_hit(self, step: int) -> None:
+        """To the next hit, or the one before."""
+        self.query_one(PromptView).next_hit(step)
+
+    # Copying and leaving
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what is about the prompt only where it is shown, and leave an input its own keys."""
+        if action not in ("tab", "search", "hit", "copy"):
+            return True
+        if isinstance(self.focused, Input) and (self.focused.id != "try" or self.focused.value):
+            return False
+        if action == "tab":
+            return len(self.query(TabPane)) > 1
+        tabs = self.query(TabbedContent)
+        if not tabs or tabs.first().active != "prompt-tab":
+            return False
+        return action != "hit" or self._has_hits
+
+    def action_copy(self) -> None:
+        """Copy the messages of the prompt, as many programs take them."""
+        if self._prompted:
+            messages = [{"role": part.role, "content": part.text} for part in self._prompted.parts]
+            self.app.copy_to_clipboard(whole(json.dumps(messages, ensure_ascii=False, indent=2)))
+            self.notify(f"{len(messages):,} messages are copied as JSON.", markup=False)
+
+    def action_leave(self) -> None:
+        """Back to the chat."""
+        self.dismiss()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            sentence = f"Something went wrong inside rolellm: {type(error).__name__}: {error}."
+            self.notify(plain(sentence), severity="error", timeout=20, markup=False)
+
+
+_AS_IT_IS_NOW = "The words are as the persona's file has them now."
+_QUIET = "$foreground-muted"
+_PAUSE = 0.2
+"""Seconds without a key after which a line is looked up."""
+_VIEWS = "PromptView, RecalledView, NumbersView, #try"
+
+
+def _title(message: Message) -> Content:
+    said = one_line(message.text, 400)
+    return Content.assemble(
+        ("Why did it say that?", "bold"), ("  “", _QUIET), (said, _QUIET), ("”", _QUIET)
+    )
+
+
+def _origin(message: Message) -> str:
+    """Why there is no prompt to show, in one sentence."""
+    made_by = message.made_by
+    if made_by.get("greeting"):
+        return "This is the persona's greeting; no model wrote it."
+    if "edited" in made_by:
+        return "These words were put in the place of others by hand; no model wrote them."
+    if message.speaker == USER:
+        return "You said this; no model wrote it."
+    if "model" in made_by:
+        return "This answer is from an earlier session: its prompt is not kept, but this much is."
+    return "This message was imported; what wrote it is not known."
+
+
+def _user_name() -> str:
+    try:
+        return load_settings().user_name
+    except SettingsError:
+        return DEFAULT_USER

@@ -1,0 +1,73 @@
+"""All keys of what is on the screen, as they are right now."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.dom import DOMNode
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+
+class Key(NamedTuple):
+    """What some keys do."""
+
+    keys: str
+    """As the footer writes them, with spaces between."""
+    does: str
+    of: DOMNode
+    """Whose keys they are: a widget's, a screen's, or the app's."""
+    enabled: bool
+
+
+def keys_of(screen: Screen[Any]) -> list[Key]:
+    """What the keys do on a screen as it is now: one line for each action that says what it does."""
+    found: dict[tuple[DOMNode, str], Key] = {}
+    for of, binding, enabled, tooltip in screen.active_bindings.values():
+        does = tooltip or (binding.description if binding.show else "")
+        if not does:
+            continue
+        keys = screen.app.get_key_display(binding)
+        before = found.get((of, binding.action))
+        if before is not None and keys not in before.keys.split():
+            keys = f"{before.keys} {keys}"
+        found[of, binding.action] = Key(keys, does, of, enabled)
+    return list(found.values())
+
+
+class KeysScreen(ModalScreen[None]):
+    """The keys of the screen below, and those that work everywhere."""
+
+    CSS_PATH = "keys.tcss"
+    AUTO_FOCUS = "#window"
+    BINDINGS = [
+        Binding("escape,f1", "leave", "Close", id="keys.close", tooltip="Back to where you were."),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Two columns."""
+        keys = keys_of(self.app.screen_stack[-2])
+        with VerticalScroll(id="window"):
+            yield Static("Keys", classes="title", markup=False)
+            with Horizontal(id="columns"):
+                yield _column("Here", (key for key in keys if key.of is not self.app))
+                yield _column("Everywhere", (key for key in keys if key.of is self.app))
+            yield Static("Esc leaves", classes="hint", markup=False)
+
+    def action_leave(self) -> None:
+        """Back to where one was."""
+        self.dismiss()
+
+
+def _column(title: str, keys: Iterable[Key]) -> Vertical:
+    rows = [
+        Horizontal(
+            Static(key.keys, classes="key", markup=False),
+            Static(key.does, classes="does", markup=False),
+            classes="row" if key.enabled else "row off",
+        )
+        for key in keys
+    ]
+    return Vertical(Static(title, classes="heading", markup=False), *rows, classes="column")

@@ -1,0 +1,315 @@
+"""The settings: what is used when nothing else is said, and who you are."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer, Header, Input, Static
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.recall import METHODS
+from rolellm_agents.recall.embeddings import get_embeddings
+from rolellm_agents.settings import (
+    DEFAULT_USER,
+    Settings,
+    given_by_environment,
+    load_settings,
+    write_settings,
+)
+from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.text import did_you_mean, one_line, plain
+from rolellm_agents.yourself import Yourself, yourselves
+from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
+from rolellm_tui.screens.yourselves import YourselvesScreen
+from rolellm_tui.widgets.setting import (
+    ChosenSetting,
+    OpenSetting,
+    Setting,
+    SwitchedSetting,
+    TypedSetting,
+)
+
+_METHODS = {"bm25": "by words", "chroma": "by vectors", "hybrid": "by both"}
+_EMBEDDINGS = {"lexical": "lexical, in the box", "minilm": "minilm, with the extra hf"}
+_LOADED = ("minilm", "huggingface:", "openai:")
+"""How embeddings begin whose names can be checked only by loading them."""
+
+
+class Given(NamedTuple):
+    """A setting's value for this run alone."""
+
+    by: str
+    """The flag, as in `--model`."""
+    value: object
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What the screen is filled with."""
+
+    settings: Settings
+    given: Mapping[str, Given]
+    """What cannot be changed here."""
+    models: tuple[str, ...]
+    yourselves: tuple[Yourself, ...]
+
+    def value(self, name: str) -> object:
+        """What holds of a setting."""
+        return self.given[name].value if name in self.given else getattr(self.settings, name)
+
+
+class SettingsScreen(Screen[bool]):
+    """Each change is kept at once; dismisses with whether there was any."""
+
+    CSS_PATH = "settings.tcss"
+    BINDINGS = [
+        Binding("f4", "you", "You", id="settings.you", tooltip="Personas of your own: add, edit, remove."),
+        Binding("ctrl+z", "undo", "Undo", id="settings.undo", tooltip="Take the last change back."),
+        Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back to where you were."),
+    ]
+
+    def __init__(self, flags: Mapping[str, Given] | None = None) -> None:
+        """Show the settings.
+
+        Args:
+            flags: those that the command line gave, by the setting's name.
+        """
+        super().__init__()
+        self._flags = dict(flags or {})
+        self._read: _Read | None = None
+        self._undo: list[dict[str, object]] = []
+        self._changed = False
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """A page of rows, filled when they have been read."""
+        yield Header()
+        yield VerticalScroll(id="form", can_focus=False)
+        yield Static(id="status", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Read them."""
+        self.sub_title = "settings"
+        self._fill()
+
+    @work(group="read", exclusive=True, exit_on_error=False)
+    async def _fill(self) -> None:
+        try:
+            self._read = await asyncio.to_thread(_read, self._flags)
+        except RoleLLMError as error:
+            self._complain(str(error))
+            return
+        await self.query_one("#form").mount_all(self._rows(self._read))
+        self._show(self._read)
+        self.query(Setting).first().query("Select, Input").first().focus()
+
+    def _rows(self, read: _Read) -> Iterator[Widget]:
+        """The page, from above."""
+        yield _section("Answers")
+        models = {name: name for name in read.models}
+        yield OpenSetting(
+            "model",
+            "Model",
+            "Names of your own are kept in models.toml.",
+            choices=models,
+            example="provider:name, as in openai:gpt-4o-mini",
+        )
+        yield ChosenSetting("strategy", "Strategy", choices={name: name for name in STRATEGIES})
+        own = "the model's own"
+        yield TypedSetting("temperature", "Temperature", "0 always takes the likeliest word.", unset=own)
+        yield TypedSetting("max_tokens", "Longest answer", "In tokens.", unset=own)
+        yield _section("Recall")
+        methods: dict[str, str] = {name: f"{name}, {_METHODS[name]}" for name in METHODS}
+        yield ChosenSetting("recall_method", "Method", choices=methods, unset="what suits the strategy")
+        yield TypedSetting(
+            "recall_k",
+            "Passages",
+            "At most so many are put into a prompt.",
+            unset=str(Settings.model_fields["recall_k"].default),
+        )
+        yield TypedSetting(
+            "recall_floor",
+            "Closeness",
+            "From 0 to 1; what is further away is left out.",
+            unset="the method's own",
+        )
+        yield OpenSetting(
+            "embeddings",
+            "Embeddings",
+            "What makes the vectors.",
+            choices=_EMBEDDINGS,
+            example="huggingface:… or openai:…",
+        )
+        yield SwitchedSetting(
+            "remember", "Memory", "Characters recall what you said in other conversations with them."
+        )
+        yield _section("You")
+        yield ChosenSetting("you", "Who you are", choices={}, unset="only a name")
+        yield TypedSetting("user_name", "Your name", unset=DEFAULT_USER)
+        yield _section("Looks")
+        yield ChosenSetting("theme", "Theme", choices={name: name for name in self.app.available_themes})
+
+    def _show(self, read: _Read) -> None:
+        """Let each row show what holds."""
+        who = self.query_one("#you", ChosenSetting)
+        who.offer({one.id: one.name for one in read.yourselves})
+        for row in self.query(Setting):
+            given = read.given.get(row.setting)
+            row.show(
+                read.value(row.setting),
+                hint=self._hint(row.setting, read),
+                given_by=given.by if given else "",
+            )
+        self.query_one("#user-name").display = not read.value("you")
+
+    def _hint(self, name: str, read: _Read) -> str | None:
+        """What a row says about its value; None for what it always says."""
+        value = read.value(name)
+        match name:
+            case "strategy":
+                return EXPLAINED.get(str(value), "")
+            case "you" if value:
+                about = next((one.about for one in read.yourselves if one.id == value), "")
+                return one_line(about, 200) or "Nothing more is told about you."
+            case "you":
+                return "F4 adds personas of your own: a name, and who that is."
+            case "user_name":
+                return "What characters call you."
+            case "theme" if value not in self.app.available_themes:
+                return f"There is no theme {value!r}{did_you_mean(str(value), self.app.available_themes)}."
+            case _:
+                return None
+
+    # Changing
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._warned = False
+
+    @on(Setting.Wanted)
+    async def _wanted(self, event: Setting.Wanted) -> None:
+        await self._keep(event.setting, event.value)
+
+    async def _keep(self, row: Setting, value: object) -> None:
+        """Keep a value if its setting takes it, and say at the row what is wrong if not."""
+        try:
+            await asyncio.to_thread(_check, row.setting, value)
+            before = await asyncio.to_thread(write_settings, {row.setting: value})
+        except RoleLLMError as error:
+            row.complain(str(error))
+            return
+        self._undo.append(before)
+        await self._changed_to("Kept.")
+
+    async def _changed_to(self, told: str) -> None:
+        """Show what holds after a change."""
+        self._changed = True
+        self._warned = False
+        try:
+            self._read = await asyncio.to_thread(_read, self._flags)
+        except RoleLLMError as error:
+            self._complain(str(error))
+            return
+        self._show(self._read)
+        theme = str(self._read.value("theme"))
+        if theme in self.app.available_themes:
+            self.app.theme = theme
+        self._tell(told)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what there is something to do for."""
+        match action:
+            case "undo":
+                return bool(self._undo)
+            case "you":
+                return self._read is not None
+            case _:
+                return True
+
+    async def action_undo(self) -> None:
+        """Take the last change back."""
+        before = self._undo.pop()
+        try:
+            await asyncio.to_thread(write_settings, before)
+        except RoleLLMError as error:
+            self._undo.append(before)
+            self._complain(str(error))
+            return
+        await self._changed_to("Taken back.")
+
+    @work(group="you", exclusive=True, exit_on_error=False)
+    async def action_you(self) -> None:
+        """Look at the personas of one's own."""
+        if self._read is None:
+            return
+        given = self._read.given.get("you")
+        screen = YourselvesScreen(str(self._read.value("you")), given_by=given.by if given else "")
+        if await self.app.push_screen_wait(screen):
+            await self._changed_to("Kept.")
+
+    async def action_leave(self) -> None:
+        """Back to where one was; what is typed and not kept yet is kept first, if it can be."""
+        for row in self.query(Setting):
+            if row.typed != row.held:
+                await self._keep(row, row.typed)
+                if row.complains and not self._warned:
+                    self._warned = True
+                    self._tell("Escape once more leaves it as it was.")
+                    return
+        self.dismiss(self._changed)
+
+    # Telling
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+
+    def _tell(self, text: str) -> None:
+        status = self.query_one("#status", Static)
+        status.remove_class("error")
+        status.update(plain(text))
+
+    def _complain(self, text: str) -> None:
+        status = self.query_one("#status", Static)
+        status.add_class("error")
+        status.update(plain(text))
+
+
+def _section(title: str) -> Static:
+    return Static(title, classes="section", markup=False)
+
+
+def _read(flags: Mapping[str, Given]) -> _Read:
+    settings = load_settings()
+    given = {
+        name: Given(variable, getattr(settings, name)) for name, variable in given_by_environment().items()
+    }
+    return _Read(settings, {**given, **flags}, tuple(models_to_offer()), tuple(yourselves()))
+
+
+def _check(name: str, value: object) -> None:
+    """What no type can say: that models and embeddings are named as there are some.
+
+    Raises:
+        RoleLLMError: it is not.
+    """
+    if name == "model" and isinstance(value, str) and ":" not in value:
+        known = models_to_offer()
+        if value not in known:
+            raise SettingsError(
+                f"There is no model {value!r}{did_you_mean(value, known)}; a model is named provider:name."
+            )
+    if name == "embeddings" and isinstance(value, str) and not value.startswith(_LOADED):
+        get_embeddings(value)

@@ -1,0 +1,177 @@
+"""Begin otherwise than usual: strategy, model, greeting, and whether to go on or begin anew."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Select, Static
+
+from rolellm_agents.card_persona import greetings_of, with_macros
+from rolellm_agents.models.catalog import PROVIDERS
+from rolellm_agents.models.names import named_models
+from rolellm_agents.persona import Persona
+from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.text import did_you_mean, one_line, plain
+
+EXPLAINED = {
+    "zero-shot": "Tells who they are, without examples.",
+    "few-shot-prompt": "Puts fitting examples in your message.",
+    "few-shot-dialogue": "Plays fitting examples as past turns.",
+    "system": "Is brief, as tuned models learnt it.",
+    "retrieval": "Recalls lines, knowledge and lore.",
+}
+"""Each strategy in one sentence."""
+_USUAL = "as usual"
+_GREETING = 400
+"""Characters of a greeting that are shown."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How to begin."""
+
+    strategy: str | None
+    """None for the one that is set."""
+    model: str | None
+    """A name or a spec; None for the one that is set."""
+    greeting: int
+    """Which of the card's, from 0."""
+    new: bool
+    """Begin a new conversation."""
+
+
+def models_to_offer() -> list[str]:
+    """The person's own names from `models.toml`, and the embedded model.
+
+    Raises:
+        SettingsError: `models.toml` cannot be used.
+    """
+    return [*named_models(), PROVIDERS["llamacpp"].example]
+
+
+class StartScreen(ModalScreen[Start | None]):
+    """Dismisses with what was picked; None when one would rather not."""
+
+    CSS_PATH = "start_with.tcss"
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]
+    AUTO_FOCUS = "#go"
+    BINDINGS = [
+        Binding("f6", "start", "Start", id="start.go", tooltip="Begin like this."),
+        Binding("escape", "leave", "Close", id="start.close", tooltip="Back to the library."),
+    ]
+
+    def __init__(self, persona: Persona, *, models: Sequence[str], user: str, met: bool) -> None:
+        """Ask how to begin.
+
+        Args:
+            persona: whom with.
+            models: names and specs to offer; another can be typed.
+            user: what stands for `{{user}}` in greetings.
+            met: whether there is a conversation to go on with, which then is offered first.
+        """
+        super().__init__()
+        self._persona = persona
+        self._models = models
+        self._met = met
+        self._greetings = [
+            with_macros(persona.model_copy(update={"greeting": greeting}), user).greeting
+            for greeting in greetings_of(persona)
+        ]
+
+    def compose(self) -> ComposeResult:
+        """A line for each choice, and a button."""
+        with Vertical(id="start"):
+            yield Static(f"Start with {one_line(self._persona.name)}", classes="title", markup=False)
+            yield from _row("Strategy", _menu("strategy", self._strategies()))
+            yield from _row("Model", _menu("model", self._offered_models()))
+            yield from _row(
+                "", Input(placeholder="or another, as in openai:gpt-4o-mini", id="spec", compact=True)
+            )
+            if len(self._greetings) > 1:
+                yield from _row("Greeting", _menu("greeting", self._numbered_greetings()))
+                yield Static(id="words", markup=False)
+            yield from _row("Talk", _menu("new", self._ways()))
+            yield Static(id="complaint", markup=False)
+            yield Button("Start", id="go", variant="primary", compact=True)
+            yield Static("Tab chooses · Enter or F6 starts · Esc leaves", classes="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Show no complaint yet."""
+        self.query_one("#complaint").display = False
+
+    @on(Select.Changed, "#greeting")
+    def _greeting_picked(self) -> None:
+        number = self._number("greeting")
+        self.query_one("#words", Static).update(plain(self._greetings[number])[:_GREETING])
+        if number:
+            # A conversation that goes on has its greeting already.
+            self.query_one("#new", Select).value = "new"
+
+    @on(Button.Pressed, "#go")
+    @on(Input.Submitted, "#spec")
+    def action_start(self) -> None:
+        """Begin with what is picked."""
+        typed = self.query_one("#spec", Input).value.strip()
+        if typed and ":" not in typed and typed not in self._models:
+            near = did_you_mean(typed, self._models)
+            self._complain(f"There is no model {typed!r}{near}; a model is named provider:name.")
+            return
+        self.dismiss(
+            Start(
+                strategy=self._picked("strategy") or None,
+                model=typed or self._picked("model") or None,
+                greeting=self._number("greeting") if len(self._greetings) > 1 else 0,
+                new=self._picked("new") == "new",
+            )
+        )
+
+    def action_leave(self) -> None:
+        """Begin nothing."""
+        self.dismiss(None)
+
+    def _picked(self, name: str) -> str:
+        return str(self.query_one(f"#{name}", Select).value)
+
+    def _number(self, name: str) -> int:
+        return int(self._picked(name))
+
+    def _complain(self, sentence: str) -> None:
+        line = self.query_one("#complaint", Static)
+        line.update(plain(sentence))
+        line.display = True
+
+    def _strategies(self) -> Iterator[tuple[str, str]]:
+        yield _USUAL, ""
+        width = max(map(len, STRATEGIES))
+        for name in STRATEGIES:
+            yield f"{name:<{width}}  {EXPLAINED.get(name, '')}", name
+
+    def _offered_models(self) -> Iterator[tuple[str, str]]:
+        yield _USUAL, ""
+        for name in self._models:
+            yield name, name
+
+    def _numbered_greetings(self) -> Iterator[tuple[str, str]]:
+        for number, greeting in enumerate(self._greetings):
+            yield f"{number}  {one_line(greeting, 70)}", str(number)
+
+    def _ways(self) -> Iterator[tuple[str, str]]:
+        ways = [("go on where you stopped", ""), ("begin a new conversation", "new")]
+        yield from ways if self._met else reversed(ways)
+
+
+def _row(label: str, control: Select[str] | Input) -> ComposeResult:
+    with Horizontal(classes="row"):
+        yield Static(label, classes="label", markup=False)
+        yield control
+
+
+def _menu(name: str, options: Iterator[tuple[str, str]]) -> Select[str]:
+    # As Text, since words from outside are no markup.
+    offered = [(Text(plain(label)), value) for label, value in options]
+    return Select(offered, allow_blank=False, id=name, compact=True)

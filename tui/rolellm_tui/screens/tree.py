@@ -1,0 +1,240 @@
+"""The tree: all branches of a conversation."""
+
+import asyncio
+from functools import cached_property
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Horizontal
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+from textual.worker import Worker, WorkerState
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.session import Session
+from rolellm_tui.screens.two_branches import TwoBranchesScreen
+from rolellm_tui.widgets.message_preview import MessagePreview
+from rolellm_tui.widgets.search_bar import SearchBar
+from rolellm_tui.widgets.tree_line import number_among_siblings
+from rolellm_tui.widgets.tree_rows import Row, Tree
+from rolellm_tui.widgets.tree_view import TreeView
+
+_EMPTY = (
+    "Nothing was said yet.\n\nSay something in the chat; whatever is answered anew grows a branch here."
+)
+_SAME_BRANCH = "one follows the other; mark another"
+
+
+class TreeScreen(Screen[str | None]):
+    """Walk among all that was said; dismissed with the id of the message to go to, or with None."""
+
+    CSS_PATH = "tree.tcss"
+    AUTO_FOCUS = "#tree"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]
+    BINDINGS = [
+        Binding("slash", "search", "Search", id="tree.search", tooltip="Look for words.", key_display="/"),
+        Binding("n", "hit(1)", "Next", id="tree.next-hit", tooltip="The next hit."),
+        Binding("N", "hit(-1)", "Previous", id="tree.previous-hit", tooltip="The hit before.", show=False),
+        Binding("c", "compare", "Compare", id="tree.compare", tooltip="Two marked branches side by side."),
+        Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat as it was."),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        """Show the conversation of `session`, which stays as it is."""
+        super().__init__()
+        self._session = session
+        self._names = {
+            USER: one_line(session.user_name),
+            session.persona.id: one_line(session.persona.name),
+        }
+        self._tree = Tree(())
+
+    def compose(self) -> ComposeResult:
+        """A head, the tree, the message under the cursor, and the search."""
+        with Horizontal(id="tree-head"):
+            yield Static("", id="tree-title", markup=False)
+            yield Static("", id="tree-hint", markup=False)
+        with Container(id="tree-body"):
+            yield TreeView(id="tree")
+            yield MessagePreview(id="tree-preview")
+        yield SearchBar()
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Read the conversation."""
+        self._read()
+
+    @work(group="read", exclusive=True, exit_on_error=False)
+    async def _read(self) -> None:
+        try:
+            self._tree, branches = await asyncio.to_thread(self._lay_out)
+        except RoleLLMError as error:
+            self._complain(str(error))
+            return
+        title = [self._session.persona.name]
+        if self._tree.messages:
+            title.append(_counted(len(self._tree.messages), "message", "messages"))
+            title.append(_counted(len(branches), "branch", "branches"))
+        self.query_one("#tree-title", Static).update(one_line("  ·  ".join(title)))
+        heads: dict[int, list[str]] = {}
+        for name, head in branches.items():
+            if head in self._tree.places:
+                heads.setdefault(self._tree.places[head], []).append(name)
+        self.query_one(TreeView).show(self._tree, self._names, heads)
+
+    def _lay_out(self) -> tuple[Tree, dict[str, str | None]]:
+        """Read and draw; it may take a while, so not while anybody waits."""
+        branches = self._session.branches()
+        heads = [head for head in branches.values() if head]
+        said = self._session.messages
+        return Tree(self._session.tree(), here=said[-1].id if said else None, branches=heads), branches
+
+    # The message under the cursor
+
+    @on(TreeView.Moved)
+    def _show_message(self, event: TreeView.Moved) -> None:
+        row = event.view.row
+        if row is None:
+            self.query_one(MessagePreview).show("Nothing was said yet.", (), _EMPTY)
+        elif row.folded:
+            self._preview_fold(row)
+        else:
+            self._preview(self._tree.order[row.at])
+        self._tell_of_marks(len(event.view.marks))
+        self.refresh_bindings()
+
+    def _preview(self, place: int) -> None:
+        message = self._tree.messages[place]
+        about = [
+            number_among_siblings(self._tree, place),
+            *(one_line(str(message.made_by.get(key) or "")) for key in ("model", "strategy")),
+            "edited" if "edited" in message.made_by else "",
+            message.ending,
+            f"{message.created[:16].replace('T', ' ')} UTC",
+        ]
+        self.query_one(MessagePreview).show(self._speaker_of(place), about, message.text)
+
+    def _preview_fold(self, row: Row) -> None:
+        places = self._tree.places_in(row)
+        ends = [
+            f"{self._speaker_of(place)}: {one_line(self._tree.messages[place].text, 200)}"
+            for place in (places[0], places[-1])
+        ]
+        self.query_one(MessagePreview).show(
+            f"{row.size:,} messages", ("Enter opens them",), "\n…\n".join(ends)
+        )
+
+    def _speaker_of(self, place: int) -> str:
+        speaker = self._tree.messages[place].speaker
+        return self._names.get(speaker, one_line(speaker))
+
+    def _tell_of_marks(self, marks: int) -> None:
+        match marks:
+            case 1:
+                self._hint("1 marked; mark another")
+            case 2:
+                self._hint("2 marked; c compares them")
+            case _:
+                self._hint("")
+
+    # Searching
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The words of each message as they are compared."""
+        return [one_line(message.text).casefold() for message in self._tree.messages]
+
+    def action_search(self) -> None:
+        """Let the person look for words."""
+        if self._tree.messages:
+            self.query_one(SearchBar).open()
+
+    @on(SearchBar.Sought)
+    def _seek(self, event: SearchBar.Sought) -> None:
+        wanted = event.text.casefold()
+        found = [place for place, text in enumerate(self._texts) if wanted in text] if wanted else []
+        self.query_one(TreeView).find(event.text, found)
+        self._count_hits()
+
+    @on(SearchBar.Wished)
+    def _go_to_hit(self, event: SearchBar.Wished) -> None:
+        self.action_hit(event.step)
+
+    @on(SearchBar.Closed)
+    def _found(self) -> None:
+        self.query_one(TreeView).focus()
+
+    def action_hit(self, step: int) -> None:
+        """To the next hit, or the one before."""
+        self.query_one(TreeView).to_hit(step)
+        self._count_hits()
+
+    def _count_hits(self) -> None:
+        view = self.query_one(TreeView)
+        bar = self.query_one(SearchBar)
+        if not bar.text:
+            bar.tell("")
+        elif view.cursor in view.hits:
+            bar.tell(f"{view.hits.index(view.cursor) + 1:,} of {len(view.hits):,}")
+        else:
+            bar.tell("not found")
+        self.refresh_bindings()
+
+    # Telling
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        error = event.worker.error
+        if event.state == WorkerState.ERROR and error is not None:
+            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+
+    def _complain(self, sentence: str) -> None:
+        self.query_one(MessagePreview).show("The tree cannot be shown.", (), sentence)
+
+    def _hint(self, text: str, *, wrong: bool = False) -> None:
+        hint = self.query_one("#tree-hint", Static)
+        hint.set_class(wrong, "error")
+        hint.update(plain(text))
+
+    # Leaving
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what there is something for."""
+        if not self.query(TreeView):
+            return True
+        view = self.query_one(TreeView)
+        match action:
+            case "search":
+                return view.has_focus
+            case "hit":
+                return bool(view.hits)
+            case "compare":
+                return len(view.marks) == 2
+        return True
+
+    @work(group="compare", exclusive=True, exit_on_error=False)
+    async def action_compare(self) -> None:
+        """Show the two marked branches side by side; from there, too, one can go to either."""
+        one, other = self.query_one(TreeView).marks
+        if self._tree.follow_each_other(one, other):
+            self._hint(_SAME_BRANCH, wrong=True)
+            return
+        picked = await self.app.push_screen_wait(TwoBranchesScreen(self._tree, (one, other), self._names))
+        if picked:
+            self.dismiss(picked)
+
+    @on(TreeView.Chosen)
+    def _go(self, event: TreeView.Chosen) -> None:
+        self.dismiss(event.message)
+
+    def action_leave(self) -> None:
+        """Go nowhere."""
+        self.dismiss(None)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"

@@ -1,0 +1,113 @@
+"""Two branches side by side, from where they part."""
+
+from itertools import islice, zip_longest
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript.message import USER
+from rolellm_tui.widgets.prose import prose
+from rolellm_tui.widgets.tree_line import told_apart
+from rolellm_tui.widgets.tree_rows import Tree
+
+PAGE = 30
+"""How many messages of each branch are put on the screen at once."""
+
+
+class TwoBranchesScreen(Screen[str | None]):
+    """Read two branches beside each other; dismissed with the id of a message to go to, or with None."""
+
+    CSS_PATH = "two_branches.tcss"
+    AUTO_FOCUS = "#two-branches"
+    BINDINGS = [
+        Binding("1", "go(0)", "Left", id="branches.left", tooltip="Go on along the left branch."),
+        Binding("2", "go(1)", "Right", id="branches.right", tooltip="Go on along the right branch."),
+        Binding("escape", "leave", "Back", id="branches.leave", tooltip="Back to the tree."),
+    ]
+
+    def __init__(self, tree: Tree, marked: tuple[int, int], names: dict[str, str]) -> None:
+        """Show what two messages do not share.
+
+        Args:
+            tree: of the conversation.
+            marked: a message on each branch, neither following the other.
+            names: to show, by speaker.
+        """
+        super().__init__()
+        self._tree = tree
+        self._marked = marked
+        self._names = names
+        ways = [[*tree.way_to(place), *tree.way_on(place)] for place in marked]
+        shared = tree.shared_by(*marked)
+        self._shared = ways[0][:shared]
+        self._sides = [way[shared:] for way in ways]
+        self._pairs = zip_longest(*self._sides)
+
+    def compose(self) -> ComposeResult:
+        """What both share, two heads, and the messages in pairs."""
+        yield Static(self._told_of_shared(), id="two-branches-shared", markup=False)
+        with Horizontal(id="two-branches-heads"):
+            for side in self._sides:
+                yield Static(self._head(side), markup=False)
+        yield VerticalScroll(id="two-branches")
+        yield Footer()
+
+    async def on_mount(self) -> None:
+        """Show the first page; the others come when one scrolls down to them."""
+        await self._show_more()
+        self.watch(self.query_one(VerticalScroll), "scroll_y", self._scrolled, init=False)
+
+    async def _scrolled(self) -> None:
+        scroll = self.query_one(VerticalScroll)
+        if scroll.scroll_offset.y >= scroll.max_scroll_y - scroll.size.height:
+            await self._show_more()
+
+    async def _show_more(self) -> None:
+        pairs = [
+            Horizontal(*(self._message(place) for place in pair), classes="pair")
+            for pair in islice(self._pairs, PAGE)
+        ]
+        await self.query_one(VerticalScroll).mount_all(pairs)
+
+    def _message(self, place: int | None) -> Static:
+        if place is None:
+            return Static("", markup=False, classes="nothing")
+        message = self._tree.messages[place]
+        mine = message.speaker == USER
+        style = "bold $text-secondary" if mine else "bold $text-primary"
+        words = Content.assemble((self._speaker_of(place), style), "\n", prose(message.text))
+        return Static(words, markup=False, classes="mine" if mine else "theirs")
+
+    def _told_of_shared(self) -> Content:
+        if not self._shared:
+            return Content("They share nothing: they part at the first message.")
+        last = self._shared[-1]
+        count = (
+            "the first message" if len(self._shared) == 1 else f"the first {len(self._shared):,} messages"
+        )
+        words = one_line(self._tree.messages[last].text, 300)
+        return Content.assemble(
+            f"Both share {count}, up to ", (self._speaker_of(last), "bold"), f": {words}"
+        )
+
+    def _head(self, side: list[int]) -> Content:
+        count = "1 message" if len(side) == 1 else f"{len(side):,} messages"
+        told = " · ".join(told_apart(self._tree, side[0]))
+        return Content.assemble((told, "bold"), f"  {count}")
+
+    def _speaker_of(self, place: int) -> str:
+        speaker = self._tree.messages[place].speaker
+        return self._names.get(speaker, one_line(speaker))
+
+    def action_go(self, side: int) -> None:
+        """Go on along one of them."""
+        self.dismiss(self._tree.messages[self._marked[side]].id)
+
+    def action_leave(self) -> None:
+        """Go nowhere."""
+        self.dismiss(None)

@@ -1,0 +1,205 @@
+"""Laying a conversation's tree out in rows, without a screen.
+
+One vertical line is a lane. Where the tree forks, one of the followers goes on in the lane, and the others
+begin lanes of their own, drawn before it: so whatever follows a message stands below it, and a conversation
+that was answered anew at each turn does not wander to the right. The present path has the first lane to
+itself. Everywhere else the lane goes on with whoever has most messages behind it, as in the heavy paths of
+Sleator and Tarjan (1983): of n messages no more than 1 + log2(n) lanes ever stand right of the first.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from rolellm_agents.transcript import Message
+
+LEAST_FOLDED = 3
+"""Fewer messages in a row are not worth folding: the fold needs a row too."""
+NEAR = 4
+"""How many messages at the end of the present path are never folded."""
+
+
+class Row(NamedTuple):
+    """One line of the drawn tree: a message, or several that follow each other, folded."""
+
+    at: int
+    """Where its first message stands in the tree's `order`."""
+    size: int
+    depth: int
+    """How many lanes stand left of its own."""
+    begins: bool
+    """Whether its lane begins here."""
+
+    @property
+    def folded(self) -> bool:
+        """Whether it stands for several messages."""
+        return self.size > 1
+
+
+class Tree:
+    """A conversation's messages with what follows what; messages are told by their place among them."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        *,
+        here: str | None = None,
+        branches: Collection[str] = (),
+    ) -> None:
+        """Lay it out.
+
+        Args:
+            messages: the whole conversation, each after the one it follows.
+            here: the id of the message that the present path ends with.
+            branches: ids of the messages that branches point to.
+        """
+        self.messages = tuple(messages)
+        self.places = {message.id: place for place, message in enumerate(self.messages)}
+        self.parents = [self.places.get(message.parent or "") for message in self.messages]
+        self.roots, self.followers = _followers(self.parents)
+        self.here = self.places.get(here or "")
+        self.path = frozenset(self.way_to(self.here))
+        self._next, first = self._lanes()
+        self.order, self._depths, self._begins = self._draw(first)
+        self._at = [0] * len(self.order)
+        for at, place in enumerate(self.order):
+            self._at[place] = at
+        self._never_folded = self._landmarks({self.places[id_] for id_ in branches if id_ in self.places})
+
+    def way_to(self, place: int | None) -> list[int]:
+        """The places from the first message to this one."""
+        way = []
+        while place is not None:
+            way.append(place)
+            place = self.parents[place]
+        return way[::-1]
+
+    def way_on(self, place: int) -> list[int]:
+        """What was said last after a message, and after that, to the end."""
+        way = []
+        while followers := self.followers[place]:
+            place = followers[-1]
+            way.append(place)
+        return way
+
+    def shared_by(self, one: int, other: int) -> int:
+        """How many messages from the first on lead to both."""
+        ways = zip(self.way_to(one), self.way_to(other), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ways))
+
+    def follow_each_other(self, one: int, other: int) -> bool:
+        """Whether one of two messages leads to the other."""
+        return one in self.way_to(other) or other in self.way_to(one)
+
+    def siblings(self, place: int) -> Sequence[int]:
+        """A message and those that stand in its place, oldest first."""
+        parent = self.parents[place]
+        return self.roots if parent is None else self.followers[parent]
+
+    def beside(self, place: int, step: int) -> int | None:
+        """The sibling so many steps later, of the message or of the nearest one before it that has any."""
+        at: int | None = place
+        while at is not None and len(self.siblings(at)) == 1:
+            at = self.parents[at]
+        if at is None:
+            return None
+        siblings = self.siblings(at)
+        wanted = siblings.index(at) + step
+        return siblings[wanted] if 0 <= wanted < len(siblings) else None
+
+    def after(self, place: int) -> int | None:
+        """The message that goes on in the same lane."""
+        return self._next[place]
+
+    def rows(self, shown: Collection[int] = ()) -> list[Row]:
+        """The rows from top to bottom: all messages, some of them folded.
+
+        Args:
+            shown: places of messages that must not be folded.
+        """
+        rows: list[Row] = []
+        stretch = 0  # how many messages at the end so far could be folded
+        for at, place in enumerate(self.order):
+            if place in self._never_folded or place in shown:
+                rows += self._stretch(at - stretch, stretch)
+                rows.append(self._row(at, 1))
+                stretch = 0
+            else:
+                stretch += 1
+        return rows + self._stretch(len(self.order) - stretch, stretch)
+
+    def places_in(self, row: Row) -> Sequence[int]:
+        """The messages that a row stands for, each following the one before."""
+        return self.order[row.at : row.at + row.size]
+
+    def at(self, place: int) -> int:
+        """Where a message stands in `order`."""
+        return self._at[place]
+
+    def row_of(self, place: int, rows: Sequence[Row]) -> int:
+        """Which of the rows a message stands in."""
+        return bisect_right(rows, self._at[place], key=lambda row: row.at) - 1
+
+    def goes_on_below(self, row: Row) -> bool:
+        """Whether the present path goes on below a row."""
+        return self.here is not None and row.at < self._at[self.here]
+
+    def _stretch(self, at: int, count: int) -> list[Row]:
+        if count >= LEAST_FOLDED:
+            return [self._row(at, count)]
+        return [self._row(one, 1) for one in range(at, at + count)]
+
+    def _row(self, at: int, count: int) -> Row:
+        return Row(at, count, self._depths[at], self._begins[at])
+
+    def _lanes(self) -> tuple[list[int | None], int | None]:
+        """For each message the one that goes on in its lane, and what the first lane begins with."""
+        sizes = [1] * len(self.messages)
+        for place in range(len(self.messages) - 1, -1, -1):
+            parent = self.parents[place]
+            if parent is not None:
+                sizes[parent] += sizes[place]
+
+        def heir(followers: Sequence[int]) -> int | None:
+            """The present one; or the one with most behind it, of equals the newest."""
+            ranked = [(place in self.path, sizes[place], place) for place in followers]
+            return max(ranked)[2] if ranked else None
+
+        return [heir(followers) for followers in self.followers], heir(self.roots)
+
+    def _draw(self, first: int | None) -> tuple[list[int], list[int], list[bool]]:
+        """The messages from top to bottom, and for each its lane and whether that begins with it."""
+        order: list[int] = []
+        depths: list[int] = []
+        begins: list[bool] = []
+
+        def fork(followers: Sequence[int], heir: int | None, depth: int) -> None:
+            if heir is not None:
+                waiting.append((heir, depth, False))
+                waiting.extend((one, depth + 1, True) for one in reversed(followers) if one != heir)
+
+        waiting: list[tuple[int, int, bool]] = []
+        fork(self.roots, first, 0)
+        while waiting:
+            place, depth, begun = waiting.pop()
+            order.append(place)
+            depths.append(depth)
+            begins.append(begun)
+            fork(self.followers[place], self._next[place], depth)
+        return order, depths, begins
+
+    def _landmarks(self, heads: Collection[int]) -> frozenset[int]:
+        """Messages by which one finds one's way: they are never folded."""
+        ends = {place for place, followers in enumerate(self.followers) if len(followers) != 1}
+        siblings = {place for place in range(len(self.messages)) if len(self.siblings(place)) > 1}
+        return frozenset({*self.roots, *ends, *siblings, *heads, *self.way_to(self.here)[-NEAR:]})
+
+
+def _followers(parents: Sequence[int | None]) -> tuple[list[int], list[list[int]]]:
+    """Those that follow nothing, and for each message those that follow it."""
+    roots: list[int] = []
+    followers: list[list[int]] = [[] for _ in parents]
+    for place, parent in enumerate(parents):
+        (roots if parent is None else followers[parent]).append(place)
+    return roots, followers

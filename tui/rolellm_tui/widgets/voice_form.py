@@ -1,0 +1,140 @@
+"""Which voices answer: strategies and models to tick."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message as Event
+from textual.widgets import SelectionList, Static
+from textual.widgets.selection_list import Selection
+
+from rolellm_agents.text import one_line
+
+MOST = 4
+"""Voices at once."""
+
+_ABOUT = {
+    "system": "the short instruction",
+    "zero-shot": "RoleGPT's instruction",
+    "few-shot-prompt": "examples as text",
+    "few-shot-dialogue": "examples as turns",
+    "retrieval": "what is recalled",
+}
+_MUTED = "$foreground-muted"
+
+
+class Choice(NamedTuple):
+    """How one voice speaks."""
+
+    strategy: str
+    model: str
+    """As the person calls it."""
+
+
+class VoiceForm(Vertical):
+    """Every ticked strategy is tried with every ticked model; two voices at least, four at most."""
+
+    DEFAULT_CSS = """
+    VoiceForm { height: auto; }
+    VoiceForm .lists { height: auto; }
+    VoiceForm .lists > Vertical { width: 2fr; height: auto; }
+    VoiceForm .lists > .left { width: 3fr; }
+    VoiceForm SelectionList { height: auto; max-height: 12; }
+    """
+    BINDINGS = [
+        Binding("enter", "begin", "Begin", id="compare.begin", tooltip="Let them answer.", priority=True),
+        Binding("left", "across(0)", "Strategies", id="compare.strategies", show=False),
+        Binding("right", "across(1)", "Models", id="compare.models", show=False),
+    ]
+
+    @dataclass
+    class Chosen(Event):
+        """These voices are to answer, in this order."""
+
+        choices: Sequence[Choice]
+
+    def __init__(self, strategies: Sequence[str], models: Sequence[str]) -> None:
+        """Offer strategies and models; the first of each is ticked, and one more strategy.
+
+        Args:
+            strategies: their names, the conversation's own first.
+            models: as the person calls them, the conversation's own first.
+        """
+        super().__init__()
+        self._strategies = strategies
+        self._models = models
+
+    def compose(self) -> ComposeResult:
+        """Two lists side by side, and what comes of them."""
+        with Horizontal(classes="lists"):
+            with Vertical(classes="left"):
+                yield Static("Strategies", classes="title", markup=False)
+                yield SelectionList[str](
+                    *(
+                        Selection(_line(name, _ABOUT.get(name, "")), name, number < 2)
+                        for number, name in enumerate(self._strategies)
+                    ),
+                    classes="strategies",
+                )
+            with Vertical():
+                yield Static("Models", classes="title", markup=False)
+                yield SelectionList[str](
+                    *(
+                        Selection(_line(name, "" if number else "as now"), name, not number)
+                        for number, name in enumerate(self._models)
+                    ),
+                    classes="models",
+                )
+        yield Static("", classes="outcome", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin with the strategies."""
+        self.query_one(".strategies", SelectionList).focus()
+        self._tell()
+
+    @property
+    def choices(self) -> list[Choice]:
+        """What is ticked, in the order of the lists."""
+        strategies, models = self._ticked(".strategies"), self._ticked(".models")
+        return [
+            Choice(strategy, model)
+            for model in self._models
+            if model in models
+            for strategy in self._strategies
+            if strategy in strategies
+        ]
+
+    def _ticked(self, which: str) -> Sequence[str]:
+        ticked: SelectionList[str] = self.query_one(which, SelectionList)
+        return ticked.selected
+
+    @on(SelectionList.SelectedChanged)
+    def _tell(self) -> None:
+        count = len(self.choices)
+        outcome = self.query_one(".outcome", Static)
+        outcome.set_class(not 2 <= count <= MOST, "wrong")
+        if count < 2:
+            outcome.update("Tick one more: to compare takes two voices.")
+        elif count > MOST:
+            outcome.update(f"These make {count} voices, and {MOST} fit on the screen; untick some.")
+        else:
+            outcome.update(f"{count} voices will answer. Space ticks, Enter begins.")
+
+    def action_begin(self) -> None:
+        """Let them answer, if it is not too few or too many."""
+        choices = self.choices
+        if 2 <= len(choices) <= MOST:
+            self.post_message(self.Chosen(choices))
+
+    def action_across(self, side: int) -> None:
+        """To the other list."""
+        self.query(SelectionList)[side].focus()
+
+
+def _line(name: str, about: str) -> Content:
+    return Content.assemble(one_line(name), (f"  {about}", _MUTED))
