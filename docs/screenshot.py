@@ -1,42 +1,94 @@
-"""Draw docs/images/chat.svg: a real exchange with the embedded model, in the app; `make screenshot`."""
+"""Draw the pictures in docs/images: the app as it is, with the embedded model; `make screenshot`."""
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
 
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona import Persona
+from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.session import Session
 from rolellm_tui.app import RoleApp
+from rolellm_tui.screens.chat import ChatScreen
 
-LINE = "What can you tell from my shoes?"
+LINES = ("What can you tell from my shoes?", "And what would Watson say to that?")
 SEED = 12
-PICTURE = Path(__file__).parent / "images" / "chat.svg"
+SIZE = (110, 32)
+PICTURES = Path(__file__).parent / "images"
 
 
 async def draw() -> None:
-    """Say the line, wait for the answer, and save what the terminal shows."""
+    """Hold a short conversation and save what the terminal shows on the way."""
+    PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, Transcript(Path(folder) / "t.db") as transcript:
 
-        def open_session(persona: Persona, conversation: str | None) -> Session:
+        def open_session(
+            persona: Persona,
+            conversation: str | None,
+            /,
+            *,
+            strategy: str | None = None,
+            model: str | None = None,
+        ) -> Session:
             return Session(
                 persona,
                 transcript,
                 model=get_model("llamacpp:smollm2"),
                 model_name="llamacpp:smollm2",
+                strategy=strategy or DEFAULT_STRATEGY,
                 conversation=conversation,
                 seed=SEED,
             )
 
-        app = RoleApp(open_session, transcript, first=load_persona("sherlock-holmes"))
-        async with app.run_test(size=(92, 28)) as pilot:
-            await pilot.pause()
-            await pilot.press(*LINE, "enter")
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
-            PICTURE.parent.mkdir(exist_ok=True)
-            PICTURE.write_text(app.export_screenshot(title="rolellm chat sherlock-holmes"), "utf-8")
+        app = RoleApp(open_session, transcript)
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause(1)
+            await pilot.press(*"sherlock")
+            await pilot.pause(1)
+            save(app, "library")
+            await pilot.press("enter")
+            await pilot.pause(1)
+            for line in LINES:
+                await pilot.press(*line, "enter")
+                await finished(pilot)
+            save(app, "chat")
+            await pilot.press("ctrl+o")
+            await pilot.pause(2)
+            save(app, "why")
+            await pilot.press("escape", "ctrl+r")
+            await finished(pilot)
+            await pilot.press("ctrl+t")
+            await pilot.pause(1)
+            save(app, "tree")
+            await pilot.press("escape", "ctrl+d")
+            await pilot.pause(1)
+            await pilot.press("enter")
+            chat = next(screen for screen in app.screen_stack if isinstance(screen, ChatScreen))
+            await until(pilot, lambda: chat.session.answering)
+            await until(pilot, lambda: not chat.session.answering)
+            save(app, "compare")
+
+
+async def finished(pilot: Pilot[Any]) -> None:
+    """Wait for the end of an answer."""
+    (chat,) = (screen for screen in pilot.app.screen_stack if isinstance(screen, ChatScreen))
+    await until(pilot, lambda: chat.answering)
+    await until(pilot, lambda: not chat.answering)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
+    while not holds():
+        await pilot.pause(0.05)
+    await pilot.pause(0.5)
+
+
+def save(app: RoleApp, name: str) -> None:
+    (PICTURES / f"{name}.svg").write_text(app.export_screenshot(title="rolellm chat"), "utf-8")
 
 
 if __name__ == "__main__":

@@ -121,14 +121,20 @@ def remove_yourself(id_: str) -> Yourself:
         SettingsError: there is none with this id, or a file cannot be read or written.
     """
     removed = find_yourself(id_)
-    # First, so that the settings never name somebody who is gone.
-    if load_settings().you == id_:
-        write_settings({"you": None})
     document = _document()
     tables = _tables(document)
     del tables[id_]
-    document["you"] = tables
-    write_toml(_file(), document, SettingsError)
+    if tables:
+        document["you"] = tables
+    else:
+        document.pop("you", None)
+    # The settings first, so that they never name somebody who is gone.
+    before = write_settings({"you": None}) if load_settings().you == id_ else {}
+    try:
+        write_toml(_file(), document, SettingsError)
+    except SettingsError:
+        write_settings(before)
+        raise
     return removed
 
 

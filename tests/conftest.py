@@ -10,7 +10,14 @@ from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.persona import Persona, load_persona
 
-_OF_RECALL = (
+_SETTINGS = (
+    "MODEL",
+    "STRATEGY",
+    "TEMPERATURE",
+    "MAX_TOKENS",
+    "USER_NAME",
+    "YOU",
+    "THEME",
     "RECALL_METHOD",
     "RECALL_K",
     "RECALL_TOKENS",
@@ -26,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Settings, conversations and caches of this test alone."""
     place = tmp_path / "home"
     monkeypatch.setenv("ROLELLM_HOME", str(place))
-    for name in ("MODEL", "STRATEGY", "TEMPERATURE", "MAX_TOKENS", "DEBUG", *_OF_RECALL):
+    for name in ("DEBUG", *_SETTINGS):
         monkeypatch.delenv(f"ROLELLM_{name}", raising=False)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
         monkeypatch.delenv(name, raising=False)

@@ -338,9 +338,16 @@ class Session:
         return self._transcript.branches(self.conversation) if self.conversation else {}
 
     def swipes(self, message_id: str) -> list[Message]:
-        """A message and those that stand in its place, oldest first."""
-        message = self._path[self._place_of(message_id)]
-        return [one for one in self._transcript.siblings(message_id) if one.speaker == message.speaker]
+        """A message and those that the same speaker said in its place, oldest first.
+
+        Raises:
+            MessageError: there is no such message.
+        """
+        beside = self._transcript.siblings(message_id)
+        speakers = [one.speaker for one in beside if one.id == message_id]
+        if not speakers:
+            raise MessageError(f"There is no message {message_id!r}.")
+        return [one for one in beside if one.speaker == speakers[0]]
 
     def choose(self, message_id: str) -> None:
         """Go where a message of this conversation stands, and on along what was said last after it.

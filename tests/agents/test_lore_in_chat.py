@@ -116,7 +116,7 @@ def test_places_of_lore() -> None:
 def test_depth_counts_no_examples() -> None:
     one = persona(entry())
     messages = get_strategy("few-shot-dialogue")(
-        one, TALK[1:3], [{"kind": "demonstration", "index": 0, "score": 1.0}], "3"
+        one, TALK[1:3], [{"kind": "demonstration", "index": 0, "score": 1.0, "why": ""}], "3"
     )
     placed = place_lore(messages, [lore("deep", position="at_depth", depth=50)])
     assert [message.text for message in placed][3:5] == ["deep", "1"]

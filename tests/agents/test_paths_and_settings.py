@@ -165,7 +165,7 @@ def test_an_unknown_key_and_a_wrong_value_are_told_with_the_file(
     file = write_config(content)
     assert complaint() == (
         f"The setting {name!r} is not usable: {said}; correct it in {file} or in "
-        f"ROLELLM_{name.upper()} (known: model, strategy, temperature, max_tokens, user_name)."
+        f"ROLELLM_{name.upper()} (known: {', '.join(Settings.model_fields)})."
     )
 
 

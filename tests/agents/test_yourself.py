@@ -123,6 +123,37 @@ def test_one_that_is_removed_is_no_longer_who_one_is_and_can_come_back() -> None
     assert sorted(yourselves(), key=lambda one: one.id) == [ADA, FLINT]
 
 
+def test_when_the_last_one_is_removed_the_rest_of_the_file_stays() -> None:
+    write('# mine\n[you.ada]\nname = "Ada"\n\n[other]\nkept = 1\n')
+    remove_yourself("ada")
+    assert yourselves() == []
+    assert written().startswith("# mine\n")
+    assert written().endswith("[other]\nkept = 1\n")
+
+
+def test_when_the_file_cannot_be_written_one_stays_who_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(BY_HAND)
+    write_settings({"you": "flint"})
+    replace = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if target.name == "you.toml":
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(SettingsError, match=r"you\.toml cannot be written \(No space left on device\)"):
+        remove_yourself("flint")
+    assert present_self(load_settings()) == FLINT
+    assert written() == BY_HAND
+
+
+def test_a_removal_leaves_the_others_where_they_are() -> None:
+    write(BY_HAND + "\n[other]\nkept = 1\n")
+    remove_yourself("ada")
+    assert written() == BY_HAND.partition("[you.ada]")[0] + "[other]\nkept = 1\n"
+
+
 def test_removing_somebody_else_leaves_the_choice() -> None:
     write(BY_HAND)
     write_settings({"you": "flint"})

@@ -23,7 +23,7 @@ class ScreenApp(App[None]):
     TITLE = "RoleLLM"
     COMMANDS = App.COMMANDS | {RoleCommands}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "keys", "Keys", id="keys", tooltip="All keys."),
+        Binding("f1", "keys", "Help", id="keys", tooltip="All keys."),
         Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Leave; everything said is kept."),
     ]
 

@@ -397,6 +397,18 @@ async def test_what_is_put_away_is_found_among_the_archived_and_comes_back(
         await until(pilot, lambda: len(listed(pilot)) == 3)
 
 
+async def test_keys_pressed_in_haste_act_one_after_the_other(
+    transcript: Transcript, three: dict[str, str]
+) -> None:
+    async with Conversations(transcript).run_test(size=NARROW) as pilot:
+        await to_list(pilot, 3)
+        await pilot.press("a", "a")
+        await until(pilot, lambda: listed(pilot) == [three["rain"]])
+        await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
+        await until(pilot, lambda: len(listed(pilot)) == 3)
+        assert text_of(pilot, "#status") == "It is back."
+
+
 async def test_without_archived_ones_one_is_told_how_to_go_back(
     transcript: Transcript, three: dict[str, str]
 ) -> None:

@@ -127,18 +127,19 @@ async def test_settings_that_cannot_be_read_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "line_in_file"),
+    ("name", "text", "key", "line_in_file"),
     [
-        ("temperature", "0.9", "temperature = 0.9"),
-        ("max-tokens", " 64 ", "max_tokens = 64"),
-        ("recall-k", "3", "recall_k = 3"),
-        ("recall-floor", "0.5", "recall_floor = 0.5"),
-        ("user-name", "[b]夏娃[/b]", 'user_name = "[b]夏娃[/b]"'),
+        ("temperature", "0.9", "enter", "temperature = 0.9"),
+        ("temperature", "0.9", "tab", "temperature = 0.9"),
+        ("temperature", "0.9", "escape", "temperature = 0.9"),
+        ("max-tokens", " 64 ", "enter", "max_tokens = 64"),
+        ("recall-k", "3", "enter", "recall_k = 3"),
+        ("recall-floor", "0.5", "enter", "recall_floor = 0.5"),
+        ("user-name", "[b]夏娃[/b]", "enter", 'user_name = "[b]夏娃[/b]"'),
     ],
 )
-@pytest.mark.parametrize("key", ["enter", "tab", "escape"])
 async def test_what_is_typed_is_kept_when_one_has_finished(
-    name: str, text: str, line_in_file: str, key: str
+    name: str, text: str, key: str, line_in_file: str
 ) -> None:
     app = SettingsApp()
     async with app.run_test(size=TALL) as pilot:
@@ -262,8 +263,8 @@ async def test_when_no_other_model_is_typed_the_one_before_holds(key: str) -> No
     [
         (
             "model",
-            "smolm",
-            "There is no model 'smolm' (did you mean llamacpp:smollm2?); a model is named provider:name.",
+            "smollm",
+            "There is no model 'smollm' (did you mean llamacpp:smollm2?); a model is named provider:name.",
         ),
         ("embeddings", "mini", "There are no embeddings 'mini'"),
     ],
@@ -330,9 +331,7 @@ async def test_a_file_that_cannot_be_written_is_told_at_the_setting() -> None:
         in_the_way.touch()
         await type_into(pilot, "temperature", "0.9")
         await until(pilot, lambda: row(pilot, "temperature").complains)
-        assert "config.toml cannot be read" in note(pilot, "temperature").replace(" ", "").replace(
-            "config.tomlcannotberead", "config.toml cannot be read"
-        )
+        assert note(pilot, "temperature").endswith("cannot be read: Not a directory.")
 
 
 # What is given elsewhere

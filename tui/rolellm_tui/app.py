@@ -1,14 +1,16 @@
 """The app: pick a persona in the library, talk in the chat."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from textual.app import App
+from textual import work
+from textual.app import App, SystemCommand
 from textual.binding import Binding
+from textual.screen import Screen
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.settings import DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_USER, write_settings
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.session import Session
@@ -99,6 +101,7 @@ class RoleApp(App[RoleLLMError]):
         self._pixels = pixels
         if theme in self.available_themes:
             self.theme = theme
+        self._theme_kept = self.theme
 
     def on_mount(self) -> None:
         """Show the library, and over it the chat with the first persona, or who comes first a welcome."""
@@ -175,6 +178,7 @@ class RoleApp(App[RoleLLMError]):
     def use_strategy(self, name: str) -> None:
         """Let the present chat go on by another strategy."""
         if not isinstance(self.screen, ChatScreen):
+            self.notify("Open a chat first; a strategy is how somebody answers.")
             return
         session = self.screen.session
         try:
@@ -203,6 +207,25 @@ class RoleApp(App[RoleLLMError]):
         if changed and isinstance(self.screen, ChatScreen) and not self.screen.answering:
             session = self.screen.session
             self._show_chat(session.persona, conversation=session.conversation)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
+        """Textual's own, without those that the app has in its own way."""
+        for command in super().get_system_commands(screen):
+            if command.title not in ("Keys", "Quit"):
+                yield command
+
+    def watch_theme(self, theme: str) -> None:
+        """A theme that is picked is kept."""
+        if self.is_running and theme != self._theme_kept:
+            self._theme_kept = theme
+            self._keep_theme(theme)
+
+    @work(thread=True, group="theme", exclusive=True, exit_on_error=False)
+    def _keep_theme(self, theme: str) -> None:
+        try:
+            write_settings({"theme": theme})
+        except RoleLLMError as error:
+            self.call_from_thread(self._complain, error)
 
     # Chats
 

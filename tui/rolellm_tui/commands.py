@@ -9,17 +9,19 @@ from typing import Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Matcher, Provider
 from textual.content import Content
-from textual.markup import escape
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import FoundPersona, list_personas
 from rolellm_agents.strategies import STRATEGIES
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_tui.counting import counted
 from rolellm_tui.moments import today, told
 from rolellm_tui.screens.start_with import EXPLAINED
 
 _NAVIGATION = ("command_palette", "app.command_palette")
+_AT_ONCE = 20
+"""Commands that are compared with the query between two looks at the keyboard."""
 _ABOUT = 70
 """Characters of what stands below a command."""
 
@@ -64,7 +66,7 @@ class RoleCommands(Provider):
     async def discover(self) -> Hits:
         """What the present screen can do."""
         for command in self._of_screen():
-            yield DiscoveryHit(Content(command.name), command.run, command.name, escape(command.about))
+            yield DiscoveryHit(Content(command.name), command.run, command.name, _plain(command.about))
 
     async def search(self, query: str) -> Hits:
         """Whatever fits."""
@@ -72,7 +74,10 @@ class RoleCommands(Provider):
         for command in (*self._of_screen(), *self._strategies()):
             if hit := _hit(matcher, command):
                 yield hit
-        for command in self._goals(*await self._elsewhere):
+        for number, command in enumerate(self._goals(*await self._elsewhere)):
+            if number % _AT_ONCE == 0:
+                # The next key may come meanwhile, and end this search.
+                await asyncio.sleep(0)
             if hit := _hit(matcher, command):
                 yield hit
 
@@ -109,7 +114,7 @@ class RoleCommands(Provider):
             title = one_line(one.title or one.last, _ABOUT)
             yield _Command(
                 f"Go on with {name} – {title}",
-                f"{told(one.updated, now)} · {one.messages:,} messages",
+                f"{told(one.updated, now)} · {counted(one.messages, 'message')}",
                 partial(self._actions.go_on_with, one.id),
             )
 
@@ -130,4 +135,9 @@ def _hit(matcher: Matcher, command: _Command) -> Hit | None:
     shown = Content(command.name)
     for offset in offsets:
         shown = shown.stylize(matcher.match_style, offset, offset + 1)
-    return Hit(score, shown, command.run, command.name, escape(command.about))
+    return Hit(score, shown, command.run, command.name, _plain(command.about))
+
+
+def _plain(text: str) -> str:
+    """Text that the palette does not read as markup: it would, even of what `escape` gives."""
+    return cast(str, Content(text))

@@ -45,6 +45,34 @@ def turn(rounds: RoundsOption = 50, as_json: JsonOption = False) -> None:
     _print(measure_turn(rounds), as_json=as_json)
 
 
+@app.command("chat")
+def chat(
+    messages: Annotated[
+        list[int] | None, typer.Option("--messages", min=2, help="Of a conversation; several may be given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Opening, appending, searching and drawing conversations of 100, 1,000 and 10,000 messages.
+
+    \b
+    Example:
+      rolellm bench chat --json
+    """
+    from rolellm_tui.benchmark import measure_conversations, measure_list
+
+    def progress(text: str) -> None:
+        typer.echo(text, err=True)
+
+    rows = measure_conversations(messages or [100, 1_000, 10_000], progress)
+    listed = {"conversations": 500, "list_ms": measure_list(500, progress)}
+    if as_json:
+        print_json({"messages": rows, "list": listed})
+        return
+    print_table(tuple(rows[0]), ([str(value) for value in row.values()] for row in rows))
+    print_text("")
+    _print(listed, as_json=False)
+
+
 @app.command("script")
 def script(
     files: Annotated[list[Path], typer.Argument(help="Plays, screenplays, subtitles or novels.")],

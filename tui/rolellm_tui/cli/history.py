@@ -198,13 +198,14 @@ def export(
     from rolellm_agents.errors import ChatFileError
     from rolellm_agents.settings import load_settings
     from rolellm_agents.whole_file import write_whole
+    from rolellm_agents.yourself import present_self
 
     if out is not None and out.exists() and not force:
         raise ChatFileError(f"{out} is there already; name another file, or use --force to replace it.")
     with _open() as transcript:
         record = transcript.record(conversation)
     text = export_conversation(
-        record, format_.value, user_name=load_settings().user_name, everything=everything
+        record, format_.value, user_name=present_self(load_settings()).name, everything=everything
     )
     if out is None:
         print_text(text, end="")

@@ -233,9 +233,10 @@ def _activate(persona: str, lines: list[str]) -> "Activation":
     from rolellm_agents.errors import PersonaError
     from rolellm_agents.recall import LoreRecall
     from rolellm_agents.settings import load_settings
+    from rolellm_agents.yourself import present_self
 
     with opened(persona) as found:
-        recall = LoreRecall(found.persona, user=load_settings().user_name)
+        recall = LoreRecall(found.persona, user=present_self(load_settings()).name)
     if not recall.entries:
         raise PersonaError(f"{found.persona.name} has no lorebook; name a persona or a file that has one.")
     *before, last = lines

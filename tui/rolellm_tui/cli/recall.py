@@ -50,13 +50,14 @@ def recall(
     from rolellm_agents.persona import load_persona
     from rolellm_agents.recall import Recaller
     from rolellm_agents.settings import load_settings
+    from rolellm_agents.yourself import present_self
     from rolellm_tui.cli.say import read_input
 
     settings = load_settings()
     options = recall_options(settings, method=method, embeddings=embeddings, chroma_url=chroma_url, k=k)
     found = load_persona(persona)
     line = read_input() if text == "-" else text
-    passages = _passages(found, settings.user_name, _kinds(kind or ()))
+    passages = _passages(found, present_self(settings).name, _kinds(kind or ()))
     if not passages:
         complain(
             f"{found.name} has nothing to recall; add demonstrations or knowledge to the persona, "

@@ -1,7 +1,6 @@
 """All conversations: found again, gone on with, named, put away, and exchanged as files."""
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,26 +14,22 @@ from textual.widgets import Footer, Header, Input, OptionList, Static
 from textual.worker import Worker, WorkerState
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.persona import list_personas
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, FoundMessage, Transcript
-from rolellm_agents.transcript import Message as SaidMessage
 from rolellm_agents.transcript.message import USER
+from rolellm_tui.conversation_words import first_lines, glance, names_of_personas, query_of, words_of
+from rolellm_tui.counting import counted
 from rolellm_tui.moments import today
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
-from rolellm_tui.widgets.conversation_list import Conversation, ConversationList, Hit, Place
+from rolellm_tui.widgets.conversation_list import Conversation, ConversationList, Hit
 from rolellm_tui.widgets.conversation_preview import ConversationPreview
 
 PAUSE = 0.15
 """Seconds without a key after which all that was said is searched."""
 LOOK = 0.05
 """Seconds on a row after which it is looked into."""
-_PREVIEWED = 12
-"""Messages that are shown beside the list."""
-_WIDTH = 80
-"""Characters of a first line that stand in the place of a title."""
 _AT_ONCE = 40
 """Conversations whose first lines are read between two looks at the screen."""
 _NONE_YET = "No conversations yet. Pick somebody in the library and say hello, or press i to import one."
@@ -98,6 +93,9 @@ class ConversationsScreen(Screen[None]):
         self._names: Mapping[str, str] = {}
         self._beginnings: dict[str, str] = {}
         self._done: list[_Done] = []
+        self._goal = ""
+        """The conversation to highlight as soon as it is listed."""
+        self._changing = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
         """A search line over the list."""
@@ -129,27 +127,28 @@ class ConversationsScreen(Screen[None]):
     # What is listed
 
     @work(group="list", exclusive=True, exit_on_error=False)
-    async def _load(self, highlight: str | None = None) -> None:
+    async def _load(self) -> None:
         """List the conversations at once; how they are called is added as it becomes known."""
         try:
-            self._summaries = await asyncio.to_thread(
-                self._transcript.conversations, archived=self._archived
-            )
-            self._show()
-            rows = self.query_one(ConversationList)
-            if highlight:
-                rows.go_to(highlight)
+            await self._list()
             if not self._summaries and not self.query_one("#find", Input).value:
                 # There is nothing to find, and the keys of the list are what helps.
-                rows.focus()
+                self.query_one(ConversationList).focus()
             if not self._names:
-                self._names = await asyncio.to_thread(_names)
+                self._names = await asyncio.to_thread(names_of_personas)
                 self._show()
             for some in self._without_name():
-                self._beginnings |= await asyncio.to_thread(_beginnings, self._transcript, some)
+                self._beginnings |= await asyncio.to_thread(first_lines, self._transcript, some)
                 self._show()
         except RoleLLMError as error:
             self._complain(error)
+
+    async def _list(self) -> None:
+        self._summaries = await asyncio.to_thread(self._transcript.conversations, archived=self._archived)
+        self._show()
+        if self._goal:
+            self.query_one(ConversationList).go_to(self._goal)
+            self._goal = ""
 
     def _without_name(self) -> Iterator[list[str]]:
         """Conversations of which neither a title nor the first line is known, some at a time."""
@@ -159,7 +158,7 @@ class ConversationsScreen(Screen[None]):
 
     def _show(self) -> None:
         """List what is sought, or all."""
-        words = _words(self.query_one("#find", Input).value)
+        words = words_of(self.query_one("#find", Input).value)
         listed = [one for one in map(self._as_listed, self._summaries) if _has(one, words)]
         hits = [self._as_hit(found) for found in self._found] if words else []
         self.query_one(ConversationList).show(listed, hits, today())
@@ -169,11 +168,11 @@ class ConversationsScreen(Screen[None]):
         nothing.display = not listed and not hits
 
     def _count(self, listed: int, hits: int, *, sought: bool) -> None:
-        count = f"{listed:,} of {len(self._summaries):,}" if sought else f"{listed:,}"
-        count += " archived" if self._archived else _plural(len(self._summaries), "conversation")
-        if hits:
-            count += f" · {hits:,}{_plural(hits, 'message')}"
-        self.query_one("#find", Input).border_subtitle = count
+        there = len(self._summaries)
+        count = f"{there:,} archived" if self._archived else counted(there, "conversation")
+        of_all = f"{listed:,} of " if sought else ""
+        found = f" · {counted(hits, 'message')}" if hits else ""
+        self.query_one("#find", Input).border_subtitle = f"{of_all}{count}{found}"
 
     def _as_listed(self, summary: ConversationSummary) -> Conversation:
         persona = self._name_of(summary.persona)
@@ -202,7 +201,11 @@ class ConversationsScreen(Screen[None]):
         await asyncio.sleep(LOOK)
         place = self.query_one(ConversationList).place
         try:
-            messages = await asyncio.to_thread(_some_of, self._transcript, place) if place else []
+            messages = (
+                await asyncio.to_thread(glance, self._transcript, place.conversation, place.message)
+                if place
+                else []
+            )
         except RoleLLMError as error:
             self._complain(error)
             return
@@ -222,7 +225,7 @@ class ConversationsScreen(Screen[None]):
         """Find messages, once the person has stopped typing."""
         await asyncio.sleep(PAUSE)
         try:
-            self._found = await asyncio.to_thread(self._transcript.search, _query(text))
+            self._found = await asyncio.to_thread(self._transcript.search, query_of(text))
         except RoleLLMError as error:
             self._complain(error)
         else:
@@ -271,58 +274,58 @@ class ConversationsScreen(Screen[None]):
         hint = "Enter keeps it. Without a title a conversation is called by its first line."
         title = await self.app.push_screen_wait(TitleScreen("Title", one.title, hint=hint))
         if title is not None and one_line(title) != one.title:
-            await self._change(
-                lambda: self._transcript.rename(one.id, title),
-                _Done("It has its old title again.", lambda: self._transcript.rename(one.id, one.title)),
-                f"It is called “{one_line(title, 40)}” now." if title.strip() else "It has no title now.",
-                one.id,
-            )
+            rename = self._transcript.rename
+            told = f"It is called “{one_line(title, 40)}” now." if title.strip() else "It has no title now."
+            done = _Done("It has its old title again.", lambda: rename(one.id, one.title))
+            await self._change(lambda: rename(one.id, title), told, done)
 
     @work(group="archive", exit_on_error=False)
     async def action_archive(self) -> None:
         """Put the highlighted conversation away."""
-        if (one := await self._highlighted()) is not None:
-            await self._change(
-                lambda: self._transcript.archive(one.id),
-                _Done("It is back.", lambda: self._transcript.unarchive(one.id)),
-                "It is put away; Ctrl+Z takes it back, V shows all that were.",
-                self._beside,
-            )
+        told = "It is put away; Ctrl+Z takes it back, V shows all that were."
+        await self._move(self._transcript.archive, told, self._transcript.unarchive, "It is back.")
 
     @work(group="archive", exit_on_error=False)
     async def action_unarchive(self) -> None:
         """Take the highlighted conversation out again."""
-        if (one := await self._highlighted()) is not None:
-            await self._change(
-                lambda: self._transcript.unarchive(one.id),
-                _Done("It is put away again.", lambda: self._transcript.archive(one.id)),
-                "It is among the others again; Ctrl+Z takes it back.",
-                self._beside,
-            )
+        told = "It is among the others again; Ctrl+Z takes it back."
+        await self._move(
+            self._transcript.unarchive, told, self._transcript.archive, "It is put away again."
+        )
+
+    async def _move(
+        self, act: Callable[[str], None], told: str, take_back: Callable[[str], None], told_then: str
+    ) -> None:
+        """Move the highlighted conversation out of this list; the highlight goes to the one beside it."""
+        async with self._changing:
+            if (one := await self._highlighted()) is None:
+                return
+            beside = self.query_one(ConversationList).beside
+            self._goal = beside.conversation if beside else ""
+            await self._change(lambda: act(one.id), told, _Done(told_then, lambda: take_back(one.id)))
+
+    async def _change(self, act: Callable[[], None], told: str, done: _Done) -> None:
+        try:
+            await asyncio.to_thread(act)
+            self._done.append(done)
+            self._tell(told)
+            await self._list()
+        except RoleLLMError as error:
+            self._complain(error)
+        self.refresh_bindings()
 
     @work(group="undo", exit_on_error=False)
     async def action_undo(self) -> None:
         """Take the last change back."""
-        done = self._done.pop()
-        try:
-            await asyncio.to_thread(done.take_back)
-        except RoleLLMError as error:
-            self._done.append(done)
-            self._complain(error)
-        else:
-            self._tell(done.told)
-            self._load()
-        self.refresh_bindings()
-
-    async def _change(self, act: Callable[[], None], done: _Done, told: str, highlight: str | None) -> None:
-        try:
-            await asyncio.to_thread(act)
-        except RoleLLMError as error:
-            self._complain(error)
-            return
-        self._done.append(done)
-        self._tell(told)
-        self._load(highlight)
+        async with self._changing:
+            if not self._done:
+                return
+            try:
+                await asyncio.to_thread(self._done[-1].take_back)
+                self._tell(self._done.pop().told)
+                await self._list()
+            except RoleLLMError as error:
+                self._complain(error)
         self.refresh_bindings()
 
     def action_archived(self) -> None:
@@ -350,7 +353,8 @@ class ConversationsScreen(Screen[None]):
             self.query_one("#find", Input).value = ""
             count = "A conversation is" if len(imported) == 1 else f"{len(imported):,} conversations are"
             self._tell(f"{count} here now.")
-            self._load(imported[0].id)
+            self._goal = imported[0].id
+            self._load()
 
     def action_leave(self) -> None:
         """Back to where one was."""
@@ -365,11 +369,6 @@ class ConversationsScreen(Screen[None]):
                 return one
         # A message of one that is not in this list was found.
         return await asyncio.to_thread(self._transcript.find_conversation, place.conversation)
-
-    @property
-    def _beside(self) -> str | None:
-        place = self.query_one(ConversationList).beside
-        return place.conversation if place else None
 
     # Telling
 
@@ -390,49 +389,6 @@ class ConversationsScreen(Screen[None]):
         status.update(plain(str(error)))
 
 
-def _names() -> Mapping[str, str]:
-    return {found.persona.id: found.persona.name for found in list_personas().found}
-
-
-def _beginnings(transcript: Transcript, conversations: Sequence[str]) -> dict[str, str]:
-    """The person's first line in each; empty where they said nothing."""
-    return {
-        one: next(
-            (
-                one_line(message.text, _WIDTH)
-                for message in transcript.path(one, transcript.latest_branch(one))
-                if message.speaker == USER
-            ),
-            "",
-        )
-        for one in conversations
-    }
-
-
-def _some_of(transcript: Transcript, place: Place) -> list[SaidMessage]:
-    """The last messages of a conversation; or a message, the one before it, and what follows."""
-    if place.message is None:
-        branch = transcript.latest_branch(place.conversation)
-        return transcript.path(place.conversation, branch)[-_PREVIEWED:]
-    path = transcript.path_through(place.message)
-    at = [message.id for message in path].index(place.message)
-    return path[max(0, at - 1) :][:_PREVIEWED]
-
-
-def _plural(count: int, noun: str) -> str:
-    return f" {noun}" if count == 1 else f" {noun}s"
-
-
-def _words(text: str) -> list[str]:
-    """What a query asks for, without the signs that only the search of messages knows."""
-    return re.sub('[*"“”„«»]', " ", text).casefold().split()
-
-
 def _has(one: Conversation, words: Sequence[str]) -> bool:
     text = f"{one.title} {one.persona} {one.summary.persona}".casefold()
     return all(word in text for word in words)
-
-
-def _query(text: str) -> str:
-    """What is typed, with its last word as a beginning: it may not be finished."""
-    return f"{text}*" if text and re.match(r"\w", text[-1]) else text

@@ -23,6 +23,7 @@ from rolellm_agents.settings import DEFAULT_USER, load_settings
 from rolellm_agents.text import one_line, plain, whole
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
+from rolellm_agents.yourself import present_self
 from rolellm_graphs.events import Prompted
 from rolellm_graphs.voice import Voice
 from rolellm_tui.prompt_tokens import counted, left_out
@@ -308,6 +309,6 @@ def _origin(message: Message) -> str:
 
 def _user_name() -> str:
     try:
-        return load_settings().user_name
+        return present_self(load_settings()).name
     except SettingsError:
         return DEFAULT_USER

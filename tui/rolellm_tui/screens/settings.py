@@ -110,7 +110,7 @@ class SettingsScreen(Screen[bool]):
             return
         await self.query_one("#form").mount_all(self._rows(self._read))
         self._show(self._read)
-        self.query(Setting).first().query("Select, Input").first().focus()
+        self.focus_next("Select, Input")
 
     def _rows(self, read: _Read) -> Iterator[Widget]:
         """The page, from above."""

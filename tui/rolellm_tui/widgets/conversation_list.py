@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, FoundMessage
 from rolellm_agents.transcript.message import USER
+from rolellm_tui.counting import counted
 from rolellm_tui.moments import told
 
 _MUTED = "$foreground-muted"
@@ -216,10 +217,9 @@ def _row_of(one: Conversation, now: datetime) -> _Lines:
     summary = one.summary
 
     def draw(width: int) -> Iterator[Content]:
-        count = f"{summary.messages:,} message{'' if summary.messages == 1 else 's'}"
         said = Content.assemble((one_line(one.persona), _WHO), "  ", (summary.last, _MUTED))
         yield _apart(Content.styled(one_line(one.title), "bold"), told(summary.updated, now), width)
-        yield _apart(said, count, width)
+        yield _apart(said, counted(summary.messages, "message"), width)
 
     return _Lines(2, draw)
 
