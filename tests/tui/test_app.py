@@ -35,6 +35,7 @@ from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.screens.chat import PAGE
 from rolellm_tui.widgets.bubble import Bubble
+from rolellm_tui.widgets.meter import Meter
 
 GREETING = ("Ada", "Good day.", "")
 WORDS = " ".join(f"word{number}" for number in range(2000))
@@ -398,6 +399,7 @@ def test_a_chat_looks_as_it_did(ada: Persona, transcript: Transcript, snap_compa
         prompt(pilot).cursor_blink = False
         await say(pilot, "What is that?")
         await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))
+        pilot.app.screen.query_one(Meter).display = False  # it tells how fast this machine is
 
     app = role_app(scripted("A chart, and 一张地图."), transcript, first=ada)
     assert snap_compare(app, run_before=talk)

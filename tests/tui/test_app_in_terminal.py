@@ -23,7 +23,7 @@ def slow_model() -> None:
 def test_one_talks_with_holmes_and_leaves() -> None:
     write_models('[models.watson]\nspec = "scripted:Elementary, 我亲爱的华生."\n')
     with terminal("chat", "sherlock-holmes", "--model", "watson") as pane:
-        pane.wait_for("Sherlock Holmes", "Say something…", "Quit")
+        pane.wait_for("Sherlock Holmes", "Say something…", "Again")
         pane.type("How did you know? 福尔摩斯")
         pane.wait_for("How did you know? 福尔摩斯")
         pane.press("Enter")

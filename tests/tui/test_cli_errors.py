@@ -60,7 +60,7 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
         (
             ("say", "shrek", "Hi", "--strategy", "sytem", *SCRIPTED),
             "There is no strategy 'sytem' (did you mean system?); "
-            "known are zero-shot, few-shot-prompt, few-shot-dialogue, system.",
+            "known are zero-shot, few-shot-prompt, few-shot-dialogue, system, retrieval.",
         ),
         (("say", "shrek", " \n ", *SCRIPTED), "The message is empty; type something to say."),
         (("say", "shrek", "-", *SCRIPTED), "The message is empty; type something to say."),
