@@ -107,9 +107,10 @@ async def test_a_whole_turn_of_a_session(server: str, holmes: Persona) -> None:
         session = Session(holmes, transcript, model=greedy(server))
         events = [event async for event in session.send("Who are you?")]
         kept = transcript.path(session.messages[0].conversation)
-    line, recalled, *words, done = events
+    line, recalled, prompted, *words, done = events
     assert isinstance(line, MessageDone)
     assert isinstance(recalled, Recalled)
+    assert isinstance(prompted, Prompted)
     assert isinstance(done, MessageDone)
     deltas = [word.text for word in words if isinstance(word, TokenDelta)]
     assert len(deltas) == len(words) > 3
