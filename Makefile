@@ -36,6 +36,8 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	$(BIN)/rolellm bench start
 	$(BIN)/rolellm bench turn
 	$(BIN)/rolellm bench cards
+	$(BIN)/rolellm bench chat
+	$(BIN)/rolellm bench recall
 	$(BIN)/rolellm bench engine
 
 fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)

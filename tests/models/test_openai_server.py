@@ -15,7 +15,7 @@ from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.events import MessageDone, Recalled, TokenDelta, TurnFailed
+from rolellm_graphs.events import MessageDone, Prompted, Recalled, TokenDelta, TurnFailed
 from rolellm_graphs.session import Session
 
 # Only looked for: its llama.cpp must not be loaded beside the one this process may hold.
