@@ -118,7 +118,7 @@ def _measure_store(file: Path, text: int) -> dict[str, Any]:
         conversation = transcript.conversations()[0].id
         head = transcript.path(conversation)[-1].id
         size = round(sum(part.stat().st_size for part in file.parent.iterdir()) / text, 2)
-        searched = _median_ms(lambda: transcript.search("watson"))
+        searched = _median_ms(lambda: transcript.search("house"))
         appended = _median_ms(
             lambda: transcript.append(
                 conversation, head, speaker=USER, audience=_AUDIENCE, text="A line of ten words or so."
