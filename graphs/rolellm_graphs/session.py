@@ -90,6 +90,8 @@ class Session:
             persona, model=model, model_name=model_name, strategy=strategy, **self._voice_options
         )
         self.persona = self.voice.persona
+        self.greeting = self.persona.greeting
+        """What a new conversation begins with; a card's alternate one may be put here."""
         self._seed = seed
         self._transcript = transcript
         self._branch = transcript.latest_branch(conversation) if conversation else MAIN
@@ -157,8 +159,8 @@ class Session:
 
     def _read_ahead(self, model: LocalModel, draft: str) -> Cancellable | None:
         history: list[BaseMessage] = [as_langchain(message) for message in self._path]
-        if not history and self.persona.greeting:
-            history = [AIMessage(self.persona.greeting)]
+        if not history and self.greeting:
+            history = [AIMessage(self.greeting)]
         try:
             return model.prefetch(self._foresee(history, draft))
         except RoleLLMError:
@@ -174,20 +176,16 @@ class Session:
 
     # Saying and answering
 
-    def greet(self, greeting: str | None = None) -> None:
-        """Let the persona's greeting, if it has one, be the first message.
+    def greet(self) -> None:
+        """Let the greeting, if there is one, be the first message.
 
         Call it before the first `send`, so that a conversation nobody began is not kept.
-
-        Args:
-            greeting: another than the persona's own, such as a card's alternate one.
 
         Raises:
             StorageError: it could not be recorded.
         """
-        words = self.persona.greeting if greeting is None else greeting
-        if not self._path and words:
-            self._append([], self.persona.id, words, made_by={"greeting": True})
+        if not self._path and self.greeting:
+            self._append([], self.persona.id, self.greeting, made_by={"greeting": True})
 
     async def send(self, text: str) -> AsyncGenerator[Event, None]:
         """Say something and hear the answer.
@@ -309,8 +307,8 @@ class Session:
         """
         with self._turn():
             said = [(message.speaker == USER, message.text) for message in self._path]
-            if not said and self.persona.greeting:
-                said = [(False, self.persona.greeting)]
+            if not said and self.greeting:
+                said = [(False, self.greeting)]
             prompt = line_prompt(self.persona, self.user_name, said)
             try:
                 async with aclosing(_words(self.model, prompt)) as words:

@@ -44,4 +44,4 @@ class RecalledLore(TypedDict):
 
 
 RecalledItem = RecalledDemonstration | RecalledPassage | RecalledLore
-"""Cut by `kind`."""
+"""Told apart by `kind`."""

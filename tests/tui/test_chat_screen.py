@@ -318,3 +318,18 @@ async def test_another_strategy_takes_over_in_the_same_conversation(
         assert [message.made_by.get("strategy") for message in chat.session.messages] == [
             *(None, None, "few-shot-dialogue", None, "system")
         ]
+
+
+async def test_who_only_looks_at_comparing_has_not_begun_a_conversation(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        prompt(pilot).text = "Hello."
+        await pilot.press("ctrl+d")
+        await until(pilot, lambda: screen(pilot) == "CompareScreen")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        assert bubbles(pilot) == [GREETING]
+        assert prompt(pilot).text == "Hello."
+    assert transcript.conversations() == []

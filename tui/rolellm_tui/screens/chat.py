@@ -197,7 +197,7 @@ class ChatScreen(Screen[None]):
     async def _say(self, text: str) -> None:
         """Send a line; whatever cannot be recorded goes back into the prompt."""
         try:
-            self._session.greet(self._chosen_greeting())
+            self._session.greet()
             await self._follow(self._session.send(text))
         except RoleLLMError:
             if not self._is_kept(text):
@@ -287,7 +287,9 @@ class ChatScreen(Screen[None]):
         return "You" if name == DEFAULT_USER else name
 
     def _greeting_bubble(self) -> Bubble:
-        bubble = Bubble(self._session.persona.name, self._chosen_greeting())
+        """The greeting that is chosen, which is not said before the person's first line."""
+        self._session.greeting = self._chosen_greeting()
+        bubble = Bubble(self._session.persona.name, self._session.greeting)
         bubble.set_swipes(self._greeting + 1, len(self._greetings()))
         return bubble
 
@@ -462,7 +464,6 @@ class ChatScreen(Screen[None]):
     async def action_compare(self) -> None:
         """Let several strategies or models answer what stands in the prompt, or the last line again."""
         prompt = self.query_one("#prompt", Prompt)
-        self._session.greet(self._chosen_greeting())
         sent = await self.app.push_screen_wait(CompareScreen(self._session, prompt.text))
         if sent:
             prompt.take()

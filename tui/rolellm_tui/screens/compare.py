@@ -161,6 +161,8 @@ class CompareScreen(Screen[bool]):
 
     async def _follow(self, able: Sequence[tuple[AnswerColumn, Voice]]) -> None:
         text = "" if self._sent else self._text
+        if text.strip():
+            self._session.greet()
         async with aclosing(self._session.compare(text, [voice for _, voice in able])) as events:
             async for compared in events:
                 self._sent = True
