@@ -23,16 +23,14 @@ from rolellm_agents.suggesting import line_prompt
 from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
-from rolellm_agents.transcript.store import MAIN
 from rolellm_graphs.answer import Answer, as_langchain, lore_so_far
 from rolellm_graphs.comparing import Compared, follow_all
 from rolellm_graphs.events import Event, MessageDone
 from rolellm_graphs.voice import Voice
+from rolellm_graphs.walk import Walk
 
-_STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
 
-
-class Session:
+class Session(Walk):
     """One person's conversation with one persona."""
 
     def __init__(
@@ -73,10 +71,8 @@ class Session:
             MessageError: there is no such conversation.
             StorageError: the transcript cannot be read.
         """
-        if conversation and not transcript.branches(conversation):
-            raise MessageError(f"There is no conversation {conversation!r}.")
+        super().__init__(transcript, conversation)
         self.user_name = user_name
-        self.conversation = conversation
         self._voice_options: dict[str, Any] = {
             "user": user_name,
             "about_user": about_user,
@@ -93,15 +89,9 @@ class Session:
         self.greeting = self.persona.greeting
         """What a new conversation begins with; a card's alternate one may be put here."""
         self._seed = seed
-        self._transcript = transcript
-        self._branch = transcript.latest_branch(conversation) if conversation else MAIN
-        self._path = transcript.path(conversation, self._branch) if conversation else []
         self._note = transcript.note(conversation) if conversation else ""
-        self._busy = False
         self._cancelled = False
         self._answers: list[Answer] = []
-        self._undone: list[str | None] = []
-        self._done: list[str | None] = []
         self._ahead: Cancellable | None = None
 
     @property
@@ -118,21 +108,6 @@ class Session:
     def strategy(self) -> str:
         """How the persona reaches it."""
         return self.voice.strategy
-
-    @property
-    def messages(self) -> Sequence[Message]:
-        """What was said on this branch, oldest first."""
-        return tuple(self._path)
-
-    @property
-    def answering(self) -> bool:
-        """Whether an answer is on its way."""
-        return self._busy
-
-    @property
-    def branch_name(self) -> str:
-        """The branch that is shown."""
-        return self._branch
 
     async def prepare(self) -> None:
         """Load the model now, while the person reads or types.
@@ -185,7 +160,7 @@ class Session:
             StorageError: it could not be recorded.
         """
         if not self._path and self.greeting:
-            self._append([], self.persona.id, self.greeting, made_by={"greeting": True})
+            self._say([], self.persona.id, self.greeting, made_by={"greeting": True})
 
     async def send(self, text: str) -> AsyncGenerator[Event, None]:
         """Say something and hear the answer.
@@ -196,7 +171,7 @@ class Session:
         """
         line = _checked(text)
         with self._turn():
-            yield MessageDone(message=self._append(self._path, USER, line))
+            yield MessageDone(message=self._say(self._path, USER, line))
             async with aclosing(self._hear(self._path)) as events:
                 async for event in events:
                     yield event
@@ -242,7 +217,7 @@ class Session:
         with self._turn():
             place = self._place_of(message_id)
             old = self._path[place]
-            edited = self._append(self._path[:place], old.speaker, line, made_by={"edited": old.id})
+            edited = self._say(self._path[:place], old.speaker, line, made_by={"edited": old.id})
             yield MessageDone(message=edited)
             if edited.speaker == USER:
                 async with aclosing(self._hear(self._path)) as events:
@@ -263,7 +238,7 @@ class Session:
         """
         with self._turn():
             if text.strip():
-                self._append(self._path, USER, _checked(text))
+                self._say(self._path, USER, _checked(text))
             asked = self._asked()
             names = [self._branch, *(f"{self._branch}/{number}" for number in range(2, len(voices) + 1))]
             self._listen_to(
@@ -325,91 +300,6 @@ class Session:
         for answer in self._answers:
             answer.cancel()
 
-    # Moving through the tree
-
-    def tree(self) -> list[Message]:
-        """All that was said in this conversation, on every branch, in the order in which it was said."""
-        return self._transcript.messages(self.conversation) if self.conversation else []
-
-    def branches(self) -> dict[str, str | None]:
-        """Each branch's name and the message it points to, in the order in which they were made."""
-        return self._transcript.branches(self.conversation) if self.conversation else {}
-
-    def swipes(self, message_id: str) -> list[Message]:
-        """A message and those that the same speaker said in its place, oldest first.
-
-        Raises:
-            MessageError: there is no such message.
-        """
-        beside = self._transcript.siblings(message_id)
-        speakers = [one.speaker for one in beside if one.id == message_id]
-        if not speakers:
-            raise MessageError(f"There is no message {message_id!r}.")
-        return [one for one in beside if one.speaker == speakers[0]]
-
-    def choose(self, message_id: str) -> None:
-        """Go where a message of this conversation stands, and on along what was said last after it.
-
-        Raises:
-            MessageError: there is no such message, or an answer is on its way.
-        """
-        with self._turn():
-            path = self._transcript.path_through(message_id)
-            if path[0].conversation != self.conversation:
-                raise MessageError(f"There is no message {message_id!r} in this conversation.")
-            self._go_to(path)
-
-    def branch(self, message_id: str) -> str:
-        """Go on from a message of this branch in a new branch; returns the new branch's name.
-
-        Raises:
-            MessageError: there is no such message, or an answer is on its way.
-        """
-        if self.answering:
-            raise MessageError(_STILL_ANSWERING)
-        kept = self._path[: self._place_of(message_id) + 1]
-        conversation = kept[-1].conversation
-        name = f"branch-{len(self._transcript.branches(conversation)) + 1}"
-        self._transcript.move_branch(conversation, kept[-1].id, name)
-        self._branch, self._path = name, kept
-        return name
-
-    def go_to_branch(self, name: str) -> None:
-        """Go on on another branch, where it stands.
-
-        Raises:
-            MessageError: there is no such branch, or an answer is on its way.
-        """
-        if self.answering:
-            raise MessageError(_STILL_ANSWERING)
-        if self.conversation is None or name not in self._transcript.branches(self.conversation):
-            raise MessageError(f"There is no branch {name!r} in this conversation.")
-        self._path = self._transcript.path(self.conversation, name)
-        self._transcript.move_branch(self.conversation, self._head, name)
-        self._branch = name
-        # Undo leads back along one branch.
-        self._done.clear()
-        self._undone.clear()
-
-    def undo(self) -> bool:
-        """Take the last thing done in this session back; what was said stays in the tree.
-
-        Returns:
-            Whether there was anything to take back.
-
-        Raises:
-            MessageError: an answer is on its way.
-        """
-        return self._step_back(self._done, self._undone)
-
-    def redo(self) -> bool:
-        """Take the last `undo` back, if nothing was done since.
-
-        Raises:
-            MessageError: an answer is on its way.
-        """
-        return self._step_back(self._undone, self._done)
-
     # What the person is writing
 
     @property
@@ -454,25 +344,16 @@ class Session:
 
     # Inside
 
-    def _append(
-        self, path: list[Message], speaker: str, text: str, made_by: dict[str, Any] | None = None
+    def _begin_conversation(self) -> str:
+        conversation = self._transcript.create_conversation(self.persona.id)
+        if self._note:
+            self._transcript.set_note(conversation, self._note)
+        return conversation
+
+    def _say(
+        self, path: Sequence[Message], speaker: str, text: str, made_by: dict[str, Any] | None = None
     ) -> Message:
-        """Record a finished message at the end of `path`, and go on from there."""
-        if self.conversation is None:
-            self.conversation = self._transcript.create_conversation(self.persona.id)
-            if self._note:
-                self._transcript.set_note(self.conversation, self._note)
-        message = self._transcript.append(
-            self.conversation,
-            path[-1].id if path else None,
-            speaker=speaker,
-            audience=(USER, self.persona.id),
-            text=text,
-            made_by=made_by,
-            branch=self._branch,
-        )
-        self._path = [*path, message]
-        return message
+        return self._append(path, speaker, text, audience=(USER, self.persona.id), made_by=made_by)
 
     async def _hear(self, path: list[Message], begun: str = "") -> AsyncGenerator[Event, None]:
         """Let the persona answer the last message of a path, and go on from its answer if one comes."""
@@ -509,46 +390,14 @@ class Session:
             raise MessageError("There is nothing to answer yet; say something first.")
         return self._path[: places[-1] + 1]
 
-    def _place_of(self, message_id: str) -> int:
-        for place, message in enumerate(self._path):
-            if message.id == message_id:
-                return place
-        raise MessageError(f"There is no message {message_id!r} on this branch.")
-
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One thing done at a time; where it began is what `undo` goes back to."""
-        if self._busy:
-            raise MessageError(_STILL_ANSWERING)
-        before = self._head
-        self._busy, self._cancelled = True, False
-        try:
-            yield
-        finally:
-            self._busy = False
-            self._answers = []
-            if self._head != before:
-                self._done.append(before)
-                self._undone.clear()
-
-    @property
-    def _head(self) -> str | None:
-        return self._path[-1].id if self._path else None
-
-    def _step_back(self, steps: list[str | None], opposite: list[str | None]) -> bool:
-        if self._busy:
-            raise MessageError(_STILL_ANSWERING)
-        if not steps or self.conversation is None:
-            return False
-        target = steps.pop()
-        opposite.append(self._head)
-        self._go_to(self._transcript.path_to(target) if target else [])
-        return True
-
-    def _go_to(self, path: list[Message]) -> None:
-        if self.conversation is not None:
-            self._transcript.move_branch(self.conversation, path[-1].id if path else None, self._branch)
-        self._path = path
+        with super()._turn():
+            self._cancelled = False
+            try:
+                yield
+            finally:
+                self._answers = []
 
     def _next_seed(self, path: Sequence[Message]) -> int | None:
         if self._seed is None:
