@@ -79,6 +79,11 @@ def note_about(user: str, about: str) -> list[RecalledLore]:
     return [_lore("you", f"{user}: {words}", "after_char", "It is who you are.")] if words else []
 
 
+def scene_note(scene: str) -> list[RecalledLore]:
+    """What the character is told of the scene it is in, beside its own description."""
+    return [_lore("scene", scene, "after_char", "The character is in this scene.")] if scene else []
+
+
 def _lore(name: str, text: str, position: Position, why: str) -> RecalledLore:
     return RecalledLore(
         kind="lore",

@@ -34,8 +34,12 @@ class ScriptError(RoleLLMError):
 
 
 class RoleBenchError(RoleLLMError):
-    """A RoleBench file that cannot be read."""
+    """A file of samples that cannot be read or written, or a data set that cannot be made of it."""
 
 
 class ChatFileError(RoleLLMError):
     """A conversation file that cannot be read or written."""
+
+
+class SceneError(RoleLLMError):
+    """A scene that does not exist, or a scene file that cannot be used."""

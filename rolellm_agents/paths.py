@@ -38,6 +38,11 @@ class Paths:
         return self.data / "personas"
 
     @property
+    def scenes(self) -> Path:
+        """The user's own scene files."""
+        return self.data / "scenes"
+
+    @property
     def lorebooks(self) -> Path:
         """Lorebooks that belong to no character."""
         return self.data / "lorebooks"

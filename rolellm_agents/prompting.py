@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-from rolellm_agents.card_prompts import authors_note, character_note, note_about, with_card_prompts
+from rolellm_agents.card_prompts import (
+    authors_note,
+    character_note,
+    note_about,
+    scene_note,
+    with_card_prompts,
+)
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import (
@@ -110,6 +116,7 @@ class Prompting:
         line: str,
         *,
         note: str = "",
+        scene: str = "",
     ) -> list[BaseMessage]:
         """The messages: the strategy's, with the card's own prompts, notes and the lore in their places.
 
@@ -118,9 +125,16 @@ class Prompting:
             recalled: what was looked up for the line.
             line: what the user says.
             note: the author's, which stands a few messages before the end.
+            scene: what the persona is told of the scene it is in, after its description.
         """
         messages = self._compose(self.persona, history, recalled, line)
-        placed = [*recalled, *self._notes, *authors_note(note, self.persona, self._user)]
+        # The scene first: it stays the same, and so does what a model has read of the prompt.
+        placed = [
+            *scene_note(scene),
+            *recalled,
+            *self._notes,
+            *authors_note(note, self.persona, self._user),
+        ]
         return place_lore(with_card_prompts(messages, self.persona, self._user), placed)
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -55,3 +55,40 @@ class TurnFailed:
 
 
 Event = Recalled | Prompted | TokenDelta | MessageDone | TurnFailed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeakerChosen:
+    """Whose turn it is in a scene."""
+
+    seat: str
+    why: str
+    """In a few words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retried:
+    """A model's answer must not stand and is given again; it is kept beside the next one."""
+
+    message: Message | None
+    """The answer; None when there was no word of it."""
+    fault: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class YourTurn:
+    """The scene waits for a person."""
+
+    seat: str | None
+    """Who is to speak; None when somebody must say who is."""
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneEnded:
+    """The scene is over; it can be played on all the same."""
+
+    why: str
+
+
+SceneEvent = Event | SpeakerChosen | Retried | YourTurn | SceneEnded

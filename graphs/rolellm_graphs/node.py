@@ -1,7 +1,7 @@
 """A node of a graph that serves sync and async callers alike."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
@@ -45,3 +45,57 @@ class Node(Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         """Run the step's async form, if it has one."""
         return await self._step_async(input) if self._step_async else self._step(input)
+
+
+class Asked(NamedTuple):
+    """What a node wants of a model, or of another graph."""
+
+    runnable: Runnable[Any, Any]
+    input: Any
+    options: dict[str, Any]
+
+
+class AskingNode(Runnable[Any, dict[str, Any]]):
+    """A node that asks and takes the answer; what it does before and after is the same for all callers."""
+
+    def __init__(
+        self,
+        ask: Callable[[Any], Asked | dict[str, Any]],
+        take: Callable[[Any, Any], dict[str, Any]],
+        *,
+        name: str,
+    ) -> None:
+        """Make a node.
+
+        Args:
+            ask: from a state to what is asked, or to the update when there is nothing to ask.
+            take: from the state and the answer to the node's update.
+            name: the node's.
+        """
+        self.name = name
+        self._ask = ask
+        self._take = take
+
+    def invoke(
+        self,
+        input: Any,  # noqa: A002 - LangChain's name for it
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Ask and take."""
+        asked = self._ask(input)
+        if not isinstance(asked, Asked):
+            return asked
+        return self._take(input, asked.runnable.invoke(asked.input, **asked.options))
+
+    async def ainvoke(
+        self,
+        input: Any,  # noqa: A002 - LangChain's name for it
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Ask and take."""
+        asked = self._ask(input)
+        if not isinstance(asked, Asked):
+            return asked
+        return self._take(input, await asked.runnable.ainvoke(asked.input, **asked.options))

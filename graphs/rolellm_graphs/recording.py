@@ -85,7 +85,13 @@ class Recording:
         return TokenDelta(message=self._id, text=said)
 
     def end(
-        self, status: Ending, answer: AIMessage | None, made_by: dict[str, Any], *, text: str | None = None
+        self,
+        status: Ending,
+        answer: AIMessage | None,
+        made_by: dict[str, Any],
+        *,
+        text: str | None = None,
+        kind: Kind | None = None,
     ) -> Message | None:
         """Give it its end; None when there was no word of it.
 
@@ -94,6 +100,7 @@ class Recording:
             answer: the model's whole message, if it came to its end.
             made_by: what is known of its making only now.
             text: its words as they shall stand, if not as they came.
+            kind: what it turned out to be, if not what its first words said.
 
         Raises:
             StorageError: it could not be stored.
@@ -106,6 +113,7 @@ class Recording:
             status,
             dict(answer.usage_metadata or {}) if answer else None,
             self._told(answer) | made_by,
+            kind=kind,
         )
         return self.message
 
@@ -120,10 +128,15 @@ class Recording:
             return
 
     def _told(self, answer: AIMessage | None) -> dict[str, Any]:
-        metadata = answer.response_metadata if answer else {}
-        told = {key: metadata[key] for key in _TOLD_AT_THE_END if metadata.get(key) is not None}
+        told = told_at_the_end(answer) if answer else {}
         times = {
             "first_token_s": round(self._first_word_s, 3),
             "seconds": round(time.perf_counter() - self._started, 3),
         }
         return told | times
+
+
+def told_at_the_end(answer: AIMessage) -> dict[str, Any]:
+    """What a model tells of an answer when it is complete."""
+    metadata = answer.response_metadata
+    return {key: metadata[key] for key in _TOLD_AT_THE_END if metadata.get(key) is not None}

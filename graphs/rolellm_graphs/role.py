@@ -75,6 +75,10 @@ class RoleContext:
     """The author's, which stands in the prompt a few messages before its end."""
     begun: str = ""
     """Words that the answer begins with and goes on from; it is what follows them."""
+    scene: str = ""
+    """What the persona is told of the scene it is in, after its description."""
+    stop: tuple[str, ...] = ()
+    """Words before which the answer ends."""
 
 
 def role_graph(
@@ -131,7 +135,7 @@ def prompted_role_graph(
     def compose(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
         context = _context()
-        prompt = prompting.compose(history, state["recalled"], line, note=context.note)
+        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
         begun = [AIMessage(context.begun)] if context.begun else []
         return {"prompt": messages_to_dict([*prompt, *begun])}
 
@@ -160,8 +164,9 @@ def prompted_role_graph(
 
 
 def _call_options() -> dict[str, Any]:
-    seed = _context().seed
-    return {} if seed is None else {"seed": seed}
+    context = _context()
+    options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
+    return options | ({"stop": list(context.stop)} if context.stop else {})
 
 
 def _context() -> RoleContext:

@@ -14,6 +14,12 @@ from rolellm_agents.models.names import named_models
 from rolellm_agents.text import did_you_mean, one_line
 
 
+_USUAL_CONVERSATIONS = 4
+"""What a model's own settings have room for."""
+_MIB_PER_CONVERSATION = 100
+"""4,096 tokens of the embedded model; a larger model keeps fewer conversations in it."""
+
+
 @dataclass(frozen=True)
 class Provider:
     """One way to reach a model."""
@@ -31,6 +37,7 @@ def get_model(
     temperature: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
+    conversations: int = 1,
     **options: Any,
 ) -> BaseChatModel:
     """Make a chat model.
@@ -41,6 +48,7 @@ def get_model(
         temperature: sampling temperature; the model's default when None.
         max_tokens: the longest answer; the model's default when None.
         seed: for answers that can be repeated, where the model knows seeds.
+        conversations: how many will go on side by side; a model in this process makes room for them.
         options: what else the provider takes, such as `base_url` or `n_ctx`.
 
     Raises:
@@ -57,6 +65,8 @@ def get_model(
         }
     provider_name, _, model_name = spec.partition(":")
     chosen = {key: value for key, value in given.items() if value is not None}
+    if provider_name == "llamacpp" and conversations > _USUAL_CONVERSATIONS:
+        chosen = {"cache_mib": conversations * _MIB_PER_CONVERSATION, **chosen}
     try:
         provider = PROVIDERS.get(provider_name)
         return provider.make(model_name, chosen) if provider else _make_other(spec, chosen)

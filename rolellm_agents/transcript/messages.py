@@ -71,6 +71,8 @@ class Messages(Branches):
         status: Ending,
         usage: Mapping[str, Any] | None = None,
         made_by: Mapping[str, Any] | None = None,
+        *,
+        kind: Kind | None = None,
     ) -> Message:
         """Give a message that has begun its final words; its pieces are no longer needed.
 
@@ -82,6 +84,7 @@ class Messages(Branches):
             status: how it ended.
             usage: token counts as the model told them.
             made_by: what is known of its making only now; added to what `begin` was told.
+            kind: what it turned out to be; those who witnessed it stay the same.
 
         Raises:
             MessageError: there is no such message, or it has ended.
@@ -97,6 +100,7 @@ class Messages(Branches):
                 made_by={**begun.made_by, **(made_by or {})},
                 usage=usage,
                 took=rows.now() - to_milliseconds(begun.created),
+                manner=rows.manner_number(db, begun.speaker, begun.audience, kind) if kind else None,
             )
             db.execute("DELETE FROM piece WHERE message = ?", (number,))
         return self.message(message)

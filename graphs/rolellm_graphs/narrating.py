@@ -1,0 +1,62 @@
+"""The narrator's node: what comes of an attempt, and how time goes on."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.prompts import load_prompt
+from rolellm_agents.scene import NARRATOR
+from rolellm_agents.scene.happenings import Happening, happened
+from rolellm_agents.scene.turns import turns
+from rolellm_agents.scene.view import told_line
+from rolellm_agents.scene.witness import present_in
+from rolellm_graphs.ensemble import Ensemble
+from rolellm_graphs.node import Asked, AskingNode
+from rolellm_graphs.scene_state import SceneState
+
+_LOOKED_BACK = 12
+"""Lines that a narrator is shown."""
+_NARRATION = 120
+"""Tokens of a narration at most."""
+
+
+def narrator_node(ensemble: Ensemble, *, persons_of: Callable[[], Collection[str]]) -> AskingNode:
+    """The node `narrate`: tells what comes of an act, or moves time, where the scene has a narrator.
+
+    It knows what everybody there could hear, so it can give nothing away.
+
+    Args:
+        ensemble: who plays.
+        persons_of: tells in which seats people sit; one on the narrator's chair narrates instead.
+    """
+    loaded = ensemble.loaded
+    scene = loaded.scene
+
+    def ask(state: SceneState) -> Asked | dict[str, Any]:
+        lines = state["lines"]
+        if scene.narrator is None or state.get("ended") or NARRATOR in persons_of():
+            return {}
+        last, over = lines[-1], len(turns(lines))
+        acted = scene.narrator.answers and last["kind"] == "act"
+        if not acted and not (scene.narrator.every and over and over % scene.narrator.every == 0):
+            return {}
+        there = set(present_in(scene, lines))
+        heard = [line for line in lines if there <= set(line["audience"])]
+        told = load_prompt("scene-narrator", scene.language).fill(
+            setting=scene.setting, time=scene.time, about=scene.narrator.about
+        )
+        happened_so_far = "\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:])
+        messages = [SystemMessage(told), HumanMessage(happened_so_far)]
+        return Asked(ensemble.narrator, messages, {"max_tokens": _NARRATION})
+
+    def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
+        text = " ".join(answer.text.split())
+        if not text:
+            return {}
+        made_by = {"usage": dict(answer.usage_metadata or {})}
+        return {
+            "lines": [happened(loaded, state["lines"], Happening(NARRATOR, "narrate", (), text, made_by))]
+        }
+
+    return AskingNode(ask, take, name="narrate")

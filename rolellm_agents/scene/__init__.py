@@ -1,0 +1,17 @@
+"""Scenes: several characters in one place, each knowing only what they witnessed."""
+
+from rolellm_agents.scene.line import SceneLine, line_of
+from rolellm_agents.scene.loading import LoadedScene, cast_scene, list_scenes, load_scene
+from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
+
+__all__ = [
+    "NARRATOR",
+    "LoadedScene",
+    "Scene",
+    "SceneLine",
+    "Seat",
+    "cast_scene",
+    "line_of",
+    "list_scenes",
+    "load_scene",
+]

@@ -1,0 +1,258 @@
+"""Read what stands before the words of an answer: the speaker's own name, marks, what is done meanwhile."""
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import regex
+
+from rolellm_agents.scene.marks import Mark, mark_in
+from rolellm_agents.scene.names import HAN, Names, forms_of, pattern_of
+from rolellm_agents.scene.scene import Manner
+
+LONGEST = 240
+"""Characters within which a bracket is to be closed: while it is open nothing can be shown."""
+_LONGEST_NAME = 60
+_BEFORE_COLON = 80
+"""Characters between a name and its colon."""
+
+_CLOSING = {"(": ")", "[": "]", "【": "】", "<": ">", "{": "}"}
+_WIDE = str.maketrans("（）", "()")
+_STARS = re.compile(r"[*_]{1,3}(?=[^\s*_])")
+_ONLY_STARS = re.compile(r"[*_]{1,3}")
+_ALOUD: tuple[Manner, ...] = ("say", "act")
+_QUOTES = '"“”「『‘'
+_WRAPPING = " \t\n*_()[]【】<>{}（）"
+_COLON = re.compile(r"[:：]")
+_AFTER_NAME = re.compile(r"[:：\n]")
+_BRACKETED = re.compile(r"[(（\[【*_].*[)）\]】*_]")
+_SPEAKS = re.compile(
+    r"(?:(?:says?|said|replie[sd]|answer(?:s|ed)?|respond(?:s|ed)?|ask(?:s|ed)?|add(?:s|ed)?|continue[sd]?)"
+    rf"(?: \w+ly)?|[{HAN}]{{0,3}}[说道])"
+)
+
+
+class Head(NamedTuple):
+    """What stands before the words, understood."""
+
+    kind: Manner
+    to: tuple[str, ...]
+    kept: str
+    """What of it is to stand before the rest: words in a mark, and all that is no mark."""
+    end: int
+    """Where the rest begins."""
+    alone: str
+    """The text when nothing else is left."""
+
+    def ended(self, text: str) -> str:
+        """The text of an answer that is over."""
+        return text.strip() or self.alone
+
+
+class HeadReader:
+    """Reads heads for one speaker.
+
+    Of a part of an answer it finds either the same as of the whole, or that more is needed: nothing depends
+    on where the part ends.
+    """
+
+    def __init__(self, manners: Container[Manner], names: Names, own_names: Sequence[str]) -> None:
+        """Prepare; see `manners.utterance_of`."""
+        self._manners = manners
+        self._names = names
+        self._own = _own_pattern(tuple(own_names))
+
+    def read(self, text: str, *, whole: bool) -> Head | None:
+        """The head of an answer, or of a part of it: then None, when only more of it can tell."""
+        ahead, found = _Ahead(text, whole), _Found()
+        try:
+            place = ahead.past_blanks(0)
+            while place < LONGEST and ahead.there(place):
+                beyond = self._piece(ahead, place, found)
+                if beyond is None:
+                    break
+                place = ahead.past_blanks(beyond)
+        except _MoreNeededError:
+            return None
+        if found.mark:
+            return Head(found.mark.kind, found.mark.to, found.kept, place, found.alone)
+        if found.acts and not found.others and place >= len(text) and "act" in self._manners:
+            return Head("act", (), "", place, " ".join(found.acts))
+        return Head(self._plain(), (), found.kept, place, "")
+
+    def _piece(self, ahead: "_Ahead", place: int, found: "_Found") -> int | None:
+        """Read what stands here, and where it ends; None when here the words begin."""
+        beyond = None if found.named else self._own_name(ahead, place, found)
+        if beyond is not None:
+            found.named = True
+            return beyond
+        if ahead.text[place] in _QUOTES and not found.others:
+            found.keep(ahead.text[place])
+            return place + 1
+        group = ahead.group(place)
+        mark = group and mark_in(group.inside, self._names, self._manners)
+        if group is None or not group.closed:
+            # Nobody knows where such a mark ends; so all that follows is for few.
+            found.take(mark, "")
+            found.others = True
+            return None
+        beyond = ahead.past_blanks(group.end)
+        if mark:
+            found.take(mark, group.inside)
+            return ahead.past_colon(beyond)
+        if group.act:
+            found.acts.append(group.inside.strip())
+            found.kept += ahead.text[place:beyond]
+        else:
+            found.keep(ahead.text[place:beyond])
+        return beyond
+
+    def _own_name(self, ahead: "_Ahead", place: int, found: "_Found") -> int | None:
+        """Where the speaker's name and what belongs to it end, if that is what stands here."""
+        name = ahead.starts_with(self._own, place) if self._own else None
+        colon = ahead.within(_AFTER_NAME, name.end(), _BEFORE_COLON) if name else None
+        if name is None or colon is None:
+            return None
+        between = ahead.text[name.end() : colon.start()]
+        about = between.strip(" \t*_]】>#")
+        mark = mark_in(about, self._names, self._manners)
+        if colon.group() == "\n":
+            if about:
+                return None
+        elif mark:
+            found.take(mark, about)
+        elif _BRACKETED.fullmatch(about):
+            found.keep(f"{about} ")
+        elif about and not _SPEAKS.fullmatch(about):
+            return None
+        return ahead.past_stars(colon.end(), name["stars"]) if name["stars"] not in between else colon.end()
+
+    def _plain(self) -> Manner:
+        """How what has no mark is meant: where nobody may speak, it is done, or else only thought."""
+        return next((manner for manner in _ALOUD if manner in self._manners), "think")
+
+
+class _MoreNeededError(Exception):
+    """Only more of the text can tell."""
+
+
+@dataclass
+class _Found:
+    """What was read of a head so far."""
+
+    mark: Mark | None = None
+    kept: str = ""
+    alone: str = ""
+    acts: list[str] = field(default_factory=list)
+    others: bool = False
+    """Whether anything stands there that is no act."""
+    named: bool = False
+
+    def keep(self, words: str) -> None:
+        self.kept += words
+        self.others = True
+
+    def take(self, mark: Mark | None, inside: str) -> None:
+        """Of several marks the first counts, but a thought is more private than a whisper."""
+        if mark is None:
+            return
+        if self.mark is None or mark.kind == "think":
+            self.mark = mark
+        self.kept += mark.words and f"{mark.words.strip()} "
+        self.alone = self.alone or inside.strip(_WRAPPING)
+
+
+class _Group(NamedTuple):
+    """Something in brackets or between asterisks."""
+
+    inside: str
+    end: int
+    closed: bool
+    act: bool
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """A text of which perhaps only the beginning is there."""
+
+    text: str
+    whole: bool
+
+    def there(self, place: int) -> bool:
+        """Whether the text goes on here."""
+        if place < len(self.text):
+            return True
+        if self.whole:
+            return False
+        raise _MoreNeededError
+
+    def past_blanks(self, place: int) -> int:
+        while place < len(self.text) and self.text[place].isspace():
+            place += 1
+        return place
+
+    def past_colon(self, place: int) -> int:
+        return place + 1 if self.there(place) and self.text[place] in ":：" else place
+
+    def past_stars(self, place: int, stars: str) -> int:
+        """Behind these asterisks, if they stand here."""
+        for number, star in enumerate(stars):
+            if not self.there(place + number) or self.text[place + number] != star:
+                return place
+        return place + len(stars)
+
+    def starts_with(self, pattern: "regex.Pattern[str]", place: int) -> "regex.Match[str] | None":
+        found = pattern.match(self.text, place, partial=not self.whole)
+        if found and not self.whole and (found.partial or found.end() == len(self.text)):
+            raise _MoreNeededError
+        return found
+
+    def within(self, pattern: re.Pattern[str], place: int, width: int) -> re.Match[str] | None:
+        """The first match in so many characters."""
+        found = pattern.search(self.text, place, place + width)
+        if found is None and len(self.text) < place + width:
+            self.there(len(self.text))
+        return found
+
+    def group(self, place: int) -> _Group | None:
+        """What is in brackets here; not closed, when its end does not come soon."""
+        stars = _STARS.match(self.text, place)
+        if stars:
+            closing = self.text.find(stars.group(), stars.end(), stars.end() + LONGEST)
+            return self._group(stars.end(), closing, stars.group())
+        if _ONLY_STARS.fullmatch(self.text, place):
+            self.there(len(self.text))
+        return self._bracketed(place)
+
+    def _bracketed(self, place: int) -> _Group | None:
+        opening = self.text[place].translate(_WIDE)
+        if opening not in _CLOSING:
+            return None
+        depth = 0
+        for at, sign in enumerate(self.text[place : place + 1 + LONGEST].translate(_WIDE), place):
+            depth += (sign == opening) - (sign == _CLOSING[opening])
+            if depth == 0:
+                return self._group(place + 1, at, opening)
+        return self._group(place + 1, -1, opening)
+
+    def _group(self, start: int, closing: int, opening: str) -> _Group:
+        if closing >= 0:
+            end = closing + (len(opening) if opening not in _CLOSING else 1)
+            return _Group(self.text[start:closing], end, True, opening == "*")
+        if len(self.text) < start + LONGEST:
+            self.there(len(self.text))
+        return _Group(self.text[start : start + LONGEST], start, False, False)
+
+
+@lru_cache(maxsize=256)
+def _own_pattern(names: tuple[str, ...]) -> "regex.Pattern[str] | None":
+    forms = {form for name in names for form in forms_of(name) if len(form) <= _LONGEST_NAME}
+    patterns = [
+        pattern_of(form) for form in sorted(forms, key=len, reverse=True) if not _COLON.search(form)
+    ]
+    if not patterns:
+        return None
+    named = rf"[#\[【<>]{{0,3}}[ \t]{{0,2}}(?P<stars>[*_]{{0,3}})(?:{'|'.join(patterns)})"
+    return regex.compile(named, regex.IGNORECASE)

@@ -1,0 +1,50 @@
+"""The order that the scene's file tells."""
+
+from collections.abc import Container, Sequence
+
+from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.scene import Scene
+from rolellm_agents.scene.turns import turns
+
+
+def scripted(situation: Situation) -> Choice:
+    """The next of the order who is there; nobody when it is over.
+
+    Each turn was one of the order, whoever took it; who was not there then, or is a person and passed, was
+    left out.
+    """
+    order = situation.scene.director.order
+    place = _place(situation.scene, situation.lines)
+    chosen = _next(order, place, situation.present)
+    left_out = ", ".join(dict.fromkeys(order[place:chosen]))
+    absent = f" Not there: {left_out}." if left_out else ""
+    if chosen >= len(order):
+        return Choice(seat=None, why=f"The order is at its end.{absent}")
+    return Choice(seat=order[chosen], why=f"Number {chosen + 1} of the order.{absent}")
+
+
+def _place(scene: Scene, lines: Sequence[SceneLine]) -> int:
+    """How much of the order is over."""
+    order = scene.director.order
+    there = {seat.id for seat in scene.cast if seat.present}
+    persons = {seat.id for seat in scene.cast if seat.person}
+    persons |= {line["speaker"] for line in lines if line["made_by"].get("person")}
+    taken = {id(line) for line in turns(lines)}
+    place = 0
+    for line in lines:
+        if line["kind"] == "join":
+            there.add(line["speaker"])
+        elif line["kind"] == "leave":
+            there.discard(line["speaker"])
+        elif id(line) in taken:
+            place = _next(order, place, there)
+            while line["speaker"] in order[place + 1 :] and order[place] in persons - {line["speaker"]}:
+                place = _next(order, place + 1, there)
+            place += 1
+    return place
+
+
+def _next(order: Sequence[str], place: int, there: Container[str]) -> int:
+    """The place of the next who is there, from `place` on; behind the end when there is none."""
+    return next((at for at in range(place, len(order)) if order[at] in there), len(order))

@@ -1,0 +1,203 @@
+"""Find scenes, read them, and bring in the characters of their cast."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Literal
+
+from rolellm_agents.card_persona import called, with_macros
+from rolellm_agents.errors import PersonaError, SceneError
+from rolellm_agents.paths import user_paths
+from rolellm_agents.persona import Persona, load_persona, read_persona
+from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
+from rolellm_agents.settings import DEFAULT_USER
+from rolellm_agents.text import did_you_mean
+from rolellm_agents.transcript.message import USER
+from rolellm_agents.yaml_file import read_yaml
+
+Origin = Literal["path", "user", "bundled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedScene:
+    """A scene with its cast: every seat has an id, a name, and a persona to be played by a model."""
+
+    scene: Scene
+    personas: Mapping[str, Persona]
+    """By seat, with macros filled; a seat that is only a person's has a persona of its name and `about`."""
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Each seat's name."""
+        return {seat.id: seat.name for seat in self.scene.cast}
+
+    @cached_property
+    def seats(self) -> dict[str, Seat]:
+        """The seats by their ids, in the order of the cast."""
+        return {seat.id: seat for seat in self.scene.cast}
+
+
+@dataclass(frozen=True)
+class FoundScene:
+    """A scene's file, read, its cast not yet brought in."""
+
+    scene: Scene
+    path: Path
+    origin: Origin
+
+
+def load_scene(reference: str | Path) -> LoadedScene:
+    """Find a scene by path or id, read it and bring its cast in.
+
+    Args:
+        reference: a path that ends in `.yaml` or `.yml`; or an id, looked up in the user's folder and
+            then in the bundled pack.
+
+    Raises:
+        SceneError: there is none, or its file cannot be used.
+        PersonaError: one of the cast cannot be found or read.
+    """
+    found = find_scene(reference)
+    return cast_scene(found.scene, found.path)
+
+
+def find_scene(reference: str | Path) -> FoundScene:
+    """A scene's file by path or id.
+
+    Raises:
+        SceneError: there is none, or it cannot be used.
+    """
+    if isinstance(reference, Path) or reference.endswith((".yaml", ".yml")):
+        path = Path(reference)
+        return FoundScene(read_scene(path), path, "path")
+    for path, origin in _files():
+        if path.stem == reference:
+            return FoundScene(read_scene(path), path, origin)
+    known = [path.stem for path, _ in _files()]
+    raise SceneError(
+        f"There is no scene {reference!r}{did_you_mean(reference, known)}; “rolellm scene list” shows all."
+    )
+
+
+def list_scenes() -> tuple[list[FoundScene], list[str]]:
+    """All scenes that can be named by id, and a sentence for each file that cannot be used."""
+    found: dict[str, FoundScene] = {}
+    notes = []
+    for path, origin in _files():
+        try:
+            scene = read_scene(path)
+        except SceneError as error:
+            notes.append(str(error))
+            continue
+        found.setdefault(path.stem, FoundScene(scene, path, origin))
+    return sorted(found.values(), key=lambda one: (one.scene.language, one.scene.id)), notes
+
+
+def read_scene(path: Path) -> Scene:
+    """Read one scene file.
+
+    Raises:
+        SceneError: it cannot be read or is no scene, with the key and the line.
+    """
+    return read_yaml(path, Scene, SceneError)
+
+
+def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
+    """Bring in the characters of a scene's cast.
+
+    Args:
+        scene: as its file tells it.
+        path: of its file, beside which persona files are looked for.
+
+    Raises:
+        SceneError: two seats have one name, or a line, an event or an order names no seat.
+        PersonaError: one of the cast cannot be found or read.
+    """
+    loaded = [_load(seat, path) for seat in scene.cast]
+    seats = [_named(seat, persona) for seat, persona in zip(scene.cast, loaded, strict=True)]
+    whole = scene.model_copy(update={"cast": tuple(seats)})
+    where = str(path or scene.id)
+    _check_names(seats, where)
+    _check_references(whole, where)
+    addressed = _addressed(seats)
+    personas = {
+        seat.id: with_macros(persona or _persona_of(seat, scene), addressed).model_copy(
+            update={"name": seat.name}
+        )
+        for seat, persona in zip(seats, loaded, strict=True)
+    }
+    return LoadedScene(scene=whole, personas=personas)
+
+
+def _files() -> Iterator[tuple[Path, Origin]]:
+    folder = user_paths().scenes
+    for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        yield path, "user"
+    with as_file(files("rolellm_personas")) as pack:
+        for path in sorted((pack / "scenes").glob("*.yaml")):
+            yield path, "bundled"
+
+
+def _load(seat: Seat, path: Path | None) -> Persona | None:
+    if seat.persona is None:
+        return None
+    beside = path.parent / seat.persona if path else None
+    if seat.persona.endswith((".yaml", ".yml")) and beside and beside.is_file():
+        return read_persona(beside)
+    try:
+        return load_persona(seat.persona)
+    except PersonaError as error:
+        raise PersonaError(f"{path or 'The scene'}: {error}") from error
+
+
+def _named(seat: Seat, persona: Persona | None) -> Seat:
+    if persona is None and not (seat.id and seat.name):
+        raise SceneError(
+            f"The seat {seat.id or seat.name or '?'!r} has no persona; give it a persona, "
+            "or an id and a name of its own."
+        )
+    if persona is None:
+        return seat
+    return seat.model_copy(update={"id": seat.id or persona.id, "name": seat.name or called(persona)})
+
+
+def _persona_of(seat: Seat, scene: Scene) -> Persona:
+    """Whom a model plays when the person who sits there hands over."""
+    about = seat.about.strip() or f"{seat.name}."
+    return Persona(id=seat.id, name=seat.name, language=scene.language, description=about)
+
+
+def _check_names(seats: Sequence[Seat], where: str) -> None:
+    ids, names = [seat.id for seat in seats], [seat.name.casefold() for seat in seats]
+    for told, of in (("id", ids), ("name", names)):
+        twice = next((one for one in of if of.count(one) > 1), None)
+        if twice is not None:
+            raise SceneError(f"{where}: two seats have the {told} {twice!r}; give one of them another.")
+    reserved = next((seat.id for seat in seats if seat.id in (NARRATOR, USER)), None)
+    if reserved:
+        raise SceneError(f"{where}: no seat can have the id {reserved!r}; give it another.")
+
+
+def _check_references(scene: Scene, where: str) -> None:
+    known = {seat.id for seat in scene.cast}
+    named: list[tuple[str, str]] = []
+    for line in scene.opening:
+        named += [("opening", line.speaker)] if line.speaker != NARRATOR else []
+        named += [("opening", seat) for seat in line.to]
+    for event in scene.events:
+        named += [("events", seat) for seat in (event.join, event.leave) if seat]
+    named += [("director.order", seat) for seat in scene.director.order]
+    named += [("relations", seat) for one in scene.cast for seat in one.relations]
+    for what, seat_id in named:
+        if seat_id not in known:
+            raise SceneError(
+                f"{where}: {what} names {seat_id!r}{did_you_mean(seat_id, known)}, which is no seat; "
+                f"seats are {', '.join(sorted(known))}."
+            )
+
+
+def _addressed(seats: Sequence[Seat]) -> str:
+    """What `{{user}}` in a card means here: the first seat of a person."""
+    return next((seat.name for seat in seats if seat.person), DEFAULT_USER)

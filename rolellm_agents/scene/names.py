@@ -1,0 +1,134 @@
+"""Names in a scene: the parts of them that people are called by, and finding them in what is said."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain, repeat
+from typing import NamedTuple
+
+from rolellm_agents.scene.scene import Scene
+from rolellm_agents.scripts.people import TITLES, split_title
+
+HAN = "\u3400-\u9fff"
+LETTER = rf"[^\W_{HAN}]"
+"""What words are made of, where words are set apart."""
+
+_WORD = re.compile(rf"[{HAN}]+|{LETTER}+(?:['’-]{LETTER}+)*")
+_TITLES = {title.casefold() for title in TITLES}
+_SMALL = re.compile(
+    "the|an?|of|and|or|de[lrns]?|della|d[iau]|las?|les?|el|los|v[oa]n|bin|ibn|al|who|with|from",
+    re.IGNORECASE,
+)
+_ORDINARY = re.compile(
+    "angel|art|bill|brown|chase|dawn|faith|frank|grace|gray|green|grant|hope|house|iris|ivy|jack|jade|joy|king"
+    "|knight|lily|long|mark|may|might|miles|olive|page|pat|pearl|penny|po|ray|rich|rob|rose|ruby|rusty|sandy"
+    "|sky|sonny|star|sue|summer|sunny|violet|wade|white|will|winter|wolf|young",
+    re.IGNORECASE,
+)
+"""Names that are words as well: only with a capital letter do they mean somebody."""
+_NUMERAL = re.compile(r"[IVXLC]{2,}|\d+")
+_GIVEN = re.compile(rf"[{HAN}]{{3}}")
+_ALIKE = {"doctor": "dr", "mister": "mr"}
+
+
+class Mention(NamedTuple):
+    """A place in a text where somebody is named."""
+
+    seats: tuple[str, ...]
+    """Several when they share the part of the name that stands there."""
+    start: int
+    end: int
+
+
+def names_of(scene: Scene) -> dict[str, str]:
+    """What those in the seats are called, by seat."""
+    return {seat.id: seat.name or seat.id.replace("-", " ") for seat in scene.cast}
+
+
+def forms_of(name: str) -> tuple[str, ...]:
+    """What somebody of this name is called: the name, and parts of it that are enough to know who is meant.
+
+    Titles and small words are no such parts, unless there is nothing else. Of a Chinese name of three
+    characters the last two are one.
+    """
+    words = [word for word in _WORD.findall(name) if len(word) > 1 and not _NUMERAL.fullmatch(word)]
+    words = [word for word in words if not (_SMALL.fullmatch(word) or word[0].islower())]
+    parts = [word for word in words if word.casefold() not in _TITLES] or words
+    given = [part[1:] for part in parts if _GIVEN.fullmatch(part)]
+    return tuple(dict.fromkeys(form for form in (" ".join(name.split()), *parts, *given) if form))
+
+
+def pattern_of(form: str) -> str:
+    """A regular expression for one such form, standing as whole words where there are words."""
+    blanks = (_word_pattern(word) for word in form.split())
+    pattern = r"[ \t\n]{1,3}".join(blanks)
+    before = rf"(?<!{LETTER})" if re.match(LETTER, form) else ""
+    after = rf"(?!{LETTER})" if re.search(rf"{LETTER}\Z", form) else ""
+    return f"{before}{pattern}{after}"
+
+
+def _word_pattern(word: str) -> str:
+    if word.rstrip(".").casefold() in _TITLES:
+        return re.escape(word.rstrip(".")) + r"\.?"
+    return re.sub("['’]", "['’]", re.escape(word))
+
+
+class Names:
+    """The names of some seats, ready to be found in texts."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = dict(names)
+        whole: dict[str, list[str]] = {}
+        parts: dict[str, list[str]] = {}
+        forms: dict[str, None] = {}
+        for seat, name in names.items():
+            for meant, form in zip(chain([whole], repeat(parts)), forms_of(name), strict=False):
+                meant.setdefault(form.casefold(), []).append(seat)
+                forms[form] = None
+        # “Jack” is Jack, also where there is a Jack Sparrow.
+        seats = {**parts, **whole}
+        by_length = sorted(forms, key=len, reverse=True)
+        self._seats = [tuple(seats[form.casefold()]) for form in by_length]
+        self._pattern = re.compile("|".join(f"({pattern_as_said(form)})" for form in by_length) or r"(?!)")
+        self._typed = re.compile(
+            "|".join(f"({pattern_of(form)})" for form in by_length) or r"(?!)", re.IGNORECASE
+        )
+
+    def mentions(self, text: str) -> Iterator[Mention]:
+        """Where somebody is named, in order; of names that begin at one place the longest counts."""
+        for found in self._pattern.finditer(text):
+            yield self._mention(found)
+
+    def at(self, text: str, place: int, *, typed: bool = False) -> Mention | None:
+        """Who is named right here; what a person `typed` need have no capital letters."""
+        found = (self._typed if typed else self._pattern).match(text, place)
+        return self._mention(found) if found else None
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """The seats that are named in a text, the first named first."""
+        return tuple(dict.fromkeys(seat for mention in self.mentions(text) for seat in mention.seats))
+
+    def _mention(self, found: re.Match[str]) -> Mention:
+        return Mention(self._seats[(found.lastindex or 1) - 1], found.start(), found.end())
+
+
+@lru_cache(maxsize=256)
+def _names(items: tuple[tuple[str, str], ...]) -> Names:
+    return Names(dict(items))
+
+
+def ready(names: Mapping[str, str]) -> Names:
+    """Names ready to be found, kept for the next text of the same scene."""
+    return _names(tuple(names.items()))
+
+
+def title_fits(title: str, name: str) -> bool:
+    """Whether somebody of this name can be spoken of with this title: no other one belongs to the name."""
+    own = split_title(name)[0]
+    said = title.rstrip(".").casefold()
+    return own == "" or _ALIKE.get(own, own) == _ALIKE.get(said, said)
+
+
+def pattern_as_said(form: str) -> str:
+    """Like `pattern_of`, in any case but where a name is a word too."""
+    return pattern_of(form) if _ORDINARY.fullmatch(form) else f"(?i:{pattern_of(form)})"
