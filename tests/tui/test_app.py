@@ -33,8 +33,8 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.screens.chat import PAGE
 from rolellm_tui.widgets.bubble import Bubble
+from rolellm_tui.widgets.conversation_view import PAGE
 from rolellm_tui.widgets.meter import Meter
 
 GREETING = ("Ada", "Good day.", "")
@@ -66,6 +66,11 @@ async def begin_answer(pilot: Pilot[Any]) -> None:
     """Ask the slow model for something and wait for some words."""
     await say(pilot, "Tell me a story.")
     await until(pilot, lambda: "word3" in bubbles(pilot)[-1][1])
+
+
+def answered(pilot: Pilot[Any], words: str) -> bool:
+    """Whether an answer has come to its end, with these words as the last on the screen."""
+    return [said for _, said, _ in bubbles(pilot)[-1:]] == [words] and not answering(pilot)
 
 
 def last_answer(transcript: Transcript, persona: str = "ada") -> tuple[str, str]:
@@ -133,10 +138,9 @@ async def test_another_answer_takes_the_place_of_the_first_and_both_are_kept(
 ) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await say(pilot, "Hello.")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
-        await until(pilot, lambda: "Again" in keys_offered(pilot))
+        await until(pilot, partial(answered, pilot, "One."))
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Two.")
+        await until(pilot, partial(answered, pilot, "Two."))
         assert bubbles(pilot) == [GREETING, ("You", "Hello.", ""), ("Ada", "Two.", "")]
 
     assert last_answer(transcript) == ("Two.", "complete")
@@ -151,8 +155,7 @@ async def test_another_answer_that_fails_leaves_the_first_where_it_is(
     model = scripted("One.", ModelError("The cable is out."))
     async with role_app(model, transcript, first=ada).run_test() as pilot:
         await say(pilot, "Hello.")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
-        await until(pilot, lambda: "Again" in keys_offered(pilot))
+        await until(pilot, partial(answered, pilot, "One."))
         await pilot.press("ctrl+r")
         await until(pilot, lambda: status(pilot) == "The cable is out.")
         assert bubbles(pilot) == [GREETING, ("You", "Hello.", ""), ("Ada", "One.", "")]
@@ -173,12 +176,12 @@ async def test_a_new_conversation_begins_empty_and_leaves_the_old_one_whole(
 ) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await say(pilot, "Hello.")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
+        await until(pilot, partial(answered, pilot, "One."))
         await pilot.press("ctrl+n")
         await until(pilot, lambda: bubbles(pilot) == [GREETING])
         assert len(transcript.conversations()) == 1
         await say(pilot, "Hello again.")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Two.")
+        await until(pilot, partial(answered, pilot, "Two."))
 
     latest, earlier = transcript.conversations("ada")
     assert [message.text for message in transcript.path(earlier.id)] == ["Good day.", "Hello.", "One."]
@@ -190,7 +193,7 @@ async def test_who_goes_to_the_library_and_comes_back_finds_the_same_conversatio
 ) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await say(pilot, "Hello.")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "One.")
+        await until(pilot, partial(answered, pilot, "One."))
         before = bubbles(pilot)
         await pilot.press("ctrl+l")
         await until(pilot, lambda: screen(pilot) == "LibraryScreen")
@@ -198,7 +201,7 @@ async def test_who_goes_to_the_library_and_comes_back_finds_the_same_conversatio
         await pilot.press(*"ada", "enter")
         await until(pilot, lambda: screen(pilot) == "ChatScreen" and bubbles(pilot) == before)
         await say(pilot, "And now?")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Two.")
+        await until(pilot, partial(answered, pilot, "Two."))
 
     (conversation,) = transcript.conversations()
     assert conversation.messages == 5
@@ -256,8 +259,8 @@ async def test_a_model_that_fails_is_told_and_the_line_can_be_answered_again(
         assert bubbles(pilot) == [GREETING, ("You", "Hello.", "")]
         await until(pilot, lambda: "Again" in keys_offered(pilot))
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: bubbles(pilot)[-1] == ("Ada", "One.", ""))
-        assert status(pilot) == ""
+        await until(pilot, partial(answered, pilot, "One."))
+        assert (bubbles(pilot)[-1], status(pilot)) == (("Ada", "One.", ""), "")
 
 
 async def test_a_line_that_could_not_be_recorded_goes_back_into_the_prompt(
@@ -352,7 +355,10 @@ async def test_a_key_begins_a_new_line_and_enter_sends_both(
         assert prompt(pilot).text == "one\ntwo"
         assert transcript.conversations() == []
         await pilot.press("enter")
-        await until(pilot, lambda: len(bubbles(pilot)) > 1 and bubbles(pilot)[1][1] == "one\ntwo")
+        await until(
+            pilot,
+            lambda: len(bubbles(pilot)) > 1 and bubbles(pilot)[1][1] == "one\ntwo" and not answering(pilot),
+        )
 
     assert last_answer(transcript) == ("one\ntwo", "complete")
 
@@ -364,7 +370,7 @@ async def test_several_pasted_lines_stay_one_message(ada: Persona, transcript: T
         await until(pilot, lambda: prompt(pilot).text == "one\ntwo\n\n四")
         assert transcript.conversations() == []
         await pilot.press("enter")
-        await until(pilot, lambda: len(bubbles(pilot)) == 3)
+        await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))
 
     assert last_answer(transcript) == ("one\ntwo\n\n四", "complete")
 
@@ -415,4 +421,4 @@ async def test_what_is_typed_is_read_ahead_before_it_is_sent(transcript: Transcr
         assert not bubbles(pilot)[-1][1].endswith("How are")
         read_so_far = len(model.readings)
         await say(pilot, "How are you?")
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == "Fine." and len(model.readings) > read_so_far)
+        await until(pilot, lambda: answered(pilot, "Fine.") and len(model.readings) > read_so_far)

@@ -20,6 +20,17 @@ def slow_model() -> None:
     write_models(f'[models.slow]\nspec = "scripted:{WORDS}"\nseconds_per_word = 0.1\n')
 
 
+def wait_for_answer(persona: str) -> None:
+    """Wait until the transcript has the answer whole; its words are on the screen a little before."""
+    deadline = time.monotonic() + 60
+    while True:
+        last = kept(conversation_ids(persona)[0])[-1]
+        if (last.speaker, last.status) == (persona, "complete"):
+            return
+        assert time.monotonic() < deadline, f"it never ended: {last}"
+        time.sleep(0.05)
+
+
 def test_one_talks_with_holmes_and_leaves() -> None:
     write_models('[models.watson]\nspec = "scripted:Elementary, 我亲爱的华生."\n')
     with terminal("chat", "sherlock-holmes", "--model", "watson") as pane:
@@ -29,6 +40,7 @@ def test_one_talks_with_holmes_and_leaves() -> None:
         pane.press("Enter")
         seen = pane.wait_for("Elementary, 我亲爱的华生.", "Say something…")
         assert seen.index("You") < seen.index("How did you know? 福尔摩斯") < seen.index("Elementary")
+        wait_for_answer("sherlock-holmes")
         pane.press("C-q")
         assert pane.exit_code() == 0
         # The terminal is as it was before: the app has left the alternate screen.

@@ -56,7 +56,8 @@ def app_of(session: Session, text: str = "How many?") -> OneScreen:
 
 
 def columns(pilot: Pilot[Any]) -> list[AnswerColumn]:
-    return list(pilot.app.screen.query(AnswerColumn))
+    """Those that are there with all their parts."""
+    return [column for column in pilot.app.screen.query(AnswerColumn) if column.query(".trouble")]
 
 
 def part(column: AnswerColumn, which: str) -> str:

@@ -30,8 +30,9 @@ from rolellm_graphs.events import Prompted, Recalled
 from rolellm_graphs.prompt_parts import PromptPart, parts_of
 from rolellm_graphs.session import Session
 from rolellm_graphs.voice import Voice
+from rolellm_tui.makings import Made
 from rolellm_tui.prompt_tokens import counted, left_out
-from rolellm_tui.screens.inspector import InspectorScreen, Made
+from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.silent_lore import SilentLore, conversation_in, silent_lore
 from rolellm_tui.widgets.numbers_view import NumbersView, figures_of, tables_of
 from rolellm_tui.widgets.prompt_view import PromptView

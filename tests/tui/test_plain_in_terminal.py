@@ -89,7 +89,7 @@ def test_the_line_can_be_changed_and_earlier_ones_come_back() -> None:
         pane.press("Home", "M-d")
         pane.type("Second")
         pane.press("Enter")
-        pane.wait_for("You: Second line.\nAda: ")
+        pane.wait_for("You: Second line.\nAda: One, 福尔摩斯.\nYou:")
         pane.press("C-d")
         assert pane.exit_code() == 0
 

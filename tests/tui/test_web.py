@@ -244,7 +244,10 @@ async def test_one_talks_in_a_browser_with_the_same_options_and_home() -> None:
         await seen(app, "Good day.")
         await app.send_json(["stdin", "Hello, 福尔摩斯\r"])
         await until(
-            lambda: STRANGE in [message.text for one in conversation_ids() for message in kept(one)]
+            lambda: (
+                (STRANGE, "complete")
+                in [(message.text, message.status) for one in conversation_ids() for message in kept(one)]
+            )
         )
         await app.send_json(["stdin", "\x11"])  # Ctrl-Q
         await closed(app)

@@ -1,6 +1,7 @@
 """The app: pick a persona in the library, talk in the chat."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual import work
@@ -10,11 +11,13 @@ from textual.screen import Screen
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.settings import DEFAULT_USER, write_settings
+from rolellm_agents.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_agents.yourself import present_self
 from rolellm_graphs.session import Session
 from rolellm_tui.commands import RoleCommands
+from rolellm_tui.opening import Opening
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.keys import KeysScreen
@@ -106,7 +109,7 @@ class RoleApp(App[RoleLLMError]):
     def on_mount(self) -> None:
         """Show the library, and over it the chat with the first persona, or who comes first a welcome."""
         try:
-            chat = self._chat_with(self._first, new=self._first_is_new) if self._first else None
+            chat = self._chat(Opening(self._first, new=self._first_is_new)) if self._first else None
             conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
@@ -126,7 +129,7 @@ class RoleApp(App[RoleLLMError]):
 
         def go_on(chosen: str | None) -> None:
             if chosen == "talk":
-                self._show_chat(greeter)
+                self._open(Opening(greeter))
 
         self.push_screen(WelcomeScreen(greeter, user=self._user), go_on)
 
@@ -134,17 +137,19 @@ class RoleApp(App[RoleLLMError]):
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the persona that was picked."""
-        self._show_chat(
-            event.persona,
-            new=event.new,
-            strategy=event.strategy,
-            model=event.model,
-            greeting=event.greeting,
+        self._open(
+            Opening(
+                event.persona,
+                new=event.new,
+                strategy=event.strategy,
+                model=event.model,
+                greeting=event.greeting,
+            )
         )
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Replace the chat by an empty one with the same persona."""
-        self._show_chat(event.persona, new=True)
+        self._open(Opening(event.persona, new=True))
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """The library shows first whom one talked with last."""
@@ -159,34 +164,27 @@ class RoleApp(App[RoleLLMError]):
     def talk_with(self, persona_id: str) -> None:
         """Open the chat with a persona."""
         try:
-            self._show_chat(load_persona(persona_id))
+            opening = Opening(load_persona(persona_id))
         except RoleLLMError as error:
             self._complain(error)
+            return
+        self._open(opening)
 
     def go_on_with(self, conversation: str, message: str | None = None) -> None:
         """Open a conversation, at a message if one is named."""
         try:
             persona = load_persona(self.transcript.find_conversation(conversation).persona)
-            session = self._open(persona, conversation)
-            if message is not None and message not in (one.id for one in session.messages):
-                session.choose(message)
         except RoleLLMError as error:
             self._complain(error)
             return
-        self._show(ChatScreen(session, at=message))
+        self._open(Opening(persona, conversation, at=message))
 
     def use_strategy(self, name: str) -> None:
         """Let the present chat go on by another strategy."""
-        if not isinstance(self.screen, ChatScreen):
+        if isinstance(self.screen, ChatScreen):
+            self._open(replace(self.screen.opening, strategy=name))
+        else:
             self.notify("Open a chat first; a strategy is how somebody answers.")
-            return
-        session = self.screen.session
-        try:
-            other = self._open(session.persona, session.conversation, strategy=name)
-        except RoleLLMError as error:
-            self._complain(error)
-            return
-        self._show(ChatScreen(other))
 
     def action_conversations(self) -> None:
         """Show all conversations."""
@@ -204,9 +202,26 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(KeysScreen())
 
     def _take_settings(self, changed: bool | None) -> None:
-        if changed and isinstance(self.screen, ChatScreen) and not self.screen.answering:
-            session = self.screen.session
-            self._show_chat(session.persona, conversation=session.conversation)
+        if not changed:
+            return
+        self._take_name()
+        chat = next((one for one in self.screen_stack if isinstance(one, ChatScreen)), None)
+        if chat is None:
+            return
+        if chat is self.screen and not chat.answering:
+            self._open(replace(chat.opening, strategy=None, model=None))
+        else:
+            self.notify("This chat goes on as it began; the settings hold from the next one on.")
+
+    def _take_name(self) -> None:
+        try:
+            self._user = present_self(load_settings()).name
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        for screen in self.screen_stack:
+            if isinstance(screen, LibraryScreen):
+                screen.user = self._user
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
         """Textual's own, without those that the app has in its own way."""
@@ -229,65 +244,34 @@ class RoleApp(App[RoleLLMError]):
 
     # Chats
 
-    def _show_chat(
-        self,
-        persona: Persona,
-        *,
-        conversation: str | None = None,
-        new: bool = False,
-        strategy: str | None = None,
-        model: str | None = None,
-        greeting: int = 0,
-    ) -> None:
+    def _open(self, opening: Opening) -> None:
+        """Show a chat, or tell why it cannot be had."""
         try:
-            chat = self._chat_with(
-                persona,
-                conversation=conversation,
-                new=new,
-                strategy=strategy,
-                model=model,
-                greeting=greeting,
-            )
+            chat = self._chat(opening)
         except RoleLLMError as error:
             self._complain(error)
-            return
-        self._show(chat)
+        else:
+            self._show(chat)
+
+    def _chat(self, opening: Opening) -> ChatScreen:
+        conversation = opening.conversation or (None if opening.new else self._latest(opening.persona))
+        named = {"strategy": opening.strategy, "model": opening.model}
+        session = self._open_session(
+            opening.persona, conversation, **{key: value for key, value in named.items() if value}
+        )
+        if opening.at is not None and opening.at not in (one.id for one in session.messages):
+            session.choose(opening.at)
+        return ChatScreen(session, opening)
+
+    def _latest(self, persona: Persona) -> str | None:
+        earlier = self.transcript.conversations(persona.id)
+        return earlier[0].id if earlier else None
 
     def _show(self, chat: ChatScreen) -> None:
         """Over the library, in the place of what was there."""
         while not isinstance(self.screen, LibraryScreen) and len(self.screen_stack) > 1:
             self.pop_screen()
         self.push_screen(chat)
-
-    def _chat_with(
-        self,
-        persona: Persona,
-        *,
-        conversation: str | None = None,
-        new: bool = False,
-        strategy: str | None = None,
-        model: str | None = None,
-        greeting: int = 0,
-    ) -> ChatScreen:
-        """The chat that goes on with a conversation, by itself the last with `persona`, or a new one."""
-        earlier = [] if new or conversation else self.transcript.conversations(persona.id)
-        going_on = conversation or (earlier[0].id if earlier else None)
-        session = self._open(persona, going_on, strategy=strategy, model=model)
-        return ChatScreen(session, greeting=greeting)
-
-    def _open(
-        self,
-        persona: Persona,
-        conversation: str | None,
-        *,
-        strategy: str | None = None,
-        model: str | None = None,
-    ) -> Session:
-        """A session as usual, but for what is named."""
-        named = {"strategy": strategy, "model": model}
-        return self._open_session(
-            persona, conversation, **{key: value for key, value in named.items() if value}
-        )
 
     def _complain(self, error: RoleLLMError) -> None:
         self.notify(plain(str(error)), severity="error", timeout=20, markup=False)

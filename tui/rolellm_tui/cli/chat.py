@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.session import Session
+    from rolellm_tui.app import OpenSession
 
 _FLAGS = {
     "model": "--model",
@@ -134,6 +136,10 @@ def chat(
                 conversation=conversation,
             )
 
+        def open_first() -> "Session":
+            one = first or load_persona(_FIRST_PERSONA)
+            return open_chat(one, None if new else _latest(transcript, one))
+
         if web:
             from rolellm_tui.web.server import serve
 
@@ -144,37 +150,56 @@ def chat(
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly
 
-            one = first or load_persona(_FIRST_PERSONA)
-            talk_plainly(open_chat(one, None if new else _latest(transcript, one)), transcript)
+            talk_plainly(open_first(), transcript)
         elif _has_screen():
-            from rolellm_agents.settings import load_settings
-            from rolellm_agents.yourself import present_self
-            from rolellm_tui.app import RoleApp
-            from rolellm_tui.screens.settings import Given
-            from rolellm_tui.widgets.portrait import find_pixels
-
-            settings = load_settings()
-            flags = {"model": model, "strategy": strategy, "temperature": temperature}
-            flags |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
-            app = RoleApp(
-                open_chat,
-                transcript,
-                first=first,
-                new=new,
-                welcome=True,
-                pixels=find_pixels(),
-                theme=settings.theme,
-                user=present_self(settings).name,
-                flags={
-                    name: Given(_FLAGS[name], value) for name, value in flags.items() if value is not None
-                },
-            )
-            failure = app.run()
-            if failure:
-                raise failure
+            given = {"model": model, "strategy": strategy, "temperature": temperature}
+            given |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
+            _run_app(open_chat, transcript, first=first, new=new, given=given)
         else:
-            one = first or load_persona(_FIRST_PERSONA)
-            run(_talk_in_lines(open_chat(one, None if new else _latest(transcript, one))))
+            run(_talk_in_lines(open_first()))
+
+
+def _run_app(
+    open_session: "OpenSession",
+    transcript: "Transcript",
+    *,
+    first: "Persona | None",
+    new: bool,
+    given: Mapping[str, object],
+) -> None:
+    """Show the app until the person leaves it.
+
+    Args:
+        open_session: makes the session for a chosen persona.
+        transcript: where the conversations are.
+        first: whom to talk with at once.
+        new: begin a new conversation with them.
+        given: what the flags say of settings, by the setting's name; None for a flag that is not there.
+
+    Raises:
+        RoleLLMError: it could not begin.
+    """
+    from rolellm_agents.settings import load_settings
+    from rolellm_agents.yourself import present_self
+    from rolellm_tui.app import RoleApp
+    from rolellm_tui.screens.settings import Given
+    from rolellm_tui.widgets.portrait import find_pixels
+
+    settings = load_settings()
+    app = RoleApp(
+        open_session,
+        transcript,
+        first=first,
+        new=new,
+        welcome=True,
+        pixels=find_pixels(),
+        theme=settings.theme,
+        user=present_self(settings).name,
+        flags={name: Given(_FLAGS[name], value) for name, value in given.items() if value is not None},
+    )
+    failure = app.run()
+    if failure:
+        raise failure
 
 
 def _has_screen() -> bool:

@@ -14,20 +14,22 @@ from textual.content import Content
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets import Footer, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.catalog import PROVIDERS, get_model
 from rolellm_agents.models.names import named_models
 from rolellm_agents.settings import load_settings
 from rolellm_agents.strategies import STRATEGIES
-from rolellm_agents.text import one_line, plain
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_graphs.session import Session
 from rolellm_graphs.voice import Voice
+from rolellm_tui.failures import what_failed
 from rolellm_tui.widgets.answer_column import AnswerColumn
 from rolellm_tui.widgets.answer_grid import AnswerGrid
+from rolellm_tui.widgets.status_line import Complaint
 from rolellm_tui.widgets.voice_form import Choice, VoiceForm
 
 Phase = Literal["choosing", "answering", "answered"]
@@ -77,7 +79,7 @@ class CompareScreen(Screen[bool]):
         """The line, the form and later the answers, and what went wrong."""
         yield Static(self._line(), id="compare-line", markup=False)
         yield Container(id="compare-body")
-        yield Static("", id="compare-status", markup=False)
+        yield Complaint(id="compare-status")
         yield Footer()
 
     @property
@@ -96,7 +98,6 @@ class CompareScreen(Screen[bool]):
 
     def on_mount(self) -> None:
         """Offer the voices, if there is something to answer."""
-        self._tell("")
         if self._asked:
             self._offer_voices()
 
@@ -108,7 +109,7 @@ class CompareScreen(Screen[bool]):
         try:
             models += await asyncio.to_thread(named_models)
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
         models.append(PROVIDERS["llamacpp"].example)
         await self.query_one("#compare-body").mount(VoiceForm(strategies, list(dict.fromkeys(models))))
 
@@ -126,7 +127,7 @@ class CompareScreen(Screen[bool]):
         """Let all answer; what one of them cannot do does not keep the others from it."""
         columns = self._columns
         self.phase = "answering"
-        self._tell("")
+        self._status.tell("")
         try:
             for column in columns:
                 column.wait()
@@ -134,7 +135,7 @@ class CompareScreen(Screen[bool]):
             if able:
                 await self._follow(able)
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
         finally:
             for column in columns:
                 column.give_up()
@@ -209,12 +210,14 @@ class CompareScreen(Screen[bool]):
 
     def _keep(self, column: AnswerColumn) -> None:
         if column.message is None:
-            self._complain("There are no words to keep here; keep another one, or press n to ask again.")
+            self._status.complain(
+                "There are no words to keep here; keep another one, or press n to ask again."
+            )
             return
         try:
             self._session.choose(column.message.id)
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
         else:
             self.dismiss(True)
 
@@ -226,17 +229,12 @@ class CompareScreen(Screen[bool]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._status.complain(failure)
 
-    def _tell(self, text: str) -> None:
-        status = self.query_one("#compare-status", Static)
-        status.update(plain(text))
-        status.display = bool(text)
-
-    def _complain(self, error: RoleLLMError | str) -> None:
-        self._tell(str(error))
+    @property
+    def _status(self) -> Complaint:
+        return self.query_one(Complaint)
 
 
 _MOMENTS: dict[str, Phase] = {

@@ -11,20 +11,22 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Header, Input, OptionList, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.text import one_line, plain
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, FoundMessage, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.conversation_words import first_lines, glance, names_of_personas, query_of, words_of
 from rolellm_tui.counting import counted
+from rolellm_tui.failures import what_failed
 from rolellm_tui.moments import today
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
 from rolellm_tui.widgets.conversation_list import Conversation, ConversationList, Hit
 from rolellm_tui.widgets.conversation_preview import ConversationPreview
+from rolellm_tui.widgets.status_line import StatusLine
 
 PAUSE = 0.15
 """Seconds without a key after which all that was said is searched."""
@@ -105,7 +107,7 @@ class ConversationsScreen(Screen[None]):
         with Horizontal(id="shelf"):
             yield ConversationList(id="conversations")
             yield ConversationPreview(id="preview")
-        yield Static(id="status", markup=False)
+        yield StatusLine(id="status")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -141,7 +143,7 @@ class ConversationsScreen(Screen[None]):
                 self._beginnings |= await asyncio.to_thread(first_lines, self._transcript, some)
                 self._show()
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
 
     async def _list(self) -> None:
         self._summaries = await asyncio.to_thread(self._transcript.conversations, archived=self._archived)
@@ -207,7 +209,7 @@ class ConversationsScreen(Screen[None]):
                 else []
             )
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
             return
         names = {message.speaker: self._name_of(message.speaker) for message in messages} | {USER: "You"}
         found = next((one for one in self._found if place and one.message == place.message), None)
@@ -227,10 +229,10 @@ class ConversationsScreen(Screen[None]):
         try:
             self._found = await asyncio.to_thread(self._transcript.search, query_of(text))
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
         else:
-            if self.query_one("#status").has_class("error"):
-                self._tell("")
+            if self._status.has_class("error"):
+                self._status.tell("")
             self._show()
 
     @on(Input.Submitted, "#find")
@@ -308,10 +310,10 @@ class ConversationsScreen(Screen[None]):
         try:
             await asyncio.to_thread(act)
             self._done.append(done)
-            self._tell(told)
+            self._status.tell(told)
             await self._list()
         except RoleLLMError as error:
-            self._complain(error)
+            self._status.complain(error)
         self.refresh_bindings()
 
     @work(group="undo", exit_on_error=False)
@@ -322,10 +324,10 @@ class ConversationsScreen(Screen[None]):
                 return
             try:
                 await asyncio.to_thread(self._done[-1].take_back)
-                self._tell(self._done.pop().told)
+                self._status.tell(self._done.pop().told)
                 await self._list()
             except RoleLLMError as error:
-                self._complain(error)
+                self._status.complain(error)
         self.refresh_bindings()
 
     def action_archived(self) -> None:
@@ -342,7 +344,7 @@ class ConversationsScreen(Screen[None]):
             title = self._as_listed(one).title
             written = await self.app.push_screen_wait(ExportScreen(self._transcript, one, title))
             if written:
-                self._tell(f"Written to {written}.")
+                self._status.tell(f"Written to {written}.")
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def action_import(self) -> None:
@@ -352,7 +354,7 @@ class ConversationsScreen(Screen[None]):
             self._archived = False
             self.query_one("#find", Input).value = ""
             count = "A conversation is" if len(imported) == 1 else f"{len(imported):,} conversations are"
-            self._tell(f"{count} here now.")
+            self._status.tell(f"{count} here now.")
             self._goal = imported[0].id
             self._load()
 
@@ -374,19 +376,12 @@ class ConversationsScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._status.complain(failure)
 
-    def _tell(self, text: str) -> None:
-        status = self.query_one("#status", Static)
-        status.remove_class("error")
-        status.update(plain(text))
-
-    def _complain(self, error: RoleLLMError | str) -> None:
-        status = self.query_one("#status", Static)
-        status.add_class("error")
-        status.update(plain(str(error)))
+    @property
+    def _status(self) -> StatusLine:
+        return self.query_one(StatusLine)
 
 
 def _has(one: Conversation, words: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat, export_conversation
 from rolellm_agents.errors import ChatFileError, RoleLLMError
@@ -22,7 +22,9 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.whole_file import write_whole
 from rolellm_agents.yourself import present_self
+from rolellm_tui.failures import what_failed
 from rolellm_tui.path_suggester import PathSuggester
+from rolellm_tui.widgets.status_line import Complaint
 
 _FORMATS: dict[ExportFormat, tuple[str, str, str]] = {
     "markdown": ("Markdown", ".md", "for reading"),
@@ -67,7 +69,7 @@ class ExportScreen(ModalScreen[Path | None]):
             endings = tuple(ending for _, ending, _ in _FORMATS.values())
             yield Input(self._default_name(), suggester=PathSuggester(endings), id="path")
             yield Static(id="place", markup=False)
-            yield Static(id="complaint", markup=False)
+            yield Complaint(id="complaint")
             yield Static(
                 "↑↓ format · Tab file · Enter writes it · Esc leaves", classes="keys", markup=False
             )
@@ -75,7 +77,6 @@ class ExportScreen(ModalScreen[Path | None]):
     def on_mount(self) -> None:
         """Begin with the first format."""
         self.query_one("#formats", OptionList).highlighted = 0
-        self._complain("")
 
     @on(OptionList.OptionHighlighted)
     def _format_changed(self) -> None:
@@ -88,7 +89,7 @@ class ExportScreen(ModalScreen[Path | None]):
     @on(Input.Changed)
     def _path_changed(self, event: Input.Changed) -> None:
         self._warned_of = None
-        self._complain("")
+        self._complaint.tell("")
         self.query_one("#place", Static).update(
             f"in {plain(str(self._path.parent))}" if event.value else ""
         )
@@ -100,23 +101,21 @@ class ExportScreen(ModalScreen[Path | None]):
         if self._busy:
             return
         if not self.query_one("#path", Input).value.strip():
-            self._complain("Name a file first.")
+            self._complaint.complain("Name a file first.")
             return
         self._busy = True
         try:
             there = await asyncio.to_thread(_what_is_at, path)
             if there == "folder":
-                self._complain(f"{path} is a folder; name a file in it.")
+                self._complaint.complain(f"{path} is a folder; name a file in it.")
                 return
             if there and path != self._warned_of:
                 self._warned_of = path
-                self._complain(
-                    f"{path.name} is there already; Enter once more replaces it.", is_error=False
-                )
+                self._complaint.tell(f"{path.name} is there already; Enter once more replaces it.")
                 return
             await asyncio.to_thread(self._write, path, self._format)
         except RoleLLMError as error:
-            self._complain(str(error))
+            self._complaint.complain(error)
         else:
             self.dismiss(path)
         finally:
@@ -135,9 +134,8 @@ class ExportScreen(ModalScreen[Path | None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._complaint.complain(failure)
 
     @property
     def _format(self) -> ExportFormat:
@@ -157,11 +155,9 @@ class ExportScreen(ModalScreen[Path | None]):
         stem = re.sub(r"[^\w]+", "-", words.casefold()).strip("-_")[:_LONGEST_STEM]
         return f"{stem or one.id}{_FORMATS[EXPORT_FORMATS[0]][1]}"
 
-    def _complain(self, text: str, *, is_error: bool = True) -> None:
-        line = self.query_one("#complaint", Static)
-        line.update(plain(text))
-        line.display = bool(text)
-        line.set_class(is_error, "error")
+    @property
+    def _complaint(self) -> Complaint:
+        return self.query_one(Complaint)
 
 
 def _what_is_at(path: Path) -> Literal["", "file", "folder"]:

@@ -10,13 +10,16 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.card_files import Imported
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.text import plain
+from rolellm_tui.counting import counted
+from rolellm_tui.failures import what_failed
 from rolellm_tui.incoming import Preview, bring_in, is_json, look
 from rolellm_tui.widgets.path_input import PathInput
+from rolellm_tui.widgets.status_line import Complaint
 
 PAUSE = 0.15
 """Seconds without a key after which the file is looked at."""
@@ -65,7 +68,7 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
             yield Static(_HELP, id="help", markup=False)
             with VerticalScroll(id="preview", can_focus=False):
                 yield Static(id="seen", markup=False)
-            yield Static(id="complaint", markup=False)
+            yield Complaint(id="complaint")
             yield Static("Enter brings it in · Esc leaves", classes="keys", markup=False)
 
     def on_mount(self) -> None:
@@ -100,7 +103,7 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
         if self._seen and self._seen.given == given:
             return
         self._seen = None
-        self._show("")
+        self._show()
         self.query_one("#path", PathInput).placeholder = "what you pasted" if self._json else _EXAMPLE
         if given:
             await asyncio.sleep(PAUSE)
@@ -114,13 +117,13 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
         """Read what was given, unless it has been read, and show it."""
         if self._seen is None or self._seen.given != given:
             self._seen = _Seen(given, await asyncio.to_thread(look, given))
-            self._show("")
+            self._show()
         return self._seen.previews
 
     def action_bring_in(self) -> None:
         """Have it."""
         if not self._given:
-            self._show("Name a file first, or paste a card.", is_error=True)
+            self._complaint.complain("Name a file first, or paste a card.")
         elif not self._busy:
             self._bring_in()
 
@@ -138,16 +141,14 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
             imported = await asyncio.to_thread(bring_in, given, replace=bool(there))
             self.dismiss(tuple(imported))
         except PersonaError as error:
-            self._show(str(error), is_error=True)
+            self._complaint.complain(error)
         finally:
             self._busy = False
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not close the window and take what was pasted with it."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            said = f"Something went wrong inside rolellm: {type(error).__name__}: {error}."
-            self._show(said, is_error=True)
+        if failure := what_failed(event):
+            self._complaint.complain(failure)
 
     def action_leave(self) -> None:
         """Bring nothing in; what is being written is written first."""
@@ -158,14 +159,16 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
     def _given(self) -> str:
         return self._json or self.query_one("#path", PathInput).value.strip()
 
-    def _show(self, complaint: str, *, is_error: bool = False) -> None:
+    @property
+    def _complaint(self) -> Complaint:
+        return self.query_one(Complaint)
+
+    def _show(self, told: str = "") -> None:
+        """Show what lies there, and what there is to say of it."""
         seen = Content("\n\n").join(_told(one) for one in (self._seen.previews if self._seen else ()))
         self.query_one("#seen", Static).update(seen)
         self.query_one("#preview").display = bool(seen)
-        line = self.query_one("#complaint", Static)
-        line.update(plain(complaint))
-        line.display = bool(complaint)
-        line.set_class(is_error, "error")
+        self._complaint.tell(told)
 
 
 def _told(one: Preview) -> Content:
@@ -183,8 +186,6 @@ def _findings(one: Preview) -> str:
     if one.kind == "lorebook":
         return ""
     counts = [
-        f"{count} {word if count == 1 else f'{word}s'}"
-        for count, word in ((one.errors, "error"), (one.warnings, "warning"))
-        if count
+        counted(count, word) for count, word in ((one.errors, "error"), (one.warnings, "warning")) if count
     ]
     return f"lint: {', '.join(counts) or 'clean'}"

@@ -9,14 +9,15 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.chat_files import ImportedConversation, import_chat_file
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.text import plain
 from rolellm_agents.transcript import Transcript
+from rolellm_tui.failures import what_failed
 from rolellm_tui.incoming import path_in
 from rolellm_tui.path_suggester import PathSuggester
+from rolellm_tui.widgets.status_line import Complaint
 
 _HELP = "rolellm's JSON, a SillyTavern chat, or ShareGPT; → completes the name."
 _WITH = "Whom it is with, if the file does not say"
@@ -46,16 +47,12 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
             yield Input(placeholder="~/Downloads/chat.jsonl", suggester=suggester, id="path")
             yield Static(_HELP, classes="help", markup=False)
             yield Input(placeholder=_WITH, id="persona")
-            yield Static(id="complaint", markup=False)
+            yield Complaint(id="complaint")
             yield Static("Enter brings it in · Esc leaves", classes="keys", markup=False)
-
-    def on_mount(self) -> None:
-        """Show no complaint yet."""
-        self._complain("")
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._complain("")
+        self._complaint.tell("")
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def action_bring_in(self) -> None:
@@ -65,14 +62,14 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
         if self._busy:
             return
         if not given:
-            self._complain("Name a file first.")
+            self._complaint.complain("Name a file first.")
             return
         self._busy = True
         try:
             path = await asyncio.to_thread(path_in, given)
             imported = await asyncio.to_thread(import_chat_file, path, self._transcript, persona or None)
         except RoleLLMError as error:
-            self._complain(str(error))
+            self._complaint.complain(error)
         else:
             self.dismiss(imported)
         finally:
@@ -85,11 +82,9 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._complaint.complain(failure)
 
-    def _complain(self, text: str) -> None:
-        line = self.query_one("#complaint", Static)
-        line.update(plain(text))
-        line.display = bool(text)
+    @property
+    def _complaint(self) -> Complaint:
+        return self.query_one(Complaint)

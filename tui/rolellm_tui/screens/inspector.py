@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -14,18 +13,18 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TabbedContent, TabPane, Tabs
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.cards.values import integer, mapping
-from rolellm_agents.errors import PersonaError, RoleLLMError, SettingsError
+from rolellm_agents.errors import PersonaError, RoleLLMError
 from rolellm_agents.recall import RecalledItem
-from rolellm_agents.settings import DEFAULT_USER, load_settings
+from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import one_line, plain, whole
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
-from rolellm_agents.yourself import present_self
-from rolellm_graphs.events import Prompted
 from rolellm_graphs.voice import Voice
+from rolellm_tui.failures import what_failed
+from rolellm_tui.makings import Made
 from rolellm_tui.prompt_tokens import counted, left_out
 from rolellm_tui.silent_lore import SilentLore, conversation_in, silent_lore
 from rolellm_tui.widgets.numbers_view import NumbersView
@@ -34,15 +33,6 @@ from rolellm_tui.widgets.recalled_view import RecalledView, kept_of
 from rolellm_tui.widgets.search_bar import SearchBar
 from rolellm_tui.widgets.token_chart import TokenChart
 from rolellm_tui.widgets.try_line import TryLine
-
-
-@dataclass(frozen=True)
-class Made:
-    """What an answer was made of, as far as this session saw it being made."""
-
-    prompted: Prompted | None
-    """None for an answer of an earlier session."""
-    recalled: tuple[RecalledItem, ...]
 
 
 class InspectorScreen(Screen[None]):
@@ -75,20 +65,21 @@ class InspectorScreen(Screen[None]):
         ),
     ]
 
-    def __init__(self, message: Message, made: Made, voice: Voice) -> None:
+    def __init__(self, message: Message, made: Made, voice: Voice, *, user: str = DEFAULT_USER) -> None:
         """Explain an answer.
 
         Args:
             message: the answer.
             made: what it was made of.
             voice: whose answer it is; its model counts the tokens, if it is the one that answered.
+            user: the display name of the person.
         """
         super().__init__()
         self._message = message
         self._prompted = made.prompted
         self._recalled = made.recalled
         self._voice = voice
-        self._user = _user_name()
+        self._user = user
         seed = made.prompted.sampling.get("seed") if made.prompted else None
         self._seed = seed if isinstance(seed, int) else None
         self._has_hits = False
@@ -273,10 +264,8 @@ class InspectorScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            sentence = f"Something went wrong inside rolellm: {type(error).__name__}: {error}."
-            self.notify(plain(sentence), severity="error", timeout=20, markup=False)
+        if failure := what_failed(event):
+            self.notify(plain(failure), severity="error", timeout=20, markup=False)
 
 
 _AS_IT_IS_NOW = "The words are as the persona's file has them now."
@@ -305,10 +294,3 @@ def _origin(message: Message) -> str:
     if "model" in made_by:
         return "This answer is from an earlier session: its prompt is not kept, but this much is."
     return "This message was imported; what wrote it is not known."
-
-
-def _user_name() -> str:
-    try:
-        return present_self(load_settings()).name
-    except SettingsError:
-        return DEFAULT_USER

@@ -13,13 +13,14 @@ from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets import Footer, Header, Input, OptionList, Select, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.card_files import Imported
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Cast, FoundPersona, Persona, list_personas
 from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import plain
+from rolellm_tui.failures import what_failed
 from rolellm_tui.narrowing import Indexed, Wanted, indexed, narrowed, ordered, words_of
 from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
@@ -70,6 +71,8 @@ class LibraryScreen(Screen[None]):
 
     recent: var[Sequence[str]] = var((), init=False)
     """Ids of personas, the last talked with first."""
+    user: var[str] = var(DEFAULT_USER, init=False)
+    """What stands for `{{user}}` in cards."""
 
     @dataclass
     class Chosen(Message):
@@ -101,7 +104,7 @@ class LibraryScreen(Screen[None]):
         """
         super().__init__()
         self.set_reactive(LibraryScreen.recent, recent)
-        self._user = user
+        self.set_reactive(LibraryScreen.user, user)
         self._pixels = pixels
         self._cast: tuple[Indexed, ...] = ()
         self._by_id: dict[str, FoundPersona] = {}
@@ -118,7 +121,7 @@ class LibraryScreen(Screen[None]):
         with Horizontal(id="shelf"):
             yield CastList(id="cast")
             yield Static(_READING, id="nobody", markup=False)
-            yield PersonaView(user=self._user, pixels=self._pixels, id="card")
+            yield PersonaView(user=self.user, pixels=self._pixels, id="card")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -158,6 +161,10 @@ class LibraryScreen(Screen[None]):
         """Sort anew; the highlight stays on the same persona."""
         self._show(self._highlighted)
 
+    def watch_user(self, user: str) -> None:
+        """Fill the card anew."""
+        self.query_one(PersonaView).user = user
+
     @on(OptionList.OptionHighlighted, "#cast")
     def _highlight_moved(self, event: OptionList.OptionHighlighted) -> None:
         self._show_card(event.option_id)
@@ -187,9 +194,8 @@ class LibraryScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._tell([f"Something went wrong inside rolellm: {type(error).__name__}: {error}."])
+        if failure := what_failed(event):
+            self._tell([failure])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let the arrows and Enter serve whatever has the focus; offer Clear when there is something to."""
@@ -262,7 +268,7 @@ class LibraryScreen(Screen[None]):
             self._tell([str(error)])
             return
         persona = found.persona
-        asked = StartScreen(persona, models=models, user=self._user, met=persona.id in self.recent)
+        asked = StartScreen(persona, models=models, user=self.user, met=persona.id in self.recent)
         start: Start | None = await self.app.push_screen_wait(asked)
         if start:
             self.post_message(self.Chosen(persona, start.strategy, start.model, start.greeting, start.new))

@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Header, Input, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.recall import METHODS
@@ -25,8 +25,9 @@ from rolellm_agents.settings import (
     write_settings,
 )
 from rolellm_agents.strategies import STRATEGIES
-from rolellm_agents.text import did_you_mean, one_line, plain
+from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.yourself import Yourself, yourselves
+from rolellm_tui.failures import what_failed
 from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
 from rolellm_tui.screens.yourselves import YourselvesScreen
 from rolellm_tui.widgets.setting import (
@@ -36,6 +37,7 @@ from rolellm_tui.widgets.setting import (
     SwitchedSetting,
     TypedSetting,
 )
+from rolellm_tui.widgets.status_line import StatusLine
 
 _METHODS = {"bm25": "by words", "chroma": "by vectors", "hybrid": "by both"}
 _EMBEDDINGS = {"lexical": "lexical, in the box", "minilm": "minilm, with the extra hf"}
@@ -93,7 +95,7 @@ class SettingsScreen(Screen[bool]):
         """A page of rows, filled when they have been read."""
         yield Header()
         yield VerticalScroll(id="form", can_focus=False)
-        yield Static(id="status", markup=False)
+        yield StatusLine(id="status")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -106,7 +108,7 @@ class SettingsScreen(Screen[bool]):
         try:
             self._read = await asyncio.to_thread(_read, self._flags)
         except RoleLLMError as error:
-            self._complain(str(error))
+            self._status.complain(error)
             return
         await self.query_one("#form").mount_all(self._rows(self._read))
         self._show(self._read)
@@ -217,13 +219,13 @@ class SettingsScreen(Screen[bool]):
         try:
             self._read = await asyncio.to_thread(_read, self._flags)
         except RoleLLMError as error:
-            self._complain(str(error))
+            self._status.complain(error)
             return
         self._show(self._read)
         theme = str(self._read.value("theme"))
         if theme in self.app.available_themes:
             self.app.theme = theme
-        self._tell(told)
+        self._status.tell(told)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -243,7 +245,7 @@ class SettingsScreen(Screen[bool]):
             await asyncio.to_thread(write_settings, before)
         except RoleLLMError as error:
             self._undo.append(before)
-            self._complain(str(error))
+            self._status.complain(error)
             return
         await self._changed_to("Taken back.")
 
@@ -264,7 +266,7 @@ class SettingsScreen(Screen[bool]):
                 await self._keep(row, row.typed)
                 if row.complains and not self._warned:
                     self._warned = True
-                    self._tell("Escape once more leaves it as it was.")
+                    self._status.tell("Escape once more leaves it as it was.")
                     return
         self.dismiss(self._changed)
 
@@ -272,19 +274,12 @@ class SettingsScreen(Screen[bool]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._status.complain(failure)
 
-    def _tell(self, text: str) -> None:
-        status = self.query_one("#status", Static)
-        status.remove_class("error")
-        status.update(plain(text))
-
-    def _complain(self, text: str) -> None:
-        status = self.query_one("#status", Static)
-        status.add_class("error")
-        status.update(plain(text))
+    @property
+    def _status(self) -> StatusLine:
+        return self.query_one(StatusLine)
 
 
 def _section(title: str) -> Static:

@@ -11,12 +11,13 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Select, Static
 
-from rolellm_agents.card_persona import greetings_of, with_macros
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import Persona
 from rolellm_agents.strategies import STRATEGIES
 from rolellm_agents.text import did_you_mean, one_line, plain
+from rolellm_tui.greetings import greetings_for
+from rolellm_tui.widgets.status_line import Complaint
 
 EXPLAINED = {
     "zero-shot": "Tells who they are, without examples.",
@@ -78,10 +79,7 @@ class StartScreen(ModalScreen[Start | None]):
         self._persona = persona
         self._models = models
         self._met = met
-        self._greetings = [
-            with_macros(persona.model_copy(update={"greeting": greeting}), user).greeting
-            for greeting in greetings_of(persona)
-        ]
+        self._greetings = greetings_for(persona, user)
 
     def compose(self) -> ComposeResult:
         """A line for each choice, and a button."""
@@ -96,13 +94,9 @@ class StartScreen(ModalScreen[Start | None]):
                 yield from _row("Greeting", _menu("greeting", self._numbered_greetings()))
                 yield Static(id="words", markup=False)
             yield from _row("Talk", _menu("new", self._ways()))
-            yield Static(id="complaint", markup=False)
+            yield Complaint(id="complaint")
             yield Button("Start", id="go", variant="primary", compact=True)
             yield Static("Tab chooses · Enter or F6 starts · Esc leaves", classes="keys", markup=False)
-
-    def on_mount(self) -> None:
-        """Show no complaint yet."""
-        self.query_one("#complaint").display = False
 
     @on(Select.Changed, "#greeting")
     def _greeting_picked(self) -> None:
@@ -119,7 +113,9 @@ class StartScreen(ModalScreen[Start | None]):
         typed = self.query_one("#spec", Input).value.strip()
         if typed and ":" not in typed and typed not in self._models:
             near = did_you_mean(typed, self._models)
-            self._complain(f"There is no model {typed!r}{near}; a model is named provider:name.")
+            self.query_one(Complaint).complain(
+                f"There is no model {typed!r}{near}; a model is named provider:name."
+            )
             return
         self.dismiss(
             Start(
@@ -139,11 +135,6 @@ class StartScreen(ModalScreen[Start | None]):
 
     def _number(self, name: str) -> int:
         return int(self._picked(name))
-
-    def _complain(self, sentence: str) -> None:
-        line = self.query_one("#complaint", Static)
-        line.update(plain(sentence))
-        line.display = True
 
     def _strategies(self) -> Iterator[tuple[str, str]]:
         yield _USUAL, ""

@@ -9,12 +9,14 @@ from textual.binding import Binding
 from textual.containers import Container, Horizontal
 from textual.screen import Screen
 from textual.widgets import Footer, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.session import Session
+from rolellm_tui.counting import counted
+from rolellm_tui.failures import what_failed
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
 from rolellm_tui.widgets.message_preview import MessagePreview
 from rolellm_tui.widgets.search_bar import SearchBar
@@ -77,8 +79,8 @@ class TreeScreen(Screen[str | None]):
             return
         title = [self._session.persona.name]
         if self._tree.messages:
-            title.append(_counted(len(self._tree.messages), "message", "messages"))
-            title.append(_counted(len(branches), "branch", "branches"))
+            title.append(counted(len(self._tree.messages), "message"))
+            title.append(counted(len(branches), "branch", "branches"))
         self.query_one("#tree-title", Static).update(one_line("  ·  ".join(title)))
         heads: dict[int, list[str]] = {}
         for name, head in branches.items():
@@ -188,9 +190,8 @@ class TreeScreen(Screen[str | None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._complain(failure)
 
     def _complain(self, sentence: str) -> None:
         self.query_one(MessagePreview).show("The tree cannot be shown.", (), sentence)
@@ -234,7 +235,3 @@ class TreeScreen(Screen[str | None]):
     def action_leave(self) -> None:
         """Go nowhere."""
         self.dismiss(None)
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"

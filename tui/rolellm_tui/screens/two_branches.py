@@ -11,6 +11,7 @@ from textual.widgets import Footer, Static
 
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
+from rolellm_tui.counting import counted
 from rolellm_tui.widgets.prose import prose
 from rolellm_tui.widgets.tree_line import told_apart
 from rolellm_tui.widgets.tree_rows import Tree
@@ -96,9 +97,8 @@ class TwoBranchesScreen(Screen[str | None]):
         )
 
     def _head(self, side: list[int]) -> Content:
-        count = "1 message" if len(side) == 1 else f"{len(side):,} messages"
         told = " · ".join(told_apart(self._tree, side[0]))
-        return Content.assemble((told, "bold"), f"  {count}")
+        return Content.assemble((told, "bold"), f"  {counted(len(side), 'message')}")
 
     def _speaker_of(self, place: int) -> str:
         speaker = self._tree.messages[place].speaker

@@ -12,11 +12,11 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.settings import write_settings
-from rolellm_agents.text import one_line, plain
+from rolellm_agents.text import one_line
 from rolellm_agents.yourself import (
     Yourself,
     add_yourself,
@@ -25,6 +25,8 @@ from rolellm_agents.yourself import (
     remove_yourself,
     yourselves,
 )
+from rolellm_tui.failures import what_failed
+from rolellm_tui.widgets.status_line import Complaint
 
 _NOBODY = Yourself("", "Only a name", "Characters know what you are called, and nothing else.")
 _SHOWN = 200
@@ -60,12 +62,8 @@ class YourselfScreen(ModalScreen[Yourself | None]):
             yield Input(self._one.name, placeholder="What characters call you", id="name")
             yield Static("Who that is, as the model is told:", classes="help", markup=False)
             yield TextArea(self._one.about, soft_wrap=True, id="about")
-            yield Static(id="complaint", classes="error", markup=False)
+            yield Complaint(id="complaint")
             yield Static("Ctrl+S keeps it · Esc leaves it as it was", classes="keys", markup=False)
-
-    def on_mount(self) -> None:
-        """Show no complaint yet."""
-        self.query_one("#complaint").display = False
 
     @on(Input.Submitted)
     def _go_on(self) -> None:
@@ -77,9 +75,7 @@ class YourselfScreen(ModalScreen[Yourself | None]):
         try:
             self.dismiss(checked_yourself(Yourself(self._one.id, name, about)))
         except SettingsError as error:
-            complaint = self.query_one("#complaint", Static)
-            complaint.update(plain(str(error)))
-            complaint.display = True
+            self.query_one(Complaint).complain(error)
 
     def action_leave(self) -> None:
         """Change nothing."""
@@ -126,7 +122,7 @@ class YourselvesScreen(ModalScreen[bool]):
         with Vertical(classes="window"):
             yield Static("Who you are", classes="title", markup=False)
             yield OptionList(id="yourselves", markup=False)
-            yield Static(id="complaint", markup=False)
+            yield Complaint(id="complaint")
             keys = "Enter be this one · n new · e edit · d remove · Esc leaves"
             yield Static(keys, classes="keys", markup=False)
 
@@ -139,11 +135,11 @@ class YourselvesScreen(ModalScreen[bool]):
         await self._list(highlight)
 
     async def _list(self, highlight: str) -> None:
-        self._complain("")
+        self._complaint.tell("")
         try:
             self._listed = [_NOBODY, *await asyncio.to_thread(yourselves)]
         except RoleLLMError as error:
-            self._complain(str(error))
+            self._complaint.complain(error)
             return
         rows = self.query_one("#yourselves", OptionList)
         rows.set_options(Option(self._row(one)) for one in self._listed)
@@ -165,7 +161,9 @@ class YourselvesScreen(ModalScreen[bool]):
     @on(OptionList.OptionSelected)
     async def _be(self) -> None:
         if self._given_by:
-            self._complain(f"Who you are is given by {self._given_by}, so it cannot be chosen here.")
+            self._complaint.complain(
+                f"Who you are is given by {self._given_by}, so it cannot be chosen here."
+            )
             return
         chosen = self._highlighted
         if await self._keep(lambda: write_settings({"you": chosen.id or None})):
@@ -195,7 +193,7 @@ class YourselvesScreen(ModalScreen[bool]):
             self._removed.append(_Removed(one, one.id == self._present))
             self._present = "" if one.id == self._present else self._present
             await self._list(self._present)
-            self._complain(f"{one.name} is out; Ctrl+Z brings it back.", is_error=False)
+            self._complaint.tell(f"{one.name} is out; Ctrl+Z brings it back.")
 
     async def action_undo(self) -> None:
         """Bring the one that was removed last back."""
@@ -218,7 +216,7 @@ class YourselvesScreen(ModalScreen[bool]):
         try:
             await asyncio.to_thread(act)
         except RoleLLMError as error:
-            self._complain(str(error))
+            self._complaint.complain(error)
             return False
         self._changed = True
         return True
@@ -229,12 +227,9 @@ class YourselvesScreen(ModalScreen[bool]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A defect of ours must not end the app."""
-        error = event.worker.error
-        if event.state == WorkerState.ERROR and error is not None:
-            self._complain(f"Something went wrong inside rolellm: {type(error).__name__}: {error}.")
+        if failure := what_failed(event):
+            self._complaint.complain(failure)
 
-    def _complain(self, text: str, *, is_error: bool = True) -> None:
-        line = self.query_one("#complaint", Static)
-        line.update(plain(text))
-        line.display = bool(text)
-        line.set_class(is_error, "error")
+    @property
+    def _complaint(self) -> Complaint:
+        return self.query_one(Complaint)

@@ -9,6 +9,7 @@ from textual.widgets import Static
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.search_words import keys_of
+from rolellm_tui.counting import counted
 from rolellm_tui.widgets.prose import prose
 from rolellm_tui.widgets.voice_form import Choice
 
@@ -69,7 +70,7 @@ class AnswerColumn(Vertical, can_focus=True):
     def say(self, text: str) -> None:
         """More words have come."""
         self._text += text
-        self._show("", f"{_counted(self._text)} so far")
+        self._show("", f"{_length(self._text)} so far")
 
     def finish(self, message: Message) -> None:
         """It has ended and is in the transcript."""
@@ -110,7 +111,7 @@ class AnswerColumn(Vertical, can_focus=True):
 def numbers_of(message: Message) -> str:
     """What is known of an answer: its words, its time, the time to its first word, and its prompt."""
     made, usage = message.made_by, message.usage or {}
-    told = [_counted(message.text)]
+    told = [_length(message.text)]
     if "seconds" in made:
         told.append(f"{made['seconds']:.1f} s")
     if "first_token_s" in made:
@@ -119,7 +120,6 @@ def numbers_of(message: Message) -> str:
     return " · ".join(told) + prompt
 
 
-def _counted(text: str) -> str:
+def _length(text: str) -> str:
     """Words; of Chinese and the like, characters."""
-    count = len(keys_of(plain(text)))
-    return f"{count:,} word{'' if count == 1 else 's'}"
+    return counted(len(keys_of(plain(text))), "word")

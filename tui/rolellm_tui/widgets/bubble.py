@@ -64,6 +64,7 @@ class Bubble(Vertical, can_focus=True):
         super().__init__(classes="mine" if mine else "theirs")
         self.speaker = speaker
         self.text = text
+        self.mine = mine
         self.message = message
         self.place, self.places = 1, 1
 

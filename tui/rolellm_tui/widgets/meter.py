@@ -9,6 +9,8 @@ from textual.widgets import Static
 
 from rolellm_agents.cards.values import integer, number
 from rolellm_agents.transcript import Message
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.events import Event, MessageDone, TurnFailed
 from rolellm_tui.widgets.bars import bar
 
 _CELLS = 9
@@ -37,6 +39,13 @@ class Meter(Static):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
         """An empty one."""
         super().__init__(id=id, markup=False)
+
+    def take(self, event: Event, context_size: int | None) -> None:
+        """Tell of the answer, if an event says that one has ended."""
+        match event:
+            case MessageDone(message=message) | TurnFailed(message=message) if message is not None:
+                if message.speaker != USER:
+                    self.show(message, context_size)
 
     def show(self, message: Message, context_size: int | None) -> None:
         """Tell of an answer that has ended.

@@ -12,6 +12,7 @@ from textual.widgets import Digits, Static
 from rolellm_agents.cards.values import integer, mapping, number, text
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message
+from rolellm_tui.counting import counted
 from rolellm_tui.widgets.meter import rate, words_in, words_per_second
 from rolellm_tui.widgets.token_chart import percent
 
@@ -110,12 +111,12 @@ def _asked(message: Message, sampling: Mapping[str, Any] | None) -> Iterator[tup
 def _read(message: Message, context_size: int | None) -> Iterator[tuple[str, str]]:
     usage = message.usage or {}
     if read := integer(usage.get("input_tokens")):
-        yield "prompt", _counted(read, "token")
+        yield "prompt", counted(read, "token")
         if context_size:
             yield "context", f"{context_size:,} tokens, {percent(read, context_size)} of it taken"
     if cached := integer(mapping(usage.get("input_token_details")).get("cache_read")):
         share = f", {percent(cached, read)} of the prompt" if read > 0 else ""
-        yield "from the cache", _counted(cached, "token") + share
+        yield "from the cache", counted(cached, "token") + share
     if dropped := integer(message.made_by.get("dropped_messages")):
         were = "message was" if dropped == 1 else "messages were"
         yield "left out", f"{dropped:,} oldest {were} left out because the context was full"
@@ -150,7 +151,3 @@ def _reused(message: Message) -> float | None:
     read = integer(usage.get("input_tokens"))
     cached = mapping(usage.get("input_token_details")).get("cache_read")
     return integer(cached) / read if read > 0 and cached is not None else None
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.persona import Demonstration, FoundPersona, Origin, Persona
 from rolellm_agents.text import one_line, plain
+from rolellm_tui.counting import counted
 from rolellm_tui.persona_words import LANGUAGES, work_and_year
 from rolellm_tui.widgets.portrait import Portrait
 
@@ -43,6 +44,8 @@ class PersonaView(Vertical):
     """
 
     found: var[FoundPersona | None] = var(None, init=False)
+    user: var[str] = var("", init=False)
+    """What stands for `{{user}}` in a card's words."""
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class PersonaView(Vertical):
             id: the widget's.
         """
         super().__init__(id=id)
-        self._user = user
+        self.set_reactive(PersonaView.user, user)
         self._pixels = pixels
 
     def compose(self) -> ComposeResult:
@@ -78,12 +81,19 @@ class PersonaView(Vertical):
         """Fill the card."""
         self.query_one(Portrait).found = found
         self._tell("")
-        for part, words in (_words(found, self._user) if found else {}).items():
+        self._fill()
+        self.query_one(".body").scroll_home(animate=False)
+        self.set_class(found is None, "nobody")
+
+    def watch_user(self) -> None:
+        """Call the person by their new name."""
+        self._fill()
+
+    def _fill(self) -> None:
+        for part, words in (_words(self.found, self.user) if self.found else {}).items():
             static = self.query_one(f".{part}", Static)
             static.update(words)
             static.display = bool(words)
-        self.query_one(".body").scroll_home(animate=False)
-        self.set_class(found is None, "nobody")
 
     def focus_words(self) -> None:
         """Let the keys scroll the words."""
@@ -140,7 +150,7 @@ def _counts(persona: Persona) -> Iterator[str]:
         (lore, "lore entry", "lore entries"),
     ):
         if count:
-            yield f"{count} {one if count == 1 else many}"
+            yield counted(count, one, many)
 
 
 def _sample(pair: Demonstration) -> Content:

@@ -32,11 +32,14 @@ class Prompt(TextArea):
 
         prompt: "Prompt"
 
-    said: Sequence[str] = ()
-    """Lines that were said before, oldest first."""
     _back = 0
     """How many lines back in the history the text comes from; 0 is the person's own."""
     _own = ""
+
+    @property
+    def said(self) -> Sequence[str]:
+        """Lines that were said before, oldest first."""
+        return ()
 
     async def _on_key(self, event: events.Key) -> None:
         match event.key:
