@@ -71,7 +71,8 @@ def bundled_pack() -> Pack:
     """The pack that comes with the program: its files lie in a folder for each language."""
     with as_file(files("rolellm_personas")) as folder:
         manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
-        return Pack(manifest, folder, tuple(_yaml_files(folder / "en", folder / "zh")), ())
+        personas = tuple(_yaml_files(folder / "en", folder / "zh"))
+        return Pack(manifest, folder, personas, tuple(_yaml_files(folder / SCENES)))
 
 
 def installed_packs() -> tuple[list[Pack], dict[Path, str]]:

@@ -8,6 +8,7 @@ import pytest
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
 from rolellm_agents.paths import user_paths
+from rolellm_agents.scene import load_scene
 from rolellm_agents.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
@@ -60,3 +61,9 @@ def test_the_make_targets_named_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"^make (\w+)", "\n".join(blocks("sh")), re.MULTILINE):
         assert f"\n{target}:" in makefile
+
+
+def test_the_scene_example_is_a_scene(tmp_path: Path) -> None:
+    file = tmp_path / "the-letter.yaml"
+    file.write_text(blocks("yaml")[0], encoding="utf-8")
+    assert set(load_scene(file).seats) == {"sherlock-holmes", "james-bond", "visitor"}

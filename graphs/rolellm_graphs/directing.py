@@ -13,7 +13,9 @@ from rolellm_agents.prompts import load_prompt
 from rolellm_agents.scene.chance import chance_for
 from rolellm_agents.scene.directors import DIRECTORS
 from rolellm_agents.scene.directors.situation import Choice, Situation
-from rolellm_agents.scene.turns import turns
+from rolellm_agents.scene.happenings import check_present
+from rolellm_agents.scene.summaries import latest_summary
+from rolellm_agents.scene.turns import last_speaker, turns
 from rolellm_agents.scene.view import history_for, instruction_for, told_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.ensemble import Ensemble
@@ -35,7 +37,7 @@ class Bid(BaseModel):
 def director_node(
     ensemble: Ensemble, *, seed_of: Callable[[], int], persons_of: Callable[[], Collection[str]]
 ) -> AskingNode:
-    """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None.
+    """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None; then it may set `ended`.
 
     Args:
         ensemble: who plays.
@@ -47,14 +49,19 @@ def director_node(
     def situation(state: SceneState) -> Situation | Choice:
         return _situation(ensemble, state, seed_of())
 
+    def chosen(choice: Choice) -> dict[str, Any]:
+        told: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
+        # A manual director waits to be told; with all others it is over when there is nobody to speak.
+        return told if choice.seat or kind == "manual" else {**told, "ended": choice.why}
+
     def ask(state: SceneState) -> Asked | dict[str, Any]:
         found = situation(state)
         if isinstance(found, Choice):
-            return _chosen(found)
+            return chosen(found)
         if kind not in ("bidding", "model"):
-            return _chosen(DIRECTORS[kind](found))
+            return chosen(DIRECTORS[kind](found))
         if len(found.present) == 1:
-            return _chosen(Choice(seat=found.present[0], why="Nobody else is there."))
+            return chosen(Choice(seat=found.present[0], why="Nobody else is there."))
         if kind == "model":
             return _choosing(ensemble, found)
         asked = [seat for seat in _others(found) if seat not in persons_of()]
@@ -63,9 +70,9 @@ def director_node(
     def take(state: SceneState, answer: Any) -> dict[str, Any]:
         found = situation(state)
         if isinstance(found, Choice):
-            return _chosen(found)
+            return chosen(found)
         choose = _highest if kind == "bidding" else _named
-        return _chosen(choose(ensemble, found, answer))
+        return chosen(choose(ensemble, found, answer))
 
     return AskingNode(ask, take, name="direct")
 
@@ -74,8 +81,8 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
     """What a director decides from, or the choice when there is nothing to decide."""
     scene, passed = ensemble.loaded.scene, state.get("passed") or []
     there = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
-    if told := state.get("next"):
-        return Choice(seat=told, why="You chose.") if told in there else _absent(ensemble, told)
+    if called := state.get("called"):
+        return Choice(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
     if not there:
         return Choice(seat=None, why="Nobody is there who wants to speak.")
     turn = len(turns(state["lines"]))
@@ -88,20 +95,12 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
     )
 
 
-def _chosen(choice: Choice) -> dict[str, Any]:
-    return {"speaker": choice.seat, "why": choice.why}
-
-
-def _absent(ensemble: Ensemble, seat: str) -> Choice:
-    name = ensemble.loaded.names.get(seat, seat)
-    return Choice(seat=None, why=f"{name} is not there.")
-
-
 def _choosing(ensemble: Ensemble, found: Situation) -> Asked:
-    """Ask the director's model; it reads only what everybody there could hear."""
+    """Ask the director's model; it reads only what everybody there could hear, who passed among them."""
     loaded = ensemble.loaded
     language = loaded.scene.language
-    heard = [line for line in found.lines if set(found.present) <= set(line["audience"])]
+    there = set(present_in(loaded.scene, found.lines))
+    heard = [line for line in found.lines if there <= set(line["audience"])]
     names = [loaded.names[seat] for seat in _others(found)]
     prompt = load_prompt("scene-director", language).fill(
         setting=loaded.scene.setting,
@@ -127,7 +126,7 @@ def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnabl
 
 def _bid(ensemble: Ensemble, found: Situation, seat: str, _: Any) -> Bid | None:
     loaded, voice = ensemble.loaded, ensemble.voices[seat]
-    *before, last = history_for(loaded, seat, found.lines)
+    *before, last = history_for(loaded, seat, found.lines, latest_summary(found.lines, seat))
     asked = load_prompt("scene-bid", loaded.scene.language).fill(name=loaded.names[seat])
     told = instruction_for(loaded, seat, found.lines)
     prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=told)
@@ -144,9 +143,7 @@ def _highest(ensemble: Ensemble, found: Situation, bids: dict[str, Bid | None]) 
 
 def _others(found: Situation) -> list[str]:
     """Those who are there but for the last speaker, who has just spoken."""
-    last = next(
-        (line["speaker"] for line in reversed(found.lines) if line["speaker"] in found.present), None
-    )
+    last = last_speaker(found.lines)
     return [seat for seat in found.present if seat != last] or list(found.present)
 
 

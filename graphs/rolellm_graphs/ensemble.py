@@ -77,14 +77,28 @@ class Ensemble:
             )
             for seat in scene.cast
         }
-        self.director = self._model(scene.director.model or default)
-        self.narrator = self._model((scene.narrator and scene.narrator.model) or default)
+        self._director = scene.director.model or default
+        self._narrator = (scene.narrator and scene.narrator.model) or default
+        self.models = self._used()
+        """Each model that has a part in the scene, once."""
         self._count = {id(one): _counter(one) for one in (v.model for v in self.voices.values())}
 
     @property
-    def models(self) -> list[BaseChatModel]:
-        """Each model once."""
-        return list({id(voice.model): voice.model for voice in self.voices.values()}.values())
+    def director(self) -> BaseChatModel:
+        """What chooses who speaks, where a model does."""
+        return self._model(self._director)
+
+    @property
+    def narrator(self) -> BaseChatModel:
+        """What narrates, where anything does."""
+        return self._model(self._narrator)
+
+    def _used(self) -> list[BaseChatModel]:
+        scene = self.loaded.scene
+        models = [voice.model for voice in self.voices.values()]
+        models += [self.director] if scene.director.kind == "model" else []
+        models += [self.narrator] if scene.narrator else []
+        return list({id(model): model for model in models}.values())
 
     def count(self, seat: str, text: str) -> int:
         """The tokens of a text for the model of a seat."""

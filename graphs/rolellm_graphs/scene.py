@@ -1,6 +1,6 @@
 """The scene graph: several characters and people in one place.
 
-events → direct → (remember → speak → guard, or person) → witness → narrate → events …
+begin → narrate → events → direct → (remember → speak → guard, or person) → witness → narrate …
 
 What happened is a list of lines, each with its audience; a speaker's prompt is built from those lines alone
 that its seat witnessed (`rolellm_agents.scene.view`). A person's turn is an interrupt.
@@ -8,7 +8,7 @@ that its seat witnessed (`rolellm_agents.scene.view`). A person's turn is an int
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
@@ -17,12 +17,13 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Checkpointer, interrupt
 
 from rolellm_agents.cards import Lorebook
-from rolellm_agents.errors import MessageError, SceneError
+from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, load_scene
-from rolellm_agents.scene.happenings import Happening, due, happened
+from rolellm_agents.scene.happenings import Happening, check_present, coming, due, going, happened
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.witness import present_in
+from rolellm_agents.transcript.message import Kind
 from rolellm_graphs.directing import director_node
 from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.narrating import narrator_node
@@ -48,7 +49,8 @@ def scene_graph(
 
     A call goes on after the `lines` it is given, or after those of its checkpoint. Where a person sits, it
     waits by an interrupt, whose value has `seat` and `why`; it is resumed with a `PersonsLine`, with
-    `{"pass": True}`, or, when nobody was chosen, with `{"next": SEAT}`. Interrupts need a checkpointer.
+    `{"pass": True}`, or with `{"next": SEAT}`. What cannot be is asked again, and `why` then tells why not.
+    Interrupts need a checkpointer.
 
     Args:
         scene: a scene, its id, or its path.
@@ -84,23 +86,24 @@ def staged_scene_graph(ensemble: Ensemble, *, checkpointer: Checkpointer = None)
     builder = StateGraph(
         SceneState, context_schema=SceneContext, input_schema=SceneInput, output_schema=SceneOutput
     )
-    builder.add_node("begin", Node(_begin))
+    builder.add_node("begin", Node(_begin), input_schema=SceneInput)
     builder.add_node("events", Node(course.events))
     builder.add_node("direct", director_node(ensemble, seed_of=course.seed, persons_of=course.persons))
-    builder.add_node("person", Node(_person))
-    builder.add_node("remember", remember_node(ensemble))
+    builder.add_node("person", Node(course.person))
+    builder.add_node("remember", remember_node(ensemble, seed_of=course.seed))
     builder.add_node("speak", speak_node(ensemble, seed_of=course.seed))
     builder.add_node("guard", guard_node(ensemble))
     builder.add_node("witness", Node(course.witness))
-    builder.add_node("narrate", narrator_node(ensemble, persons_of=course.persons))
+    builder.add_node("narrate", narrator_node(ensemble, seed_of=course.seed, persons_of=course.persons))
     builder.add_edge(START, "begin")
-    builder.add_edge("begin", "events")
+    # The call before may have been cut off when the narrator was to answer.
+    builder.add_edge("begin", "narrate")
     builder.add_conditional_edges("events", course.after_events, ["witness", "direct", END])
     builder.add_conditional_edges("direct", course.after_direct, ["person", "remember", END])
     builder.add_conditional_edges("person", _after_person, ["witness", "direct"])
     builder.add_edge("remember", "speak")
     builder.add_edge("speak", "guard")
-    builder.add_conditional_edges("guard", _after_guard, ["speak", "witness"])
+    builder.add_conditional_edges("guard", course.after_guard, ["speak", "witness"])
     builder.add_edge("witness", "narrate")
     builder.add_conditional_edges("narrate", _after_narrate, ["events", END])
     return builder.compile(checkpointer=checkpointer, name=f"scene:{ensemble.loaded.scene.id}")
@@ -110,6 +113,7 @@ class _Course:
     """The nodes and turnings that depend on the scene."""
 
     def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
         self._loaded = ensemble.loaded
         self._scene = ensemble.loaded.scene
 
@@ -122,7 +126,9 @@ class _Course:
         return told if told is not None else self._scene.seed or 0
 
     def events(self, state: SceneState) -> dict[str, Any]:
-        return {"lines": due(self._loaded, state.get("lines") or [])}
+        lines = state.get("lines") or []
+        new = due(self._loaded, lines)
+        return {"lines": new, "ended": ending(self._scene, [*lines, *new]) or ""}
 
     def witness(self, state: SceneState) -> dict[str, Any]:
         lines = state["lines"]
@@ -132,9 +138,9 @@ class _Course:
         return {"lines": [line], "turns": counted, "ended": over, **_NOBODYS_TURN}
 
     def after_events(self, state: SceneState) -> str:
-        if state.get("said"):
+        if state.get("persons_line"):
             return "witness"
-        return END if ending(self._scene, state["lines"]) else "direct"
+        return END if state.get("ended") else "direct"
 
     def after_direct(self, state: SceneState) -> str:
         speaker = state.get("speaker")
@@ -142,24 +148,38 @@ class _Course:
             return "person" if self._scene.director.kind == "manual" else END
         return "person" if speaker in self.persons() else "remember"
 
+    def after_guard(self, state: SceneState) -> str:
+        attempts = state.get("attempts") or []
+        again = is_to_be_said_again(self._ensemble, speaker_of(state), attempts)
+        return "speak" if again else "witness"
 
-def _person(state: SceneState) -> dict[str, Any]:
-    """Wait for the person whose turn it is, or who is to say whose."""
-    seat = state.get("speaker")
-    told = interrupt({"seat": seat, "why": state.get("why", "")})
-    if told.get("next"):
-        return {"next": told["next"]}
-    if told.get("pass"):
-        return {"passed": [*(state.get("passed") or []), *([seat] if seat else [])], "next": None}
-    return {"said": told}
+    def person(self, state: SceneState) -> dict[str, Any]:
+        """Wait for the person whose turn it is, or who is to say whose; what cannot be is asked again."""
+        seat, why = state.get("speaker"), state.get("why", "")
+        while True:
+            told = interrupt({"seat": seat, "why": why})
+            try:
+                return self._told(state, told)
+            except RoleLLMError as error:
+                why = str(error)
+
+    def _told(self, state: SceneState, told: Any) -> dict[str, Any]:
+        """What a person resumed the call with."""
+        keys = set(told) if isinstance(told, dict) else set()
+        if "next" in keys:
+            check_present(self._loaded, told["next"], state["lines"])
+            return {"called": told["next"]}
+        if "pass" in keys:
+            seat = state.get("speaker")
+            return {"passed": [*(state.get("passed") or []), *([seat] if seat else [])], "called": None}
+        if not keys >= {"seat", "kind", "text"}:
+            raise MessageError('That is no line; resume with seat, kind and text, with "pass", or "next".')
+        _persons_turn(self._loaded, state["lines"], told)
+        return {"persons_line": told}
 
 
 def _after_person(state: SceneState) -> str:
-    return "witness" if state.get("said") else "direct"
-
-
-def _after_guard(state: SceneState) -> str:
-    return "speak" if is_to_be_said_again(state) else "witness"
+    return "witness" if state.get("persons_line") else "direct"
 
 
 def _after_narrate(state: SceneState) -> str:
@@ -179,14 +199,15 @@ def _context() -> SceneContext:
     return get_runtime(SceneContext).context or SceneContext()
 
 
-def _begin(state: SceneState) -> dict[str, Any]:
+def _begin(given: SceneInput) -> dict[str, Any]:
     """Nothing of a call before: only what happened is kept from one to the next."""
-    return {"turns": 0, "ended": "", "passed": [], "attempts": [], "summary": None, "speaker": None}
+    told = {"persons_line": given.get("said"), "called": given.get("next")}
+    return {**_NOBODYS_TURN, **told, "turns": 0, "ended": ""}
 
 
 _NOBODYS_TURN: dict[str, Any] = {
-    "said": None,
-    "next": None,
+    "persons_line": None,
+    "called": None,
     "speaker": None,
     "passed": [],
     "attempts": [],
@@ -196,7 +217,7 @@ _NOBODYS_TURN: dict[str, Any] = {
 
 def _turn(loaded: LoadedScene, state: SceneState) -> Happening:
     """What is to stand of the turn: a person's line, or the last attempt."""
-    said = state.get("said")
+    said = state.get("persons_line")
     if said:
         return _persons_turn(loaded, state["lines"], said)
     attempt = (state.get("attempts") or [])[-1]
@@ -211,11 +232,17 @@ def _turn(loaded: LoadedScene, state: SceneState) -> Happening:
 
 
 def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: PersonsLine) -> Happening:
-    seat, text = said["seat"], said["text"].strip()
-    if seat != NARRATOR and seat not in loaded.seats:
-        raise SceneError(f"There is no seat {seat!r}; seats are {', '.join(loaded.seats)}.")
-    if seat != NARRATOR and said["kind"] != "join" and seat not in present_in(loaded.scene, lines):
-        raise MessageError(f"{loaded.names[seat]} is not there; let them come in first.")
-    if not text and said["kind"] not in ("join", "leave"):
+    seat, kind, text, to = said["seat"], said["kind"], said["text"].strip(), tuple(said.get("to") or ())
+    if kind not in get_args(Kind):
+        raise MessageError(f"There is no kind {kind!r}; kinds are {', '.join(get_args(Kind))}.")
+    if kind == "join":
+        return coming(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
+    if seat != NARRATOR:
+        check_present(loaded, seat, lines)
+    if kind == "leave":
+        return going(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
+    if not text:
         raise MessageError("The message is empty; type something to say.")
-    return Happening(seat, said["kind"], tuple(said["to"]), text, {"person": True})
+    if kind == "whisper" and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:
+        raise MessageError("Nobody would hear this whisper; name somebody who is there.")
+    return Happening(seat, kind, to, text, {"person": True})

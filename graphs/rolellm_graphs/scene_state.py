@@ -4,6 +4,8 @@ import operator
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, TypedDict
 
+from langgraph.channels import EphemeralValue
+
 from rolellm_agents.scene import SceneLine
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.transcript.message import Kind
@@ -37,9 +39,9 @@ class SceneInput(TypedDict, total=False):
 
     lines: Annotated[list[SceneLine], operator.add]
     """What happened so far, for callers who keep it themselves; with a checkpointer leave it out."""
-    said: PersonsLine | None
+    said: Annotated[PersonsLine | None, EphemeralValue]
     """A person speaks unasked: the turn is theirs."""
-    next: str | None
+    next: Annotated[str | None, EphemeralValue]
     """Who speaks next, instead of whom the director would choose."""
 
 
@@ -47,8 +49,10 @@ class SceneState(TypedDict):
     """What the graph keeps."""
 
     lines: Annotated[list[SceneLine], operator.add]
-    said: NotRequired[PersonsLine | None]
-    next: NotRequired[str | None]
+    persons_line: NotRequired[PersonsLine | None]
+    """What a person does in this turn."""
+    called: NotRequired[str | None]
+    """The seat that a person told to speak."""
     speaker: NotRequired[str | None]
     why: NotRequired[str]
     """Of the director's choice."""

@@ -1,6 +1,6 @@
 """One turn of a scene as the graph's stream tells of it: it is recorded, and becomes events."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -17,6 +17,7 @@ from rolellm_graphs.events import (
     Prompted,
     Recalled,
     Retried,
+    SceneEnded,
     SceneEvent,
     SpeakerChosen,
     YourTurn,
@@ -24,7 +25,10 @@ from rolellm_graphs.events import (
 from rolellm_graphs.prompt_parts import parts_of
 from rolellm_graphs.recording import Recording
 from rolellm_graphs.scene_state import Attempt
-from rolellm_graphs.speaking import RETRIES, heard_by_name
+from rolellm_graphs.speaking import heard_by_name, is_to_be_said_again
+
+SET_ASIDE = "set_aside"
+"""In `made_by` of what was said and does not stand: another answer stands beside it."""
 
 
 class SceneTurn:
@@ -48,7 +52,8 @@ class SceneTurn:
             path: what happened before.
         """
         self.path = list(path)
-        """What stands, with what this turn has added."""
+        """What stands, with what this turn has brought."""
+        self._began = len(path)
         self._ensemble = ensemble
         self._transcript = transcript
         self._conversation = conversation
@@ -58,11 +63,13 @@ class SceneTurn:
         self._opening: OpeningWords | None = None
         self._answer: AIMessage | None = None
         self._told: dict[str, Any] = {}
+        self._present: tuple[str, ...] = ()
+        self._audience: tuple[str, ...] = ()
 
     @property
-    def last(self) -> Message | None:
-        """What the speaker said when the turn ended before its end."""
-        return self._recording.message if self._recording else None
+    def brought(self) -> bool:
+        """Whether something stands that did not before."""
+        return len(self.path) > self._began
 
     def take(self, parts: Iterable[Any]) -> list[SceneEvent]:
         """Turn parts of the graph's stream into events; words that wait together come together."""
@@ -80,18 +87,21 @@ class SceneTurn:
                 events += self._speaking(node, update) if speaking else self._happening(node, update)
         return [*events, *self._heard(words)]
 
-    def stop(self) -> None:
+    def stop(self) -> Message | None:
         """Keep what was said of a turn that was stopped; nothing is left to do after one that ended."""
-        recording = self._recording
-        if recording is not None and recording.begun and recording.message is None:
-            stopped = recording.end("stopped", None, self._told)
-            self.path += [stopped] if stopped else []
+        return self._kept(lambda recording: recording.end("stopped", None, self._told))
 
-    def fail(self) -> None:
+    def fail(self) -> Message | None:
         """Keep what was said of a turn that failed."""
-        if self._recording is not None and self._recording.message is None:
-            self._recording.fail()
-            self.path += [self._recording.message] if self._recording.message else []
+        return self._kept(Recording.fail)
+
+    def _kept(self, end: Callable[[Recording], object]) -> Message | None:
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return None
+        end(recording)
+        self.path += [recording.message] if recording.message else []
+        return recording.message
 
     def _speaking(self, node: str, update: dict[str, Any]) -> list[SceneEvent]:
         """What the speaker's own graph tells."""
@@ -113,14 +123,10 @@ class SceneTurn:
             "strategy": voice.strategy,
             "prompt": hash_prompt(prompt),
         }
-        self._recording = Recording(
-            self._transcript,
-            self._conversation,
-            self.path[-1].id if self.path else None,
-            speaker=self._speaker,
-            branch=self._branch,
-        )
-        self._opening = self._opening_words()
+        lines = [line_of(message) for message in self.path]
+        self._present = present_in(self._ensemble.loaded.scene, lines)
+        self._recording = self._recorder()
+        self._opening = self._opening_words(lines)
         return Prompted(
             parts=parts_of(prompt),
             model=voice.model_name,
@@ -128,9 +134,18 @@ class SceneTurn:
             sampling=describe_sampling(voice.model),
         )
 
-    def _opening_words(self) -> OpeningWords:
+    def _recorder(self) -> Recording:
+        return Recording(
+            self._transcript,
+            self._conversation,
+            self.path[-1].id if self.path else None,
+            speaker=self._speaker,
+            branch=self._branch,
+        )
+
+    def _opening_words(self, lines: Sequence[SceneLine]) -> OpeningWords:
         loaded = self._ensemble.loaded
-        names = heard_by_name(loaded, self._speaker, self._lines())
+        names = heard_by_name(loaded, self._speaker, lines)
         return OpeningWords(loaded.scene.manners, names, [loaded.names[self._speaker]])
 
     def _heard(self, words: str) -> list[SceneEvent]:
@@ -141,9 +156,10 @@ class SceneTurn:
         utterance = self._opening.utterance if self._opening else None
         if not words or utterance is None or self._recording is None:
             return []
-        present = present_in(self._ensemble.loaded.scene, self._lines())
-        audience = audience_of(utterance.kind, self._speaker, utterance.to, present)
-        return [self._recording.add(words, audience=audience, kind=utterance.kind, made_by=self._told)]
+        self._audience = audience_of(utterance.kind, self._speaker, utterance.to, self._present)
+        return [
+            self._recording.add(words, audience=self._audience, kind=utterance.kind, made_by=self._told)
+        ]
 
     def _happening(self, node: str, update: Any) -> list[SceneEvent]:
         """What the scene's graph tells."""
@@ -156,35 +172,49 @@ class SceneTurn:
             self._speaker = update["speaker"]
             self._told = {}
             return [SpeakerChosen(seat=self._speaker, why=update["why"])]
+        if node == "direct" and update.get("ended"):
+            return [SceneEnded(why=update["ended"])]
         if node == "guard":
             return self._guarded(update["attempts"])
         if node == "witness":
-            return [MessageDone(message=self._stood(update["lines"][0]))]
+            return self._stood(update["lines"][0])
         return [MessageDone(message=self._added(line)) for line in update.get("lines", ())]
 
     def _guarded(self, attempts: list[Attempt]) -> list[SceneEvent]:
         """An attempt that must not stand is kept beside the next one."""
         last = attempts[-1]
-        if not last["fault"] or len(attempts) > RETRIES or self._recording is None:
+        again = is_to_be_said_again(self._ensemble, self._speaker, attempts)
+        if not again or self._recording is None:
             return []
-        made_by = {**self._told, **last["made_by"], "fault": last["fault"]}
+        made_by = {**self._told, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}
         made_by.pop("usage", None)  # it stands beside
         kept = self._recording.end("complete", self._answer, made_by, text=last["text"], kind=last["kind"])
         self._recording = self._opening = self._answer = None
         return [Retried(message=kept, fault=last["fault"])]
 
-    def _stood(self, line: SceneLine) -> Message:
+    def _stood(self, line: SceneLine) -> list[SceneEvent]:
         recording, self._recording, self._opening = self._recording, None, None
+        if recording is None:
+            return [MessageDone(message=self._added(line))]
         made_by = {**self._told, **line["made_by"]}
         made_by.pop("usage", None)  # it stands beside
-        if recording is None or not recording.begun:
-            return self._added(line)
-        ended = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])
-        if ended is None or set(ended.audience) != set(line["audience"]):
+        events: list[SceneEvent] = []
+        if recording.begun and set(self._audience) != set(line["audience"]):
             # What was begun for others must not stand as if they alone had heard it.
-            return self._added(line)
-        self.path.append(ended)
-        return ended
+            aside = recording.end("complete", None, {SET_ASIDE: True})
+            events.append(Retried(message=aside, fault="It is for others than it seemed at first."))
+            recording = self._recorder()
+        if not recording.begun:
+            events.append(
+                recording.add(
+                    line["text"], audience=line["audience"], kind=line["kind"], made_by=self._told
+                )
+            )
+        stands = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])
+        if stands is not None:
+            self.path.append(stands)
+            events.append(MessageDone(message=stands))
+        return events
 
     def _added(self, line: SceneLine) -> Message:
         message = self._transcript.append(
@@ -199,6 +229,3 @@ class SceneTurn:
         )
         self.path.append(message)
         return message
-
-    def _lines(self) -> list[SceneLine]:
-        return [line_of(message) for message in self.path]

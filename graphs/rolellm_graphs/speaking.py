@@ -8,10 +8,10 @@ from langchain_core.messages import AIMessage, AnyMessage
 from rolellm_agents.models.local import LocalModel
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.chance import seed_for
-from rolellm_agents.scene.guards import cut_at_others, fault_in
+from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.scene.manners import utterance_of
-from rolellm_agents.scene.summaries import latest_summary, summary_needed
+from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summary_needed
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
@@ -27,35 +27,37 @@ RETRIES = 1
 _TOLD = ["messages", "recalled", "lore", "prompt"]
 """What the role graph tells while it runs; of itself a graph within a graph tells its output alone."""
 
+_SUMMARY = 200
+"""Tokens of a summary at most; it is to have a hundred words."""
+
 _NOTHING = "…"
 """What somebody says whose model has nothing to say."""
 
 
-def remember_node(ensemble: Ensemble) -> AskingNode:
+def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
     """The node `remember`: sets `summary`, when what the speaker witnessed no longer fits its model."""
 
-    def ask(state: SceneState) -> Asked | dict[str, Any]:
+    def needed(state: SceneState) -> SummaryRequest | None:
         seat = speaker_of(state)
-        request = summary_needed(
+        return summary_needed(
             ensemble.loaded,
             seat,
             state["lines"],
             room=ensemble.room(seat),
             count=lambda text: ensemble.count(seat, text),
         )
+
+    def ask(state: SceneState) -> Asked | dict[str, Any]:
+        request = needed(state)
         if request is None:
             return {"summary": None}
-        return Asked(ensemble.voices[seat].model, request.messages, {})
+        seat = speaker_of(state)
+        seed = seed_for(seed_of(), "summary", len(turns(state["lines"])), seat)
+        options = {"max_tokens": _SUMMARY, "seed": seed}
+        return Asked(ensemble.voices[seat].model, request.messages, options)
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
-        seat = speaker_of(state)
-        request = summary_needed(
-            ensemble.loaded,
-            seat,
-            state["lines"],
-            room=ensemble.room(seat),
-            count=lambda text: ensemble.count(seat, text),
-        )
+        request = needed(state)
         text = answer.text.strip()
         if request is None or not text:
             return {"summary": None}
@@ -124,12 +126,16 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
         language=loaded.scene.language,
         kind=utterance.kind,
         manners=loaded.scene.manners,
+        about=loaded.personas[seat].description,
     )
+    # What is meant for few must not be heard by all, even where the faulty answer has to stand.
+    aloud = utterance.kind in ("say", "act")
+    text = cut_at_marks(utterance.text, others, loaded.scene.manners) if aloud else utterance.text
     return {
         **attempt,
         "kind": utterance.kind,
         "to": list(utterance.to),
-        "text": utterance.text or _NOTHING,
+        "text": text or _NOTHING,
         "fault": fault or "",
     }
 
@@ -140,10 +146,12 @@ def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) ->
     return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
 
 
-def is_to_be_said_again(state: SceneState) -> bool:
+def is_to_be_said_again(ensemble: Ensemble, seat: str, attempts: Sequence[Attempt]) -> bool:
     """Whether the last attempt has a fault and may be made again."""
-    attempts = state.get("attempts") or []
-    return bool(attempts) and bool(attempts[-1]["fault"]) and len(attempts) <= RETRIES
+    if not attempts[-1]["fault"] or len(attempts) > RETRIES:
+        return False
+    # Who always takes the likeliest word would say the same.
+    return getattr(ensemble.voices[seat].model, "temperature", None) != 0
 
 
 def speaker_of(state: SceneState) -> str:

@@ -6,28 +6,30 @@ on where it stood.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 
 from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, line_of
-from rolellm_agents.scene.happenings import coming, going, happened
+from rolellm_agents.scene.happenings import check_present, coming, going, happened
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.events import SceneEnded, SceneEvent, TurnFailed
+from rolellm_graphs.events import MessageDone, SceneEnded, SceneEvent, TurnFailed
 from rolellm_graphs.graph_run import GraphRun
 from rolellm_graphs.scene import staged_scene_graph
 from rolellm_graphs.scene_state import PersonsLine, SceneContext, SceneInput
-from rolellm_graphs.scene_turn import SceneTurn
+from rolellm_graphs.scene_turn import SET_ASIDE, SceneTurn
 from rolellm_graphs.tape import Call, Tape
 from rolellm_graphs.walk import Walk
 
@@ -49,6 +51,7 @@ class Stage(Walk):
         conversation: str | None = None,
         seed: int | None = None,
         persons: Iterable[str] | None = None,
+        listeners: Sequence[BaseCallbackHandler] = (),
     ) -> None:
         """Open a scene.
 
@@ -58,6 +61,7 @@ class Stage(Walk):
             conversation: the id of a scene that was begun, to go on with; it must be of this scene.
             seed: of directors and models; that of the scene, or 0, when None.
             persons: the seats in which people sit; those the scene names when None.
+            listeners: hear of every call of a model.
 
         Raises:
             MessageError: there is no such conversation.
@@ -65,6 +69,7 @@ class Stage(Walk):
             StorageError: the transcript cannot be read.
         """
         super().__init__(transcript, conversation)
+        self._path = self._without_broken_off(self._path)
         self.ensemble = ensemble
         self.loaded: LoadedScene = ensemble.loaded
         scene = self.loaded.scene
@@ -73,6 +78,7 @@ class Stage(Walk):
         """What the models were asked in the last turn, and what they said."""
         told = persons if persons is not None else [seat.id for seat in scene.cast if seat.person]
         self._persons = dict.fromkeys(self._seat(one) for one in told)
+        self._listeners = tuple(listeners)
         self._saver = InMemorySaver()
         self._graph = staged_scene_graph(ensemble, checkpointer=self._saver)
         self._run: GraphRun | None = None
@@ -146,7 +152,7 @@ class Stage(Walk):
             MessageError: a turn is on its way.
             SceneError: there is no such seat.
         """
-        given = SceneInput(next=self._seat(speaker) if speaker else None)
+        given = SceneInput(next=self.loaded.check_seat(speaker) if speaker else None)
         async with aclosing(self._play(given)) as events:
             async for event in events:
                 yield event
@@ -158,9 +164,8 @@ class Stage(Walk):
             MessageError: the text is empty, the seat is not there, or a turn is on its way.
             SceneError: there is no such seat.
         """
-        seat = self._seat(said["seat"])
-        if seat != NARRATOR and seat not in self.present:
-            raise MessageError(f"{self.loaded.names[seat]} is not there; let them come in first.")
+        if self._seat(said["seat"]) != NARRATOR:
+            check_present(self.loaded, said["seat"], self.lines)
         if not said["text"].strip():
             raise MessageError("The message is empty; type something to say.")
         async with aclosing(self._play(SceneInput(said=said))) as events:
@@ -169,6 +174,8 @@ class Stage(Walk):
 
     async def again(self) -> AsyncGenerator[SceneEvent, None]:
         """Let the last speaker say it anew, with another seed; what was said stays, as a swipe.
+
+        When nothing new comes, what was said stays in view.
 
         Raises:
             MessageError: nobody has spoken yet, or a turn is on its way.
@@ -184,6 +191,18 @@ class Stage(Walk):
             async for event in events:
                 yield event
 
+    def take_over(self, lines: Sequence[SceneLine]) -> None:
+        """Begin with what happened elsewhere, such as in a file.
+
+        Raises:
+            MessageError: something has happened here already.
+        """
+        if self._path:
+            raise MessageError("This scene has begun; what happened elsewhere can only come first.")
+        with self._turn():
+            for line in lines:
+                self._record(line)
+
     def let_in(self, seat: str, text: str = "") -> Message:
         """Let somebody come in.
 
@@ -191,7 +210,7 @@ class Stage(Walk):
             MessageError: they are there already, or a turn is on its way.
             SceneError: there is no such seat.
         """
-        if self._character(seat) in self.present:
+        if self.loaded.check_seat(seat) in self.present:
             raise MessageError(f"{self.loaded.names[seat]} is there already.")
         with self._turn():
             return self._record(happened(self.loaded, self.lines, coming(self.loaded, seat, text)))
@@ -203,8 +222,7 @@ class Stage(Walk):
             MessageError: they are not there, or a turn is on its way.
             SceneError: there is no such seat.
         """
-        if self._character(seat) not in self.present:
-            raise MessageError(f"{self.loaded.names[seat]} is not there.")
+        check_present(self.loaded, seat, self.lines)
         with self._turn():
             return self._record(happened(self.loaded, self.lines, going(self.loaded, seat, text)))
 
@@ -215,7 +233,9 @@ class Stage(Walk):
 
     def _begin_conversation(self) -> str:
         scene = self.loaded.scene
-        kept = {"scene": scene.model_dump(mode="json", exclude_defaults=True), "seed": self.seed}
+        kept = {"scene": scene.model_dump(mode="json", exclude_unset=True), "seed": self.seed}
+        if self.loaded.path:
+            kept["path"] = str(self.loaded.path.resolve())
         conversation = self._transcript.create_conversation(f"{SCENE}{scene.id}", kept)
         self._transcript.rename(conversation, scene.title)
         return conversation
@@ -232,22 +252,41 @@ class Stage(Walk):
                 async with aclosing(self._run.batches()) as batches:
                     async for parts in batches:
                         for event in turn.take(parts):
-                            self._path = turn.path
+                            self._follow(turn)
                             yield event
+                if stopped := turn.stop():
+                    self._follow(turn)
+                    yield MessageDone(message=stopped)
             except Exception as error:
                 explained = self._explained(error)
-                turn.fail()
+                kept = turn.fail()
+                self._follow(turn)
                 if explained is None:
                     raise
-                yield TurnFailed(error=explained, message=turn.last)
+                yield TurnFailed(error=explained, message=kept)
             finally:
                 turn.stop()
-                self._path = turn.path
+                self._follow(turn)
                 self.calls = tape.calls
                 self._saver.delete_thread(thread)
                 self._run = None
             if over := self.ended:
                 yield SceneEnded(why=over)
+
+    def _follow(self, turn: SceneTurn) -> None:
+        """Go on from what a turn has brought; from where it began, if it has brought nothing."""
+        if turn.brought:
+            self._path = turn.path
+
+    def _without_broken_off(self, path: list[Message]) -> list[Message]:
+        """A path without the answer at its end that was on its way when the process died.
+
+        It is given anew, as if nothing had been, and what there is of it stays beside.
+        """
+        if not path or not _is_broken_off(path[-1]):
+            return path
+        # If something was said after it, somebody has chosen it since.
+        return path[:-1] if self.tree()[-1].id == path[-1].id else path
 
     def _explained(self, error: Exception) -> RoleLLMError | None:
         told = (explain_failure(error, model) for model in self.ensemble.models)
@@ -264,7 +303,11 @@ class Stage(Walk):
         lines = [line_of(message) for message in path]
         return self._graph.astream(
             SceneInput(lines=lines, said=given.get("said"), next=given.get("next")),
-            {"recursion_limit": _STEPS, "callbacks": [tape], "configurable": {"thread_id": thread}},
+            {
+                "recursion_limit": _STEPS,
+                "callbacks": [tape, *self._listeners],
+                "configurable": {"thread_id": thread},
+            },
             context=SceneContext(seed=self.seed + beside, turns=1, persons=self.persons),
             stream_mode=["messages", "updates"],
             subgraphs=True,
@@ -283,12 +326,11 @@ class Stage(Walk):
         )
 
     def _seat(self, seat: str) -> str:
-        return seat if seat == NARRATOR else self._character(seat)
+        return seat if seat == NARRATOR else self.loaded.check_seat(seat)
 
-    def _character(self, seat: str) -> str:
-        if seat not in self.loaded.seats:
-            raise SceneError(f"There is no seat {seat!r}; seats are {', '.join(self.loaded.seats)}.")
-        return seat
+
+def _is_broken_off(message: Message) -> bool:
+    return message.status == "cut" or SET_ASIDE in message.made_by
 
 
 def stored_scene(transcript: Transcript, conversation: str) -> tuple[LoadedScene, int]:
@@ -301,4 +343,5 @@ def stored_scene(transcript: Transcript, conversation: str) -> tuple[LoadedScene
     kept = transcript.extensions(conversation)
     if "scene" not in kept:
         raise SceneError(f"The conversation {conversation} is no scene; “rolellm history list” shows all.")
-    return cast_scene(Scene.model_validate(kept["scene"])), int(kept.get("seed", 0))
+    path = Path(kept["path"]) if "path" in kept else None
+    return cast_scene(Scene.model_validate(kept["scene"]), path), int(kept.get("seed", 0))

@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from rolellm_agents.settings import load_settings
 from rolellm_graphs.role import RoleContext, RoleOutput, RoleState, role_graph
+from rolellm_graphs.scene import SceneGraph, scene_graph
 
 
 def role(config: RunnableConfig) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
@@ -21,4 +22,14 @@ def role(config: RunnableConfig) -> CompiledStateGraph[RoleState, RoleContext, M
         chosen.get("persona", "sherlock-holmes"),
         model=chosen.get("model", settings.model),
         strategy=chosen.get("strategy", settings.strategy),
+    )
+
+
+def scene(config: RunnableConfig) -> SceneGraph:
+    """The scene graph for the configurable `scene`, `model` and `strategy`."""
+    chosen: dict[str, Any] = config.get("configurable", {})
+    return scene_graph(
+        chosen.get("scene", "last-booth"),
+        model=chosen.get("model", load_settings().model),
+        strategy=chosen.get("strategy"),
     )

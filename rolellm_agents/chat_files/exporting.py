@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from rolellm_agents.chat_files import markdown, own_json, sharegpt, sillytavern
+from rolellm_agents.chat_files import markdown, own_json, scenes, sharegpt, sillytavern
 from rolellm_agents.chat_files.names import Names
 from rolellm_agents.chat_files.tree import as_it_stands
 from rolellm_agents.errors import ChatFileError, PersonaError
@@ -20,15 +20,21 @@ def export_conversation(
 
     Args:
         record: the conversation.
-        format_: Markdown is for reading; the others can be imported again.
+        format_: Markdown is for reading, and a scene's is a play's script; the others can be imported
+            again.
         user_name: what the person is called.
         everything: with every swipe and branch; only our JSON can hold them all.
 
     Raises:
-        ChatFileError: another format is to hold everything.
+        ChatFileError: another format is to hold everything, or ShareGPT a scene.
     """
     if everything and format_ != "json":
         raise ChatFileError(f"{format_} cannot hold every branch; leave out --all, or use --format json.")
+    scene = scenes.scene_of(record.persona, record.extensions)
+    if scene is not None and format_ != "json":
+        if format_ == "sharegpt":
+            raise scenes.not_for_two()
+        return scenes.write(record, scene, format_)
     names = Names(record.persona, _name_of(record.persona), user_name)
     match format_:
         case "json":

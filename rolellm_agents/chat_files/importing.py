@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolellm_agents.chat_files.recognising import FoundConversation, conversations_in
+from rolellm_agents.chat_files.scenes import is_scene
 from rolellm_agents.chat_files.values import FILE_BYTES
 from rolellm_agents.errors import ChatFileError, PersonaError
 from rolellm_agents.persona import find_persona
@@ -18,7 +19,7 @@ class ImportedConversation:
 
     id: str
     persona: str
-    """Its id."""
+    """Its id; of a scene, its scene's with what stands before it."""
     title: str
     messages: int
     """In the whole tree."""
@@ -33,7 +34,8 @@ def import_chat_file(
     Args:
         source: our JSON, a SillyTavern chat, or ShareGPT; told by what is in it.
         transcript: where they go; each one whole, in a transaction of its own.
-        persona: whom they are with, by id, name or file; found by the name in the file when None.
+        persona: whom they are with, by id, name or file; found by the name in the file when None. A scene
+            of our JSON is with its own cast.
 
     Raises:
         ChatFileError: the file cannot be read, or does not tell whom it is with.
@@ -69,7 +71,12 @@ def _text_of(source: Path) -> str:
 
 
 def _read(found: FoundConversation, given: str | None, what: str) -> ConversationRecord:
-    persona = given or _persona_named(found.persona, what)
+    if found.format == "json" and is_scene(found.persona):
+        if given:
+            raise ChatFileError(f"{what} is a scene, which has its own cast; leave out --persona.")
+        persona = found.persona
+    else:
+        persona = given or _persona_named(found.persona, what)
     try:
         return found.read(persona)
     except ChatFileError as error:

@@ -11,11 +11,12 @@ from rolellm_agents.transcript.message import USER
 
 _KEPT = "sharegpt"
 """Under this key what we do not use waits for the next export."""
-_ROLES: Mapping[str, str] = {
+ROLES: Mapping[str, str] = {
     **dict.fromkeys(("human", "user"), "human"),
     **dict.fromkeys(("gpt", "assistant", "chatgpt", "bing", "bard", "model"), "gpt"),
     "system": "system",
 }
+"""Who speaks, by the names that programs give."""
 
 
 def write(record: ConversationRecord) -> str:
@@ -45,7 +46,7 @@ def read(document: dict[str, Json], persona: str) -> ConversationRecord:
     leading: list[dict[str, Json]] = []
     for number, turn in enumerate(objects_in(document, "conversations", "The conversation"), 1):
         what = f"Turn {number}"
-        role = _ROLES.get(text_in(turn, "from", what).lower())
+        role = ROLES.get(text_in(turn, "from", what).lower())
         if role is None:
             raise ChatFileError(f"{what} is from {turn.get('from')!r}, and not from human, gpt or system.")
         if role == "system" and not tree.messages and turn.get("kind") != "narrate":

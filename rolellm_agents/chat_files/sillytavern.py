@@ -153,7 +153,8 @@ def _speaker_of(line: dict[str, Json], persona: str, persona_name_: str) -> str:
 
 
 def _is_characters(line: dict[str, Json]) -> bool:
-    return not line.get("is_user") and not line.get("is_system")
+    told = _mapping(line.get("extra")).get("type") == "narrator"
+    return not line.get("is_user") and not line.get("is_system") and not told
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

@@ -12,7 +12,7 @@ _SHORT = 24
 _LONG = 80
 """Characters, of which a Chinese one counts as three."""
 _ALIKE, _ALIKE_WHEN_LONG = 90, 80
-"""Per cent. Of real dialogue, no line of more than a few words comes near to this (docs/design)."""
+"""Per cent. Lines of more than a few words in novels and in RoleBench stay below 80, but for copies."""
 
 
 def comparable(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import regex
 
 from rolellm_agents.scene.marks import Mark, mark_in
-from rolellm_agents.scene.names import HAN, Names, forms_of, pattern_of
+from rolellm_agents.scene.names import HAN, Names, any_of, forms_of
 from rolellm_agents.scene.scene import Manner
 
 LONGEST = 240
@@ -28,6 +28,13 @@ _WRAPPING = " \t\n*_()[]【】<>{}（）"
 _COLON = re.compile(r"[:：]")
 _AFTER_NAME = re.compile(r"[:：\n]")
 _BRACKETED = re.compile(r"[(（\[【*_].*[)）\]】*_]")
+_BARE_MARK = regex.compile(
+    r"(?:(?:he|she|i) )?whisper(?:s|ed|ing)?(?: \w+ly)? to |aside to "
+    r"|think(?:s|ing)(?: to \w+sel(?:f|ves))? ?[:：]"
+    r"|(?:悄悄|低声)[地的]?[对向跟]|[对向跟][^\s：:，。]{1,20}?(?:低声|悄悄|耳语|小声)|[我他她]?(?:心想|暗想|心道)",
+    regex.IGNORECASE,
+)
+"""How a mark without brackets begins; it ends with a colon."""
 _SPEAKS = re.compile(
     r"(?:(?:says?|said|replie[sd]|answer(?:s|ed)?|respond(?:s|ed)?|ask(?:s|ed)?|add(?:s|ed)?|continue[sd]?)"
     rf"(?: \w+ly)?|[{HAN}]{{0,3}}[说道])"
@@ -88,6 +95,9 @@ class HeadReader:
         if beyond is not None:
             found.named = True
             return beyond
+        beyond = self._bare_mark(ahead, place, found)
+        if beyond is not None:
+            return beyond
         if ahead.text[place] in _QUOTES and not found.others:
             found.keep(ahead.text[place])
             return place + 1
@@ -128,6 +138,18 @@ class HeadReader:
         elif about and not _SPEAKS.fullmatch(about):
             return None
         return ahead.past_stars(colon.end(), name["stars"]) if name["stars"] not in between else colon.end()
+
+    def _bare_mark(self, ahead: "_Ahead", place: int, found: "_Found") -> int | None:
+        """Where a mark without brackets and its colon end, if one stands here."""
+        if found.mark or found.others or not ahead.starts_with(_BARE_MARK, place):
+            return None
+        colon = ahead.within(_AFTER_NAME, place, _BEFORE_COLON)
+        if colon is None or colon.group() == "\n":
+            return None
+        about = ahead.text[place : colon.start()]
+        mark = mark_in(about, self._names, self._manners)
+        found.take(mark, about)
+        return colon.end() if mark else None
 
     def _plain(self) -> Manner:
         """How what has no mark is meant: where nobody may speak, it is done, or else only thought."""
@@ -249,10 +271,7 @@ class _Ahead:
 @lru_cache(maxsize=256)
 def _own_pattern(names: tuple[str, ...]) -> "regex.Pattern[str] | None":
     forms = {form for name in names for form in forms_of(name) if len(form) <= _LONGEST_NAME}
-    patterns = [
-        pattern_of(form) for form in sorted(forms, key=len, reverse=True) if not _COLON.search(form)
-    ]
-    if not patterns:
+    forms = {form for form in forms if not _COLON.search(form)}
+    if not forms:
         return None
-    named = rf"[#\[【<>]{{0,3}}[ \t]{{0,2}}(?P<stars>[*_]{{0,3}})(?:{'|'.join(patterns)})"
-    return regex.compile(named, regex.IGNORECASE)
+    return regex.compile(rf"[#\[【<>]{{0,3}}[ \t]{{0,2}}(?P<stars>[*_]{{0,3}})(?:{any_of(forms)})")

@@ -14,7 +14,7 @@ from rolellm_agents.persona import Language
 from rolellm_agents.scene.alike import comparable, is_short, nearly_the_same, size_of
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.marks import mark_in
-from rolellm_agents.scene.names import HAN, forms_of, pattern_as_said, ready
+from rolellm_agents.scene.names import HAN, any_of, forms_of, ready
 from rolellm_agents.scene.scene import Manner
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import Kind
@@ -42,6 +42,18 @@ def cut_at_others(text: str, own_names: Collection[str], other_names: Collection
     return text[: found.start()].rstrip() if found else text
 
 
+def cut_at_marks(text: str, others: Mapping[str, str], manners: Container[Manner]) -> str:
+    """A text up to where something begins that is meant for fewer than its beginning.
+
+    Args:
+        text: without the mark that it began with.
+        others: names of the others, by seat.
+        manners: what the speaker may do.
+    """
+    found = _mark_inside(text, others, manners)
+    return text[: found.start()].rstrip() if found else text
+
+
 def fault_in(
     text: str,
     *,
@@ -51,6 +63,7 @@ def fault_in(
     language: Language | None = None,
     kind: Kind = "say",
     manners: Container[Manner] = (),
+    about: str = "",
 ) -> str | None:
     """What is wrong with something a model says for a character, in a sentence; None when nothing is found.
 
@@ -63,6 +76,7 @@ def fault_in(
         kind: how it is meant.
         manners: what the speaker may do: with `whisper` or `think`, what is meant for few must not stand
             in the middle of what more would hear.
+        about: who the speaker is; a machine may talk of its programming.
     """
     looked_at = text[:_LONGEST]
     others = {seat: name for seat, name in names.items() if seat != speaker}
@@ -73,9 +87,9 @@ def fault_in(
         return f"It shows a mark of the model's own ({one_line(found.group(), 20)!r})."
     if name := _spoken_for(looked_at, kind, own_name, others):
         return f"It speaks for {one_line(name, 60)}."
-    if phrase := ai_talk(looked_at):
+    if phrase := _assistants_words(looked_at, about):
         return f"It talks as an assistant does ({one_line(phrase, 60)!r})."
-    if kind != "think" and _marks_inside(looked_at, others, manners):
+    if kind != "think" and _mark_inside(looked_at, others, manners):
         return "It says in the middle, for others to hear, what is meant for few."
     if _goes_round(looked_at):
         return "It says the same over and over."
@@ -89,19 +103,16 @@ _TEMPLATE = re.compile(r"<\|[\w ]{2,20}\|>|</?s>|\[/?INST\]|<(?:start|end)_of_tu
 _LANGUAGES: dict[Language, str] = {"en": "English", "zh": "Chinese"}
 
 
-def _any_of(names: Sequence[str], but: Collection[str] = ()) -> str:
+def _named(names: Sequence[str], but: Sequence[str]) -> str:
     """A regular expression for what people of these names are called, and nobody of the others is."""
     left_out = {form.casefold() for name in but for form in forms_of(name)}
     forms = {form for name in names for form in forms_of(name)}
-    kept = sorted(
-        (form for form in forms if form.casefold() not in left_out), key=lambda form: (-len(form), form)
-    )
-    return "(?:" + ("|".join(map(pattern_as_said, kept)) or r"(?!)") + ")"
+    return f"(?:{any_of((form for form in forms if form.casefold() not in left_out), as_said=True)})"
 
 
 @lru_cache(maxsize=256)
 def _anothers_line(own_names: tuple[str, ...], other_names: tuple[str, ...]) -> re.Pattern[str]:
-    named = _any_of((*other_names, *_NARRATORS), own_names)
+    named = _named((*other_names, *_NARRATORS), own_names)
     about = r"(?:[ \t]*[(（][^()（）\n]{0,60}[)）])?"
     return re.compile(
         rf"^[ \t]*(?:[>#*_\[【<]{{0,4}}[ \t]?{named}[*_\]】>]{{0,4}}{about}[*_]{{0,3}}[ \t]*[:：]"
@@ -120,7 +131,24 @@ def _spoken_for(text: str, kind: Kind, own_name: str, others: Mapping[str, str])
     return found["name"].strip() if found else None
 
 
-_INSIDE = re.compile(r"(?:(?<![*\w])\*(?=[^\s*])|[(（])([^*()（）\n]{3,240})[*)）]")
+_MACHINE = re.compile(
+    r"\b(?:ai|android|computer|robot|machine|artificial)\b|人工智能|机器人|电脑|计算机", re.IGNORECASE
+)
+_OF_ITSELF = re.compile(r"\bai\b|programming|人工智能", re.IGNORECASE)
+
+
+def _assistants_words(text: str, about: str) -> str | None:
+    """Words that an assistant says and people, or this machine, do not; “Of course!” people do say."""
+    rest = text
+    while phrase := ai_talk(rest):
+        is_own = _OF_ITSELF.search(phrase) and _MACHINE.search(about)
+        if not (is_own or phrase.endswith("!")):
+            return phrase
+        rest = "." + rest.replace("’", "'").partition(phrase)[2]
+    return None
+
+
+_INSIDE = re.compile(r"(?:(?<![*\w])\*(?=[^\s*])|[(（\[【])([^*()（）\[\]【】\n]{2,240})[*)）\]】]")
 _SPEAKING = (
     r"(?:\w+ly )?(?:says|replies|answers|asks|exclaims|shouts|whispers|mutters|murmurs|responds|adds|cries"
     r"|laughs|nods|smiles|sighs|frowns)"
@@ -137,7 +165,7 @@ def _anothers_doing(own_name: str, others: tuple[str, ...]) -> tuple[re.Pattern[
     To tell in speech what another said or did is no fault: so only a line that quotes them, in the present,
     counts, and only what stands as something done.
     """
-    named = _any_of(others, (own_name,))
+    named = _named(others, (own_name,))
     says = (
         rf"^[ \t]*[*_(（]{{0,2}}(?P<name>{named})(?: {_SPEAKING}\b[^.!?:\n\"“「]{{0,60}}(?::|, ?[\"“'‘])"
         rf"|[^\s，。：:！？“的和与跟]{{0,8}}[说道问答喊叫][:：] ?[“\"「『])"
@@ -149,10 +177,12 @@ def _anothers_doing(own_name: str, others: tuple[str, ...]) -> tuple[re.Pattern[
     return re.compile(says, re.MULTILINE), re.compile(does)
 
 
-def _marks_inside(text: str, others: Mapping[str, str], manners: Container[Manner]) -> bool:
-    if not others or not ("whisper" in manners or "think" in manners):
-        return False
-    return any(mark_in(inside, ready(others), manners) for inside in _INSIDE.findall(text))
+def _mark_inside(text: str, others: Mapping[str, str], manners: Container[Manner]) -> re.Match[str] | None:
+    """The first mark for few within a text."""
+    if "whisper" not in manners and "think" not in manners:
+        return None
+    names = ready(others)
+    return next((one for one in _INSIDE.finditer(text) if mark_in(one[1], names, manners)), None)
 
 
 _SENTENCE_END = re.compile(r"[.!?;。！？；…\n]+")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rolellm_agents.errors import MessageError
 from rolellm_agents.persona import Language
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
@@ -47,6 +48,18 @@ def happened(loaded: LoadedScene, lines: Sequence[SceneLine], happening: Happeni
         text=happening.text,
         made_by=happening.made_by,
     )
+
+
+def check_present(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> str:
+    """The id of a seat, as it was given, if it is there after these lines.
+
+    Raises:
+        SceneError: there is no such seat.
+        MessageError: it is not there.
+    """
+    if loaded.check_seat(seat) not in present_in(loaded.scene, lines):
+        raise MessageError(f"{loaded.names[seat]} is not there; let them come in first.")
+    return seat
 
 
 def coming(loaded: LoadedScene, seat: str, text: str = "") -> Happening:

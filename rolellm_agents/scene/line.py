@@ -27,7 +27,7 @@ class Summary(TypedDict):
 
 
 def is_turn(line: SceneLine) -> bool:
-    """Whether somebody in a seat did it, rather than that it happened."""
+    """Whether somebody did it, rather than that it happened; opening lines are among them."""
     return line["kind"] in ("say", "whisper", "act", "think")
 
 

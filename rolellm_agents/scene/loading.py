@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
 from rolellm_agents.card_persona import called, with_macros
 from rolellm_agents.errors import PersonaError, SceneError
+from rolellm_agents.packs import bundled_pack, installed_packs
 from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona, load_persona, read_persona
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
@@ -17,7 +17,7 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.transcript.message import USER
 from rolellm_agents.yaml_file import read_yaml
 
-Origin = Literal["path", "user", "bundled"]
+Origin = Literal["path", "user", "pack", "bundled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,8 @@ class LoadedScene:
     scene: Scene
     personas: Mapping[str, Persona]
     """By seat, with macros filled; a seat that is only a person's has a persona of its name and `about`."""
+    path: Path | None = None
+    """The scene's file, if persona files that it names stand beside it."""
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -37,6 +39,16 @@ class LoadedScene:
     def seats(self) -> dict[str, Seat]:
         """The seats by their ids, in the order of the cast."""
         return {seat.id: seat for seat in self.scene.cast}
+
+    def check_seat(self, seat: str) -> str:
+        """The id of a seat, as it was given.
+
+        Raises:
+            SceneError: there is no such seat.
+        """
+        if seat not in self.seats:
+            raise SceneError(f"There is no seat {seat!r}; seats are {', '.join(self.seats)}.")
+        return seat
 
 
 @dataclass(frozen=True)
@@ -52,8 +64,8 @@ def load_scene(reference: str | Path) -> LoadedScene:
     """Find a scene by path or id, read it and bring its cast in.
 
     Args:
-        reference: a path that ends in `.yaml` or `.yml`; or an id, looked up in the user's folder and
-            then in the bundled pack.
+        reference: a path that ends in `.yaml` or `.yml`; or an id, looked up in the user's folder, in
+            the installed packs and then in the bundled one.
 
     Raises:
         SceneError: there is none, or its file cannot be used.
@@ -128,28 +140,36 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
         )
         for seat, persona in zip(seats, loaded, strict=True)
     }
-    return LoadedScene(scene=whole, personas=personas)
+    beside = any(_beside(seat, path) for seat in scene.cast)
+    return LoadedScene(scene=whole, personas=personas, path=path if beside else None)
 
 
 def _files() -> Iterator[tuple[Path, Origin]]:
     folder = user_paths().scenes
     for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
         yield path, "user"
-    with as_file(files("rolellm_personas")) as pack:
-        for path in sorted((pack / "scenes").glob("*.yaml")):
-            yield path, "bundled"
+    for pack in installed_packs()[0]:
+        yield from ((path, "pack") for path in pack.scenes)
+    yield from ((path, "bundled") for path in bundled_pack().scenes)
 
 
 def _load(seat: Seat, path: Path | None) -> Persona | None:
     if seat.persona is None:
         return None
-    beside = path.parent / seat.persona if path else None
-    if seat.persona.endswith((".yaml", ".yml")) and beside and beside.is_file():
+    if beside := _beside(seat, path):
         return read_persona(beside)
     try:
         return load_persona(seat.persona)
     except PersonaError as error:
         raise PersonaError(f"{path or 'The scene'}: {error}") from error
+
+
+def _beside(seat: Seat, path: Path | None) -> Path | None:
+    """A seat's persona file, if it stands beside the scene's."""
+    if path is None or seat.persona is None or not seat.persona.endswith((".yaml", ".yml")):
+        return None
+    beside = path.parent / seat.persona
+    return beside if beside.is_file() else None
 
 
 def _named(seat: Seat, persona: Persona | None) -> Seat:

@@ -199,9 +199,9 @@ def _called(rest: str, place: int, names: Mapping[str, str]) -> Mention:
     token = _TOKEN.match(rest, place)
     word = token.group().casefold() if token else ""
     end = token.end() if token else place
-    if word in names:
-        return Mention((word,), place, end)
     named = ready(names).at(rest, place, typed=True)
+    if word in names and not (named and named.end > end):
+        return Mention((word,), place, end)
     if named:
         return named
     parts = {seat: [*seat.split("-"), *_parts(name)] for seat, name in names.items()}

@@ -1,9 +1,9 @@
 """Names in a scene: the parts of them that people are called by, and finding them in what is said."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import chain, groupby, repeat
 from typing import NamedTuple
 
 from rolellm_agents.scene.scene import Scene
@@ -58,13 +58,41 @@ def forms_of(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for form in (" ".join(name.split()), *parts, *given) if form))
 
 
+def any_of(forms: Iterable[str], *, as_said: bool = False) -> str:
+    """A regular expression for any of some forms, longest first, as whole words where there are words.
+
+    Args:
+        forms: in any order. The groups of the expression are theirs, in the order of `longest_first`.
+        as_said: whether a name that is a word too must be written as it is; else case is of no account.
+    """
+    # Asked once for all forms what stands beside them: such a range of characters compiles slowly.
+    bounded = [
+        f"{before}(?:{'|'.join(_captured(form, as_said) for form in alike)}){after}"
+        for (before, after), alike in groupby(longest_first(forms), _bounds)
+    ]
+    return "|".join(bounded) or r"(?!)"
+
+
 def pattern_of(form: str) -> str:
-    """A regular expression for one such form, standing as whole words where there are words."""
-    blanks = (_word_pattern(word) for word in form.split())
-    pattern = r"[ \t\n]{1,3}".join(blanks)
+    """A regular expression for one form, in any case, as whole words where there are words."""
+    return any_of((form,))
+
+
+def longest_first(forms: Iterable[str]) -> list[str]:
+    """Different forms, in an order in which none hides a longer one."""
+    # Those that begin alike stand together, since no others can hide each other.
+    return sorted(set(forms), key=lambda form: (_bounds(form)[0], -len(form), form))
+
+
+def _bounds(form: str) -> tuple[str, str]:
     before = rf"(?<!{LETTER})" if re.match(LETTER, form) else ""
     after = rf"(?!{LETTER})" if re.search(rf"{LETTER}\Z", form) else ""
-    return f"{before}{pattern}{after}"
+    return before, after
+
+
+def _captured(form: str, as_said: bool) -> str:
+    words = r"[ \t\n]{1,3}".join(map(_word_pattern, form.split()))
+    return f"({words})" if as_said and _ORDINARY.fullmatch(form) else f"((?i:{words}))"
 
 
 def _word_pattern(word: str) -> str:
@@ -87,12 +115,9 @@ class Names:
                 forms[form] = None
         # “Jack” is Jack, also where there is a Jack Sparrow.
         seats = {**parts, **whole}
-        by_length = sorted(forms, key=len, reverse=True)
-        self._seats = [tuple(seats[form.casefold()]) for form in by_length]
-        self._pattern = re.compile("|".join(f"({pattern_as_said(form)})" for form in by_length) or r"(?!)")
-        self._typed = re.compile(
-            "|".join(f"({pattern_of(form)})" for form in by_length) or r"(?!)", re.IGNORECASE
-        )
+        self._seats = [tuple(seats[form.casefold()]) for form in longest_first(forms)]
+        self._pattern = re.compile(any_of(forms, as_said=True))
+        self._typed = re.compile(any_of(forms))
 
     def mentions(self, text: str) -> Iterator[Mention]:
         """Where somebody is named, in order; of names that begin at one place the longest counts."""
@@ -127,8 +152,3 @@ def title_fits(title: str, name: str) -> bool:
     own = split_title(name)[0]
     said = title.rstrip(".").casefold()
     return own == "" or _ALIKE.get(own, own) == _ALIKE.get(said, said)
-
-
-def pattern_as_said(form: str) -> str:
-    """Like `pattern_of`, in any case but where a name is a word too."""
-    return pattern_of(form) if _ORDINARY.fullmatch(form) else f"(?i:{pattern_of(form)})"

@@ -61,7 +61,7 @@ class Opening(_Part):
     @model_validator(mode="before")
     @classmethod
     def _narrated_by_default(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "speaker" not in data:
+        if isinstance(data, dict) and data.get("speaker", NARRATOR) == NARRATOR:
             return {"kind": "narrate", **data}
         return data
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rolellm_agents.scene.alike import comparable, nearly_the_same
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.names import pattern_of
+from rolellm_agents.scene.names import any_of
 from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import present_in
@@ -49,7 +49,7 @@ def _last_words(scene: Scene, lines: Sequence[SceneLine], last: SceneLine) -> st
 
 @lru_cache(maxsize=64)
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(pattern_of, words)), re.IGNORECASE)
+    return re.compile(any_of(words))
 
 
 def _is_nothing_new(taken: Sequence[SceneLine], place: int) -> bool:

@@ -53,7 +53,7 @@ def summary_needed(
     past = before["lines"] if before else 0
     told = [told_line(loaded, line, seat) for line in witnessed(lines, seat)[past:]]
     sizes = [count(line) for line in told]
-    size = sum(sizes)
+    size = sum(sizes) + (count(before["text"]) if before else 0)
     if size <= room:
         return None
     gone = 0

@@ -1,7 +1,9 @@
 """A process that writes into a transcript; run as a file, one JSON line on stdout for each thing stored.
 
-`talk FILE CONVERSATION [STEPS]`: lines and streamed answers without end, each told after it is stored;
-with STEPS it kills itself after so many instructions of SQLite's machine, so in the middle of a change.
+`talk FILE CONVERSATION`: for each number on stdin, a process of its own that tells who it is and then
+writes lines and streamed answers without end, each told after it is stored; when the number is not 0, it
+kills itself after so many instructions of SQLite's machine, so in the middle of a change. How it died is
+told, too. The processes are forked, so that each starts with the imports behind it.
 `serve`: for each JSON request line on stdin, open or append, and tell how it went.
 """
 
@@ -9,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,7 +33,22 @@ def die() -> int:
     return 1
 
 
-def talk(path: Path, conversation: str, steps: int = 0) -> None:
+def talkers(path: Path, conversation: str) -> None:
+    """One after another, as stdin asks for them."""
+    for steps in sys.stdin:
+        process = os.fork()
+        if process == 0:
+            try:
+                tell(did="start", process=os.getpid())
+                talk(path, conversation, int(steps))
+            finally:
+                traceback.print_exc()
+                os._exit(1)
+        _, status = os.waitpid(process, 0)
+        tell(did="die", code=os.waitstatus_to_exitcode(status))
+
+
+def talk(path: Path, conversation: str, steps: int) -> None:
     """Ask and answer for ever, going on from what is there."""
     with Transcript(path) as transcript:
         before = transcript.path(conversation)
@@ -89,6 +107,6 @@ def _append(path: Path, shared: str, times: int) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "talk":
-        talk(Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:]))
+        talkers(Path(sys.argv[2]), sys.argv[3])
     else:
         serve()

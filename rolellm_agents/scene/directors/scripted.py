@@ -29,8 +29,9 @@ def _place(scene: Scene, lines: Sequence[SceneLine]) -> int:
     order = scene.director.order
     there = {seat.id for seat in scene.cast if seat.present}
     persons = {seat.id for seat in scene.cast if seat.person}
-    persons |= {line["speaker"] for line in lines if line["made_by"].get("person")}
-    taken = {id(line) for line in turns(lines)}
+    own = turns(lines)
+    persons |= {line["speaker"] for line in own if line["made_by"].get("person")}
+    taken = {id(line) for line in own}
     place = 0
     for line in lines:
         if line["kind"] == "join":

@@ -11,7 +11,7 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import bench, chat, doctor, history, models, persona, recall, say
+from rolellm_tui.cli import bench, chat, data, doctor, history, models, persona, recall, say, scene
 from rolellm_tui.cli.output import complain
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
         "\b\nExamples:\n"
         "  rolellm chat\n"
         "  rolellm say sherlock-holmes 'Who are you?'\n"
+        "  rolellm scene run last-booth\n"
         "  rolellm persona list"
     ),
     no_args_is_help=True,
@@ -32,9 +33,11 @@ app = typer.Typer(
 app.command("chat")(chat.chat)
 app.command("say")(say.say)
 app.add_typer(persona.app)
+app.add_typer(scene.app)
 app.command("recall")(recall.recall)
 app.add_typer(models.app)
 app.add_typer(history.app)
+app.add_typer(data.app)
 app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app)
 

@@ -109,6 +109,86 @@ def cards(as_json: JsonOption = False) -> None:
     _print({**measure_reading(), **measure_lore()}, as_json=as_json)
 
 
+@app.command("data")
+def data(
+    rows: Annotated[int, typer.Option("--rows", min=1_000, help="Of the data set.")] = 100_000,
+    as_json: JsonOption = False,
+) -> None:
+    """How long the data commands take for a data set of RoleBench's size, and how much memory.
+
+    \b
+    Example:
+      rolellm bench data --rows 20000 --json
+    """
+    from rolellm_agents.rolebench.benchmark import measure_data
+
+    measured = measure_data(rows, lambda text: typer.echo(text, err=True))
+    if as_json:
+        print_json(measured)
+        return
+    print_table(tuple(measured[0]), ([str(value) for value in row.values()] for row in measured))
+
+
+@app.command("scene")
+def scene(
+    characters: Annotated[
+        list[int] | None, typer.Option("--characters", min=2, help="In a scene; several may be given.")
+    ] = None,
+    turns: Annotated[
+        list[int] | None, typer.Option("--turns", min=2, help="Of a scene; several may be given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What a turn of a scene costs, beside one `llama_cpp.Llama` for the whole scene.
+
+    \b
+    Examples:
+      rolellm bench scene
+      rolellm bench scene --characters 16 --turns 24 --turns 200 --json
+    """
+    import asyncio
+    from dataclasses import asdict
+
+    from rolellm_graphs.scene_benchmark import measure_scenes
+
+    with counted_progress("Playing") as progress:
+        costs = asyncio.run(measure_scenes(characters or [2, 4, 8], turns or [24, 60], progress))
+    if as_json:
+        print_json([asdict(cost) for cost in costs])
+        return
+    print_table(
+        (
+            "CHARACTERS",
+            "TURNS",
+            "S/TURN",
+            "READ/TURN",
+            "PROMPT",
+            "LAST: S",
+            "READ",
+            "LLAMA: S",
+            "READ",
+            "×",
+            "CALLS",
+        ),
+        (
+            (
+                str(cost.characters),
+                str(cost.turns),
+                f"{cost.seconds:.2f}",
+                f"{cost.evaluated:.0f}",
+                f"{cost.prompt_tokens:.0f}",
+                f"{cost.late_seconds:.2f}",
+                f"{cost.late_evaluated:.0f}",
+                f"{cost.llama_seconds:.2f}",
+                f"{cost.llama_evaluated:.0f}",
+                f"{cost.times_llama:.1f}",
+                f"{cost.calls:.2f}",
+            )
+            for cost in costs
+        ),
+    )
+
+
 @app.command("recall")
 def recall(
     data: Annotated[

@@ -76,13 +76,18 @@ def show(
 ) -> None:
     """Show a conversation as it stands, or all that was ever written in it.
 
+    In a scene it is told who whispers to whom, and what is done or thought.
+
     \b
     Examples:
       rolellm history show 3f9a
       rolellm history show 3f9a --all --json
     """
+    from rolellm_agents.chat_files.scenes import scene_of, told
+
     with _open() as transcript:
         found = transcript.find_conversation(conversation)
+        scene = scene_of(found.persona, transcript.extensions(found.id))
         branch = transcript.latest_branch(found.id)
         messages = transcript.messages(found.id) if everything else transcript.path(found.id, branch)
     if as_json:
@@ -100,8 +105,7 @@ def show(
         )
         return
     for message in messages:
-        ending = f" [{message.ending}]" if message.ending else ""
-        print_text(f"{message.speaker}: {message.text}{ending}\n")
+        print_text(f"{told(scene, message)}\n")
 
 
 @app.command("search")
@@ -185,7 +189,8 @@ def export(
 ) -> None:
     """Write a conversation as it stands, or all of it, as a file.
 
-    SillyTavern's format holds the swipes of what stands, JSON with --all every branch.
+    SillyTavern's format holds the swipes of what stands, JSON with --all every branch. A scene becomes a
+    play's script, or in SillyTavern's format a group chat without swipes; JSON keeps all of it.
 
     \b
     Examples:

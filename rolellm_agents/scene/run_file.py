@@ -1,0 +1,291 @@
+"""A played scene as JSON lines: first the scene itself, then a line for each that happened."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NotRequired
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from rolellm_agents.errors import SceneError
+from rolellm_agents.scene.line import SceneLine, is_turn
+from rolellm_agents.scene.loading import LoadedScene, cast_scene
+from rolellm_agents.scene.scene import NARRATOR, Scene
+from rolellm_agents.scene.witness import present_in
+from rolellm_agents.text import CONTROL_CHARACTERS, one_line, whole
+from rolellm_agents.transcript.message import Kind, Message
+
+_MOST_BYTES = 256 * 2**20
+_RULES = ("opening", "event", "person", "summary", "lore", "fault", "strategy", "seed")
+_NO_MODEL: Mapping[str, Any] = {
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "input_token_details": {"cache_read": 0},
+}
+
+
+class RunCall(TypedDict):
+    """One call of a model."""
+
+    by: str
+    """What asked it."""
+    prompt: str
+    """A hash of the very messages."""
+    text: str
+
+
+class RunLine(TypedDict):
+    """One line of the file."""
+
+    turn: int
+    """That it is, or that it follows; 0 before the first."""
+    speaker: str
+    name: str
+    kind: Kind
+    audience: list[str]
+    text: str
+    prompt_tokens: int | None
+    """As the model told them; None where it did not, 0 where no model spoke."""
+    reused_tokens: int | None
+    """Of the prompt's, those that the model had read before."""
+    completion_tokens: int | None
+    ms: int | None
+    """How long the turn took."""
+    model: NotRequired[str]
+    why: NotRequired[str]
+    """Why it was this speaker's turn."""
+    calls: NotRequired[list[RunCall]]
+    """The tape of the turn."""
+    made_by: NotRequired[dict[str, Any]]
+    """What the scene's rules look at when it goes on from here."""
+    scene: NotRequired[dict[str, Any]]
+    """Its definition; in the first line, with `seed` and `models`."""
+    seed: NotRequired[int]
+    models: NotRequired[dict[str, str | None]]
+    """What plays each seat, as models are named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFile:
+    """What a run file tells."""
+
+    loaded: LoadedScene
+    seed: int
+    models: Mapping[str, str | None]
+    lines: list[SceneLine]
+    """What happened, without the first line of the file."""
+    records: list[RunLine]
+    """The same lines as the file has them, with tokens, times and calls."""
+    note: str
+    """A sentence when the file breaks off in its last line; empty otherwise."""
+
+
+def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None]) -> RunLine:
+    """What a run file begins with.
+
+    Args:
+        loaded: the scene.
+        seed: with which it is played.
+        models: what plays each seat, as models are named.
+    """
+    return RunLine(
+        turn=0,
+        speaker=NARRATOR,
+        name="",
+        kind="narrate",
+        audience=list(present_in(loaded.scene, ())),
+        text=loaded.scene.setting,
+        prompt_tokens=0,
+        reused_tokens=0,
+        completion_tokens=0,
+        ms=0,
+        scene=loaded.scene.model_dump(mode="json", exclude_defaults=True),
+        seed=seed,
+        models=dict(models),
+    )
+
+
+def run_line(
+    loaded: LoadedScene,
+    message: Message,
+    *,
+    turn: int,
+    ms: int | None = None,
+    why: str = "",
+    calls: Sequence[RunCall] = (),
+) -> RunLine:
+    """A line for something that happened, with what its model told of tokens.
+
+    Args:
+        loaded: the scene.
+        message: what happened, as the transcript has it.
+        turn: that it is, or that it follows.
+        ms: how long the turn took; as the message tells it when None.
+        why: why it was this speaker's turn.
+        calls: what models were asked in the turn.
+    """
+    by_model = "model" in message.made_by
+    usage = message.usage or ({} if by_model else _NO_MODEL)
+    seconds = message.made_by.get("seconds", None if by_model else 0)
+    line = RunLine(
+        turn=turn,
+        speaker=message.speaker,
+        name=loaded.names.get(message.speaker, ""),
+        kind=message.kind,
+        audience=list(message.audience),
+        text=message.text,
+        prompt_tokens=usage.get("input_tokens"),
+        reused_tokens=reused_tokens(usage),
+        completion_tokens=usage.get("output_tokens"),
+        ms=round(seconds * 1000) if ms is None and isinstance(seconds, int | float) else ms,
+    )
+    if by_model:
+        line["model"] = str(message.made_by["model"])
+    if why := why or str(message.made_by.get("why", "")):
+        line["why"] = why
+    if made_by := {key: value for key, value in message.made_by.items() if key in _RULES}:
+        line["made_by"] = made_by
+    if calls:
+        line["calls"] = list(calls)
+    return line
+
+
+def reused_tokens(usage: Mapping[str, Any] | None) -> int | None:
+    """Of a prompt's tokens, those that the model had read before; None where it does not tell."""
+    details = (usage or {}).get("input_token_details")
+    found = details.get("cache_read") if isinstance(details, Mapping) else None
+    return int(found) if found is not None else None
+
+
+def as_text(line: RunLine) -> str:
+    """A line as it stands in the file, its end included; it can be shown in a terminal."""
+    text = whole(json.dumps(line, ensure_ascii=False))
+    return CONTROL_CHARACTERS.sub(_escaped, text) + "\n"
+
+
+def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene) -> RunFile:
+    """Read what `first_line` and `run_line` wrote; a last line that breaks off is left out.
+
+    Args:
+        path: the file.
+        cast: brings in the characters; `uncast` when the scene is only to be read.
+
+    Raises:
+        SceneError: it cannot be read, or a line of it is damaged.
+        PersonaError: one of the cast cannot be found.
+    """
+    lines, torn = _lines_of(path)
+    head = _parsed(lines[0], path, 1)
+    loaded = _scene_of(head, path, cast)
+    records: list[RunLine] = []
+    for number, line in enumerate(lines[1:], 2):
+        record = _parsed(line, path, number)
+        _check(record, records[-1]["turn"] if records else 0, loaded, _place(path, number))
+        records.append(record)
+    return RunFile(
+        loaded=loaded,
+        seed=head["seed"],
+        models=head["models"],
+        lines=[_scene_line(record, number) for number, record in enumerate(records)],
+        records=records,
+        note=f"{path} breaks off in line {len(lines) + 1}; it was read up to there." if torn else "",
+    )
+
+
+def _lines_of(path: Path) -> tuple[list[bytes], bool]:
+    """The file's lines, and whether one that breaks off was left out at its end."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise SceneError(f"{path} cannot be read ({error.strerror}); name another file.") from error
+    if len(content) > _MOST_BYTES:
+        raise SceneError(f"{path} is larger than {_MOST_BYTES >> 20} MiB; name a run file.")
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    last = lines.pop()
+    torn = bool(last.strip()) and not _is_json(last)
+    if last.strip() and not torn:
+        lines.append(last)
+    if not lines:
+        raise SceneError(f"{path} holds no whole line; write it with “rolellm scene run --out”.")
+    return lines, torn
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+_LINE = TypeAdapter(RunLine)
+
+
+def _parsed(line: bytes, path: Path, number: int) -> RunLine:
+    try:
+        return _LINE.validate_python(json.loads(whole(line.decode())), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        fault = one_line(f"{key}: {first['msg']}" if key else first["msg"], 120)
+    except (ValueError, RecursionError):
+        fault = "it is no JSON"
+    raise _damaged(_place(path, number), fault)
+
+
+def _scene_of(head: RunLine, path: Path, cast: Callable[[Scene], LoadedScene]) -> LoadedScene:
+    missing = [key for key in ("scene", "seed", "models") if key not in head]
+    if missing:
+        raise _damaged(_place(path, 1), f"it does not tell {' and '.join(missing)}")
+    try:
+        scene = Scene.model_validate(head["scene"])
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(["scene", *map(str, first["loc"])])
+        raise _damaged(_place(path, 1), one_line(f"{key}: {first['msg']}", 120)) from None
+    return cast(scene)
+
+
+def _check(record: RunLine, turn: int, loaded: LoadedScene, place: str) -> None:
+    if record["turn"] < turn:
+        raise _damaged(place, f"it is of turn {record['turn']}, and a line of turn {turn} stands before it")
+    named = [*record["audience"], *([] if record["speaker"] == NARRATOR else [record["speaker"]])]
+    stranger = next((seat for seat in named if seat not in loaded.seats), None)
+    if stranger is not None:
+        raise _damaged(place, f"it names {one_line(stranger, 60)!r}, which is no seat")
+
+
+def _place(path: Path, number: int) -> str:
+    return f"{path}, line {number}"
+
+
+def _damaged(place: str, fault: str) -> SceneError:
+    return SceneError(
+        f"{place}: {fault}; take the line out, or write the file anew with “rolellm scene run”."
+    )
+
+
+def _scene_line(record: RunLine, number: int) -> SceneLine:
+    line = SceneLine(
+        id=f"line-{number + 1}",
+        speaker=record["speaker"],
+        kind=record["kind"],
+        audience=record["audience"],
+        text=record["text"],
+        made_by={
+            **{key: value for key, value in record.items() if key in ("model", "why")},
+            **record.get("made_by", {}),
+        },
+    )
+    if record["turn"] == 0 and is_turn(line):
+        # Openings stand before all else, in their order.
+        line["made_by"].setdefault("opening", number)
+    return line
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character.group()):04x}"

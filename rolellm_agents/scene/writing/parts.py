@@ -1,0 +1,116 @@
+"""What somebody says, taken apart: the words, what is done meanwhile, and what is stressed."""
+
+import re
+from typing import Literal, NamedTuple
+
+from rolellm_agents.scene.names import HAN
+from rolellm_agents.text import plain
+
+STRESSED, UNSTRESSED = "\ue000", "\ue001"
+"""Stand around stressed words in a text, until it is known how a file writes that."""
+THOUGHT, UNTHOUGHT = "\ue002", "\ue003"
+"""Stand around thoughts in a text."""
+
+_SIGNS = re.compile(f"[{STRESSED}-{UNTHOUGHT}]")
+_GROUP = re.compile(
+    r"(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>[^*]+?)(?<=\S)(?P=stars)(?!\*)"
+    r"|(?<![\w_])_(?=[^\s_])(?P<underscored>[^_\n]+?)(?<=\S)_(?![\w_])"
+    r"|\((?P<bracketed>[^()\n]+)\)|（(?P<wide>[^（）\n]+)）"
+)
+_BETWEEN_SENTENCES = re.compile(r"""(?:^|[.!?…。！？；;:：—\n"”’」』)）])\s*\Z""")
+_GOES_ON = re.compile(rf"[ \t]*[a-z,.;:!?…，。！？；：、{HAN}]")
+_AROUND = 80
+"""Characters around something in asterisks that tell what it is."""
+_MOST_STRESSED = 4
+"""Words; what is longer between asterisks is done, not stressed."""
+_NEVER = re.compile(r"(?!)")
+_BLANKS = re.compile(r"[ \t]+")
+_LINES = re.compile(r"\s*\n\s*")
+
+
+class Part(NamedTuple):
+    """A stretch of what somebody says, or of what is done meanwhile."""
+
+    kind: Literal["said", "done"]
+    text: str
+    """Stressed words stand between `STRESSED` and `UNSTRESSED`."""
+
+
+def clean(text: str) -> str:
+    """A text from outside, with single blanks and line breaks, and none of the signs used here."""
+    lines = _LINES.sub("\n", _SIGNS.sub("", plain(text)).strip())
+    return _BLANKS.sub(" ", lines)
+
+
+def parts_of(text: str) -> list[Part]:
+    """The parts of an utterance in order; none is empty.
+
+    Between asterisks, or in brackets where a sentence ends, something is done; a few words in the middle of
+    a sentence are stressed.
+    """
+    cleaned = clean(text)
+    parts: list[Part] = []
+    said, place = "", 0
+    for found in _GROUP.finditer(cleaned):
+        said += cleaned[place : found.start()]
+        place = found.end()
+        inside = next(
+            group for group in found.group("starred", "underscored", "bracketed", "wide") if group
+        )
+        role = _role(found, said[-_AROUND:], cleaned[place : place + _AROUND])
+        if role == "done":
+            parts += _parts("said", said)
+            parts += _parts("done", inside.replace("\n", " "))
+            said = ""
+        else:
+            said += f"{STRESSED}{inside}{UNSTRESSED}" if role == "stressed" else found.group()
+    return [*parts, *_parts("said", said + cleaned[place:])]
+
+
+def without_marks(text: str) -> str:
+    """A text in which nothing is set apart: what somebody does or thinks is one thing."""
+    return _GROUP.sub(_opened, clean(text)).replace("*", "").strip()
+
+
+def split_first_sentence(
+    text: str, ends: re.Pattern[str], most: int, goes_on: re.Pattern[str] = _NEVER
+) -> tuple[str, str]:
+    """The first sentence, and the rest; the whole text and nothing when there is no rest, or it is long.
+
+    Args:
+        text: what is said.
+        ends: matches the end of a sentence with the blanks behind it.
+        most: characters that the sentence may have.
+        goes_on: matches the end of what looks like a sentence and is none, as “Mr.”
+    """
+    for found in ends.finditer(text):
+        first = text[: found.end()].rstrip()
+        if len(first) > most or found.end() == len(text):
+            break
+        if first.count(STRESSED) == first.count(UNSTRESSED) and not goes_on.search(first):
+            return first, text[found.end() :].lstrip()
+    return text, ""
+
+
+def _parts(kind: Literal["said", "done"], text: str) -> list[Part]:
+    words = text.strip()
+    return [Part(kind, words)] if re.search(r"\w", words) or (kind == "said" and words) else []
+
+
+def _role(found: "re.Match[str]", before: str, after: str) -> Literal["done", "stressed", "said"]:
+    between = _BETWEEN_SENTENCES.search(before)
+    if found["bracketed"] or found["wide"]:
+        return "done" if between or not after.strip() else "said"
+    if found["underscored"]:
+        return "stressed"
+    goes_on = _GOES_ON.match(after)
+    if between and not (found["starred"][0].isupper() and goes_on):
+        return "done"
+    few = len(found["starred"].split()) <= _MOST_STRESSED and "\n" not in found["starred"]
+    return "stressed" if few and (goes_on or after) else "done"
+
+
+def _opened(found: "re.Match[str]") -> str:
+    return (
+        found.group() if found["bracketed"] or found["wide"] else found["starred"] or found["underscored"]
+    )

@@ -1,0 +1,50 @@
+"""Quotes, dashes and ends of sentences as books print them."""
+
+import re
+
+from rolellm_agents.scene.names import HAN
+
+_OPENS_AFTER = r"(?:^|(?<=[\s(\[{（【—–\-“‘/\ue000\ue002]))"
+_DOUBLE_OPENS = re.compile(_OPENS_AFTER + '"')
+_PAIRED_SINGLE = re.compile(_OPENS_AFTER + r"'(?=\S)([^'\n]*?(?:\w'\w[^'\n]*?)*\S)'(?!\w)")
+_TO_SINGLE = str.maketrans("“”", "‘’")
+_HAN = re.compile(f"[{HAN}]")
+_WRAPPED = re.compile(r"\A(?:\"([^\"“”]*)\"|“([^“”]*)”|「([^「」]*)」)\Z", re.DOTALL)
+_BEGINS_QUOTED = re.compile(
+    r"(?:\"[^\"]*[,.!?…，。！？—-]\"|“[^“”]*[,.!?…，。！？—-]”|「[^「」]*」)", re.DOTALL
+)
+
+
+def printed(text: str) -> str:
+    """A text with the quotes and dashes of print in place of the typewriter's."""
+    text = text.replace("...", "…").replace("--", "—")
+    if _HAN.search(text):
+        return _alternating(text)
+    text = _DOUBLE_OPENS.sub("“", text).replace('"', "”")
+    return _PAIRED_SINGLE.sub(r"‘\1’", text).replace("'", "’")
+
+
+def inside_quotes(text: str) -> str:
+    """A printed text as it stands between quotes: its own become single ones."""
+    return text.translate(_TO_SINGLE)
+
+
+def unwrapped(text: str) -> str:
+    """A text that stands in quotes as a whole, without them."""
+    found = _WRAPPED.match(text.strip())
+    return next(group for group in found.groups() if group is not None).strip() if found else text
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has its speech in quotes already, and tells of the speaker between them."""
+    found = _BEGINS_QUOTED.match(text.strip())
+    return bool(found and re.search(r"\w", text.strip()[found.end() :]))
+
+
+def _alternating(text: str) -> str:
+    """Where words are not set apart, every second sign closes."""
+    parts = text.split('"')
+    return (
+        "".join(part + ("“" if number % 2 == 0 else "”") for number, part in enumerate(parts[:-1]))
+        + parts[-1]
+    )
