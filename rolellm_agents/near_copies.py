@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _UNITS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’][^\W_]+)*")
-"""A Chinese character, or a word of a language that sets words apart."""
 _RUN = 4
 """So many units in a row are rarely the same by chance."""
 _COMMON = 50
@@ -50,8 +49,13 @@ def near_copies(texts: Sequence[str], *, at_least: float = 0.5) -> Iterator[Near
                 yield NearCopy(number, other, share)
 
 
+def units_of(text: str) -> list[str]:
+    """What texts are compared by: Chinese characters, and the words of languages that set words apart."""
+    return _UNITS.findall(text.casefold())
+
+
 def _runs(text: str) -> set[tuple[str, ...]]:
-    units = _UNITS.findall(text.casefold())
+    units = units_of(text)
     if len(units) <= _RUN:
         return {tuple(units)} if units else set()
     return {tuple(units[start : start + _RUN]) for start in range(len(units) - _RUN + 1)}

@@ -1,7 +1,8 @@
 """A run: one long command's recorded work, in a folder of its own, that goes on where it was stopped.
 
 `config.json` holds the settings it was begun with, `items.jsonl` a line for each finished item, written and
-flushed as it ends, and `manifest.json`, written last, says that the run is complete.
+flushed as it ends, and `manifest.json`, written last, says that the run is complete. `open_run` holds the
+items in memory; `open_long_run` leaves them on disk, for a hundred thousand.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -21,6 +22,7 @@ from rolellm_agents.paths import make_folder
 from rolellm_agents.text import one_line
 
 _CONFIG, _ITEMS, _MANIFEST, _LOCK = "config.json", "items.jsonl", "manifest.json", ".lock"
+_BLOCK = 65_536
 _RECORDED = ("rolellm-agents", "langgraph", "langchain-core", "llama-cpp-python", "transformers", "torch")
 
 
@@ -39,11 +41,7 @@ class Run:
         Raises:
             StorageError: the disk is full or read-only.
         """
-        line = json.dumps({"key": key, "value": value}, ensure_ascii=False)
-        with _told(self.folder), (self.folder / _ITEMS).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        _append_line(self.folder, key, value)
         self.items[key] = value
 
     def finish(self, results: Mapping[str, Any]) -> None:
@@ -52,9 +50,71 @@ class Run:
         Raises:
             StorageError: the disk is full or read-only.
         """
-        about = {"finished": _now(), "items": len(self.items), **results}
+        _write_manifest(self.folder, {"items": len(self.items), **results})
+
+
+class LongRun:
+    """An open run of so many items that they stay on disk; `open_long_run` gives one."""
+
+    def __init__(self, folder: Path) -> None:
+        """Hold a folder whose lock the caller has."""
+        self.folder = folder
+        self._reader: BinaryIO | None = None
+
+    def append(self, key: str, value: Any) -> int:
+        """Record a finished item; it is on disk when this returns.
+
+        Returns:
+            Where it stands, for `read`.
+
+        Raises:
+            StorageError: the disk is full or read-only.
+        """
+        return _append_line(self.folder, key, value)
+
+    def items(self) -> Iterator[tuple[int, str, Any]]:
+        """Every item on disk, with where it stands and its key, in the order of their ends.
+
+        An item that was recorded again comes again.
+
+        Raises:
+            StorageError: a line is damaged.
+        """
+        yield from _read_lines(self.folder / _ITEMS)
+
+    def read(self, place: int) -> Any:
+        """The item that stands at a place.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
         with _told(self.folder):
-            _write_json(self.folder / _MANIFEST, about)
+            if self._reader is None:
+                self._reader = (self.folder / _ITEMS).open("rb")
+            self._reader.seek(place)
+            return json.loads(self._reader.readline())["value"]
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Write the manifest: the run is complete.
+
+        Raises:
+            StorageError: the disk is full or read-only.
+        """
+        _write_manifest(self.folder, results)
+
+    def reopen(self) -> None:
+        """Take the manifest away: there is more to do than when it was written.
+
+        Raises:
+            StorageError: the folder is read-only.
+        """
+        with _told(self.folder):
+            (self.folder / _MANIFEST).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close what was opened for reading."""
+        if self._reader is not None:
+            self._reader.close()
 
 
 @contextlib.contextmanager
@@ -68,6 +128,33 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
     Raises:
         StorageError: the folder cannot be used, another process is at it, or its run has another config.
     """
+    with _locked(folder, config):
+        with _told(folder):
+            _cut_torn_line(folder / _ITEMS)
+            items = {key: value for _, key, value in _read_lines(folder / _ITEMS)}
+        yield Run(folder, items)
+
+
+@contextlib.contextmanager
+def open_long_run(folder: Path, config: Mapping[str, Any]) -> Iterator[LongRun]:
+    """Like `open_run`, with the items left on disk.
+
+    Raises:
+        StorageError: the folder cannot be used, another process is at it, or its run has another config.
+    """
+    with _locked(folder, config):
+        with _told(folder):
+            _cut_torn_line(folder / _ITEMS)
+        run = LongRun(folder)
+        try:
+            yield run
+        finally:
+            run.close()
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, config: Mapping[str, Any]) -> Iterator[None]:
+    """The folder for one process alone, with this config or none yet."""
     make_folder(folder)
     lock = FileLock(folder / _LOCK)
     with _told(folder):
@@ -78,8 +165,7 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
     try:
         with _told(folder):
             _check_config(folder, config)
-            items = _read_items(folder / _ITEMS)
-        yield Run(folder, items)
+        yield
     finally:
         lock.release()
 
@@ -105,23 +191,71 @@ def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
         )
 
 
-def _read_items(file: Path) -> dict[str, Any]:
-    """The items on disk; a last line that was cut off by a kill is removed."""
-    if not file.exists():
-        return {}
-    content = file.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        with file.open("rb+") as cut:
-            cut.truncate(len(whole))
-    items = {}
-    for line in whole.decode("utf-8").split("\n")[:-1]:
+def _append_line(folder: Path, key: str, value: Any) -> int:
+    """Write an item behind the others, whole or not at all; gives where it begins."""
+    line = (json.dumps({"key": key, "value": value}, ensure_ascii=False) + "\n").encode()
+    # Without a buffer, which would write on when the file is closed after a failure.
+    with _told(folder), (folder / _ITEMS).open("ab", buffering=0) as file:
+        place = file.tell()
         try:
-            item = json.loads(line)
-            items[item["key"]] = item["value"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise StorageError(f"{file} is damaged ({one_line(line, 40)!r}); remove that line.") from error
-    return items
+            left = memoryview(line)
+            while left:
+                left = left[file.write(left) :]
+            os.fsync(file.fileno())
+        except OSError:
+            # What follows must not be glued to half a line.
+            with contextlib.suppress(OSError):
+                os.ftruncate(file.fileno(), place)
+            raise
+    return place
+
+
+def _cut_torn_line(file: Path) -> None:
+    """Remove a last line that was cut off by a kill."""
+    if not file.exists():
+        return
+    with file.open("rb+") as items:
+        end = items.seek(0, os.SEEK_END)
+        whole = end
+        while whole > 0:
+            begin = max(0, whole - _BLOCK)
+            items.seek(begin)
+            newline = items.read(whole - begin).rfind(b"\n")
+            if newline >= 0:
+                whole = begin + newline + 1
+                break
+            whole = begin
+        if whole != end:
+            items.truncate(whole)
+
+
+def _read_lines(file: Path) -> Iterator[tuple[int, str, Any]]:
+    """The items on disk, each with its place and its key."""
+    if not file.exists():
+        return
+    place = 0
+    with _told(file.parent), file.open("rb") as lines:
+        for line in lines:
+            key, value = _item(line, file)
+            yield place, key, value
+            place += len(line)
+
+
+def _item(line: bytes, file: Path) -> tuple[str, Any]:
+    try:
+        item = json.loads(line)
+        key, value = item["key"], item["value"]
+        if not isinstance(key, str):
+            raise TypeError(key)
+    except (ValueError, KeyError, TypeError) as error:
+        shown = one_line(line.decode("utf-8", "replace"), 40)
+        raise StorageError(f"{file} is damaged ({shown!r}); remove that line.") from error
+    return key, value
+
+
+def _write_manifest(folder: Path, results: Mapping[str, Any]) -> None:
+    with _told(folder):
+        _write_json(folder / _MANIFEST, {"finished": _now(), **results})
 
 
 def _write_json(file: Path, value: Any) -> None:

@@ -17,6 +17,7 @@ _SPLITS: Final[dict[str, Split]] = {
     "instruction-generalization": "instruction-generalization",
     "role-generalization": "role-generalization",
 }
+PARTS: Final[tuple[Part, ...]] = ("train", "test", "rolegpt_baseline")
 _KINDS: Final[dict[str, Kind]] = {"role_specific": "role_specific", "general": "general"}
 
 
@@ -44,6 +45,11 @@ def place_of(file: Path) -> Place:
     return Place(kind, split, language)
 
 
+def path_in_layout(language: Language, split: Split, kind: Kind, part: Part) -> Path:
+    """Where a file of samples lies, from RoleBench's root; Chinese too in a folder of its split."""
+    return Path(_ROOTS[language], split, kind, f"{part}.jsonl")
+
+
 def find_file(
     folder: Path,
     part: Part,
@@ -68,7 +74,7 @@ def find_file(
         RoleBenchError: there is none, or a folder may not be looked into.
     """
     root, inner = _ROOTS[language], Path(kind, f"{part}.jsonl")
-    wanted = Path(root, split) / inner
+    wanted = path_in_layout(language, split, kind, part)
     fitting = (Place(kind, split, language), Place(kind, split, None), Place(kind, None, None))
     try:
         for tried in (wanted, Path(root) / inner, Path(split) / inner, inner, Path(inner.name)):

@@ -1,7 +1,8 @@
 """One row of RoleBench, and the names of its parts."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from rolellm_agents.persona import Language
 
@@ -28,3 +29,5 @@ class Sample:
     """What a role-specific question is from, `script_based` or `script_agnostic`: one for all references,
     one for each of them, or none."""
     language: Language
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What else the row says, as JSON values, such as `persona` and `labels`."""

@@ -18,6 +18,7 @@ from rolellm_agents.cards import Lorebook, read_lorebook
 from rolellm_agents.persona import Demonstration, Knowledge, Language, Persona
 from rolellm_agents.recall import Passage
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, Seat
+from rolellm_agents.scene.directors import DIRECTORS
 from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
 
 DIRECTOR = "director"
@@ -85,9 +86,7 @@ def planted_scene(chance: random.Random, canaries: Canaries, director: str | Non
     ids = _IDS[: chance.randint(2, 6)]
     there = chance.sample(ids, max(2, len(ids) - chance.randrange(3)))
     seats = tuple(_seat(chance, canaries, one, ids, language, present=one in there) for one in ids)
-    kind = director or chance.choice(
-        ("round-robin", "natural", "pooled", "scripted", "manual", "bidding", "model", "model")
-    )
+    kind = director or chance.choice((*DIRECTORS, *DIRECTORS, "bidding", "model", "model"))
     order = tuple(chance.choices(ids, k=8)) if kind == "scripted" else ()
     scene = Scene(
         id="planted",
@@ -107,9 +106,9 @@ def planted_scene(chance: random.Random, canaries: Canaries, director: str | Non
     memories = {
         seat: [Passage("memory", f"{words(chance, language, 40)} {canaries.of(seat)}", "earlier")]
         for seat in ids
-        if chance.random() < 0.1
+        if chance.random() < 0.05
     }
-    world = [_entry(0, canaries.of(*ids), constant=True)] if chance.random() < 0.1 else []
+    world = [_entry(0, canaries.of(*ids), constant=True)] if chance.random() < 0.05 else []
     lore = read_lorebook({"entries": world})
     return Planted(LoadedScene(scene=scene, personas=personas), memories, lore, canaries.readers)
 
@@ -135,7 +134,7 @@ def _seat(
         secrets=(f"secret {canaries.of(seat)}", f"{words(chance, language)} {canaries.of(seat)}"),
         knows=(f"knows {canaries.of(seat)}",),
         relations={other: f"relation {canaries.of(seat)}"},
-        strategy=chance.choice(("system", "system", "system", "zero-shot", "few-shot-dialogue")),
+        strategy=chance.choices(("system", "zero-shot", "few-shot-dialogue"), (16, 1, 1))[0],
     )
 
 
@@ -150,7 +149,7 @@ def _persona(chance: random.Random, canaries: Canaries, seat: Seat, language: La
         greeting=canaries.of(seat.id),
         demonstrations=(Demonstration(user="lantern?", reply=canaries.of(seat.id)),),
         knowledge=(Knowledge(title="lantern", text=canaries.of(seat.id)),),
-        lorebook={"entries": entries} if chance.random() < 0.2 else None,
+        lorebook={"entries": entries} if chance.random() < 0.1 else None,
     )
 
 

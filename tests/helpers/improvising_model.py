@@ -30,10 +30,10 @@ class Asked(NamedTuple):
 
 
 class ImprovisingModel(ThreadedChatModel):
-    """Speaks in made-up words; acts, whispers, thinks, makes faults and fills forms as the prompt has it."""
+    """Speaks in made-up words; acts, whispers, thinks, makes faults and fills forms, as it comes."""
 
     style: str = ""
-    """Another style says other words to the same prompt; `broken` fails at some."""
+    """Another style says other words to the same prompt; `broken` fails at some, `mute` at all."""
     names: tuple[str, ...] = ()
     """To whom it whispers, and whom it chooses as a director."""
     length: int = 8
@@ -65,8 +65,8 @@ class ImprovisingModel(ThreadedChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         prompt = "\n".join(f"{message.type}: {message.text}" for message in messages)
         seed = 0 if self.temperature == 0 else options.get("seed")
-        chance = random.Random(hashlib.sha256(f"{self.style} {seed} {prompt}".encode()).digest())  # noqa: S311
-        if self.style == "broken" and chance.random() < 0.3:
+        chance = random.Random(hashlib.sha256(f"{self.style} {seed} {prompt}".encode()).digest())
+        if self.style == "mute" or (self.style == "broken" and chance.random() < 0.15):
             raise ModelError("The model broke down.")
         words = re.findall(r"\s*\S+", self._answer(messages[-1].text, chance))
         read = len(prompt.split())

@@ -18,6 +18,9 @@ _WORDS = (
 )
 
 
+_FRAMES = ("what do you say of", "why did nobody steal", "who taught your sister about")
+
+
 class Oracle(BaseChatModel):
     """Writes questions when it is asked for JSON, else answers; `failures` are raised first, one a call."""
 
@@ -66,12 +69,12 @@ class Oracle(BaseChatModel):
         if "JSON" in asked and not self.prose:
             questions = [
                 {
-                    "question": f"{self.name_of}, what do you say of the {first} and the {second} {place}?",
+                    "question": f"{self.name_of}, {frame} the {first}, the {second} and the {third}?",
                     "line": 1,
                     "reason": f"It names the {first}.",
                     "confidence": "high",
                 }
-                for place in range(3)
+                for frame in _FRAMES
             ]
             return json.dumps({"questions": questions})
         if self.spoiled and number % self.spoiled == 0:

@@ -1,13 +1,12 @@
 """A scene file in which everything happens that can, and soon."""
 
+import json
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 SEATS = ("ada", "ben", "cy")
 NAMES = ("Ada", "Ben", "Cy")
-PRIVATE = {
+PRIVATE: dict[str, Any] = {
     "about": "You sell pears that are not yours.",
     "goals": ["Sell the last pear."],
     "secrets": ["The scales are false."],
@@ -44,5 +43,6 @@ _MARKET: dict[str, Any] = {
 def small_scene(folder: Path, **changes: Any) -> Path:
     """Write it, with other keys."""
     path = folder / f"{changes.get('id', 'market')}.yaml"
-    path.write_text(yaml.safe_dump({**_MARKET, **changes}, allow_unicode=True), encoding="utf-8")
+    # JSON is YAML.
+    path.write_text(json.dumps({**_MARKET, **changes}, indent=2), encoding="utf-8")
     return path

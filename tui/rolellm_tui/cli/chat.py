@@ -151,7 +151,7 @@ def chat(
             from rolellm_tui.plain.chat import talk_plainly
 
             talk_plainly(open_first(), transcript)
-        elif _has_screen():
+        elif has_screen():
             given = {"model": model, "strategy": strategy, "temperature": temperature}
             given |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
             _run_app(open_chat, transcript, first=first, new=new, given=given)
@@ -202,7 +202,7 @@ def _run_app(
         raise failure
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Whether the app can be shown: in a terminal, or in a browser by the driver that its server names."""
     return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and sys.stdout.isatty())
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli import scene_export, scene_lab, scene_replay, scene_run
+from rolellm_tui.cli import scene_export, scene_lab, scene_play, scene_replay, scene_run
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import complain, print_json, print_table, print_text
 from rolellm_tui.cli.scene_options import SceneArgument
@@ -22,6 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(scene_run.run_scene)
+app.command("play")(scene_play.play_scene)
 app.command("lab")(scene_lab.lab)
 app.command("replay")(scene_replay.replay)
 app.command("export")(scene_export.export)

@@ -1,0 +1,113 @@
+"""What the check of a data set finds: rules, and the rows that break them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+from rolellm_agents.text import one_line
+
+Severity = Literal["leak", "schema", "quality"]
+"""The test is known from training; programs stumble over it; or it is merely not good."""
+
+
+class Rule(NamedTuple):
+    """One thing that can be wrong."""
+
+    severity: Severity
+    told: str
+    """What is counted."""
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "question-in-train": Rule("leak", "test questions that are asked in training too"),
+    "near-question-in-train": Rule("leak", "test questions that training asks in nearly the same words"),
+    "role-in-train": Rule("leak", "rows of roles that are in training too"),
+    "unreadable-row": Rule("schema", "lines that are no sample"),
+    "mixed-type": Rule("schema", "rows whose `type` has another form than in most rows"),
+    "type-length": Rule("schema", "rows with another number of types than of answers"),
+    "white-space": Rule("quality", "rows with white space around the question or an answer"),
+    "repeated-row": Rule("quality", "rows that ask a role again what it was asked"),
+    "near-question": Rule("quality", "rows that ask a role nearly what it was asked"),
+    "repeated-answer": Rule("quality", "rows that have an answer twice"),
+    "empty-answer": Rule("quality", "rows without an answer, or with an empty one"),
+    "unfinished-answer": Rule("quality", "answers that end in the middle of a sentence"),
+    "short-answer": Rule("quality", "answers of three words or characters at most: no style to see"),
+    "long-answer": Rule("quality", "answers of more than 512 words or characters"),
+    "fewer-answers": Rule("quality", "rows with fewer answers than most rows"),
+    "ai-talk": Rule("quality", "answers in which an assistant shows through"),
+    "wrong-language": Rule("quality", "answers that are not in the role's language"),
+    "template-leak": Rule("quality", "answers with marks of a prompt or a chat template"),
+    "name-before-answer": Rule("quality", "answers that begin with the role's name, as in a script"),
+    "role-in-question": Rule("quality", "questions that begin with the role's name"),
+    "role-without-profile": Rule("quality", "roles that are in no profile and not in the cast"),
+    "role-spelling": Rule("quality", "roles whose name is written in another way elsewhere"),
+    "uneven-roles": Rule("quality", "roles with fewer test questions than most"),
+    "test-without-baseline": Rule("quality", "test questions that RoleGPT's file does not answer"),
+    "baseline-without-test": Rule("quality", "answers of RoleGPT to what the test does not ask"),
+    "copied-file": Rule("quality", "files that are a copy of another one"),
+}
+
+_SHOWN = 200
+EXAMPLES: Final = 3
+
+
+class Spot(NamedTuple):
+    """One thing that was counted."""
+
+    line: int | None
+    """None for what is in no line, such as a role."""
+    shown: str
+    other: str = ""
+    """The file and line that it is laid beside, as `train.jsonl:7`."""
+
+
+@dataclass
+class Finding:
+    """What breaks one rule in one file."""
+
+    rule: str
+    file: str
+    spots: list[Spot] = field(default_factory=list)
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return RULES[self.rule].severity
+
+    @property
+    def told(self) -> str:
+        """What is counted."""
+        return RULES[self.rule].told
+
+    @property
+    def count(self) -> int:
+        """How often."""
+        return len(self.spots)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs, with everything that was counted."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "told": self.told,
+            "file": self.file,
+            "count": self.count,
+            "spots": [spot._asdict() for spot in self.spots],
+        }
+
+
+class Findings:
+    """Findings as they are made."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], Finding] = {}
+
+    def add(self, rule: str, file: str, line: int | None, shown: str, other: str = "") -> None:
+        """Count one thing."""
+        finding = self._held.setdefault((rule, file), Finding(rule, file))
+        finding.spots.append(Spot(line, one_line(shown, _SHOWN), other))
+
+    def __iter__(self) -> Iterator[Finding]:
+        """By rule, in the order of `RULES`, and by file."""
+        order = {rule: number for number, rule in enumerate(RULES)}
+        return iter(sorted(self._held.values(), key=lambda found: (order[found.rule], found.file)))
