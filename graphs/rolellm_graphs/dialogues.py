@@ -227,10 +227,8 @@ def _labels(persona: Persona, lines: Sequence[SceneLine]) -> list[str]:
     asked = ""
     for line in lines:
         if line["speaker"] == persona.id:
-            unfinished = line["made_by"].get("finish_reason") == "length"
-            labels: Sequence[Label] = answer_labels(
-                line["text"], persona, question=asked, unfinished=unfinished, templates=[]
-            )
+            answer = cleaned(line["text"], persona)
+            labels: Sequence[Label] = answer_labels(answer, persona, question=asked, templates=[])
             found |= dict.fromkeys(labels)
         if line["made_by"].get("fault"):
             found["faulty-turn"] = None

@@ -53,6 +53,7 @@ class Ensemble:
             make: what makes models from specs; takes `conversations`, as `get_model` does.
 
         Raises:
+            SceneError: a model or memories are for a seat that there is not.
             ModelError: there is no such model.
             SettingsError: there is no such strategy.
             PersonaError: a persona's lorebook cannot be used.
@@ -64,6 +65,8 @@ class Ensemble:
         default = model or scene.model or DEFAULT_MODEL
         user = next((seat.name for seat in scene.cast if seat.person), DEFAULT_USER)
         given = models or {}
+        for seat_id in (*given, *(memories or {})):
+            loaded.check_seat(seat_id)
         self.voices = {
             seat.id: Voice(
                 loaded.personas[seat.id],

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
 from typing import Any, Final, Literal, TypedDict, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -13,11 +15,13 @@ from rolellm_agents.generating.budget import Budget, Prices
 from rolellm_agents.generating.finished import FinishedItems
 from rolellm_agents.generating.waiting import Gate
 from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.models.llamacpp.gguf import is_embedded
 from rolellm_agents.models.local import load_model
 from rolellm_graphs.model_calls import BudgetSpentError, ModelCalls, Reply
 
 AT_ONCE: Final = 8
 """Requests at the same time: llama.cpp decodes them in one batch, and servers take as many."""
+_MOST_SEQUENCES: Final = 16
 _GIVE_UP: Final = 20
 """So many failures with nothing between them will be followed by more."""
 
@@ -153,10 +157,14 @@ class Generation:
             StorageError: the disk is full or read-only.
             ModelError: the model cannot be loaded.
         """
+        first = next(works, None)
+        if first is None:
+            return
         await asyncio.to_thread(load_model, self._model)
+        left = chain([first], works)
 
         async def worker() -> None:
-            for work in works:
+            for work in left:
                 if self.stopped:
                     return
                 await do(work)
@@ -176,13 +184,17 @@ class Generation:
             self.stopped = "failures"
 
     def _tell_of_waiting(self, seconds: float) -> None:
-        self._hearing.notice(f"The model's server takes no more requests now; waiting {seconds:.0f} s.")
+        self._hearing.notice(f"The model's server cannot take requests now; waiting {seconds:.0f} s.")
 
 
 def prepared(model: BaseChatModel, at_once: int) -> BaseChatModel:
-    """The model with room for so many requests at once, if it is one that keeps them in memory."""
-    if getattr(model, "sequences", None) == 0:
-        return model.model_copy(update={"sequences": at_once})
+    """The model with room for so many requests at once, if it is the embedded one.
+
+    Others take as many as their memory allows: a sequence of theirs may need a gigabyte.
+    """
+    path = getattr(model, "model_path", None)
+    if isinstance(path, Path) and is_embedded(path) and not getattr(model, "sequences", 1):
+        return model.model_copy(update={"sequences": min(at_once, _MOST_SEQUENCES)})
     return model
 
 

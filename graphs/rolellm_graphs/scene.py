@@ -50,7 +50,7 @@ def scene_graph(
     A call goes on after the `lines` it is given, or after those of its checkpoint. Where a person sits, it
     waits by an interrupt, whose value has `seat` and `why`; it is resumed with a `PersonsLine`, with
     `{"pass": True}`, or with `{"next": SEAT}`. What cannot be is asked again, and `why` then tells why not.
-    Interrupts need a checkpointer.
+    Interrupts need a checkpointer. Its speakers' words are streamed with `subgraphs=True`.
 
     Args:
         scene: a scene, its id, or its path.
@@ -63,7 +63,7 @@ def scene_graph(
         memories: of earlier conversations, by seat.
 
     Raises:
-        SceneError: there is no such scene, or it cannot be used.
+        SceneError: there is no such scene, it cannot be used, or something is for a seat that there is not.
         PersonaError: one of its cast cannot be found.
         ModelError: there is no such model.
     """

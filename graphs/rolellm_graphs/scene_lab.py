@@ -125,7 +125,7 @@ async def run_lab(
 
 def _config(request: LabRequest) -> dict[str, Any]:
     return {
-        "scene": request.loaded.scene.model_dump(mode="json", exclude_defaults=True),
+        "scene": request.loaded.scene.model_dump(mode="json", exclude_unset=True),
         "models": list(request.models),
         "seeds": request.seeds,
         "turns": request.turns,

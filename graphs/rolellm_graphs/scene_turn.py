@@ -1,6 +1,7 @@
 """One turn of a scene as the graph's stream tells of it: it is recorded, and becomes events."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -25,7 +26,7 @@ from rolellm_graphs.events import (
 from rolellm_graphs.prompt_parts import parts_of
 from rolellm_graphs.recording import Recording
 from rolellm_graphs.scene_state import Attempt
-from rolellm_graphs.speaking import heard_by_name, is_to_be_said_again
+from rolellm_graphs.speaking import broken_off, heard_by_name, is_to_be_said_again
 
 SET_ASIDE = "set_aside"
 """In `made_by` of what was said and does not stand: another answer stands beside it."""
@@ -99,6 +100,10 @@ class SceneTurn:
         recording, self._recording = self._recording, None
         if recording is None:
             return None
+        if self._opening and self._opening.utterance:
+            said = replace(self._opening.utterance, text=recording.text)
+            lines = [line_of(message) for message in self.path]
+            recording.text = broken_off(self._ensemble.loaded, self._speaker, lines, said)
         end(recording)
         self.path += [recording.message] if recording.message else []
         return recording.message

@@ -10,7 +10,7 @@ from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.chance import seed_for
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
-from rolellm_agents.scene.manners import utterance_of
+from rolellm_agents.scene.manners import Utterance, utterance_of
 from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summary_needed
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
@@ -138,6 +138,13 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
         "text": text or _NOTHING,
         "fault": fault or "",
     }
+
+
+def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utterance: Utterance) -> str:
+    """The words of a line that was not spoken to its end, as far as they may stand."""
+    others = known_names(loaded, seat, lines)
+    text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
+    return cut_at_marks(text, others, loaded.scene.manners) if utterance.kind in ("say", "act") else text
 
 
 def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from uuid import uuid4
 from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 
+from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
@@ -32,9 +33,6 @@ from rolellm_graphs.scene_state import PersonsLine, SceneContext, SceneInput
 from rolellm_graphs.scene_turn import SET_ASIDE, SceneTurn
 from rolellm_graphs.tape import Call, Tape
 from rolellm_graphs.walk import Walk
-
-SCENE = "scene:"
-"""How the transcript's name of a scene begins, where a chat has its persona's id."""
 
 _STEPS = 60
 """LangGraph's recursion limit for one turn: a turn takes ten steps, and people may pass theirs on."""

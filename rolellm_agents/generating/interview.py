@@ -63,7 +63,7 @@ class Interview:
         name, lines = self.persona.name, asked.segment.lines
         of_kind = _NAMES[asked.kind]
         instruction = self._prompt(f"questions-{of_kind}").fill(name=name, profile=self.persona.description)
-        theme, example, answer = self._prompt(f"questions-example-{of_kind}").text.split("\n\n")
+        theme, example, answer = self._prompt(f"questions-example-{of_kind}").fill().split("\n\n")
         task = self._prompt("questions-task")
         other = task.fill(name=_EXAMPLE_NAME[self.persona.language], lines=example, count="2", theme=theme)
         own = task.fill(

@@ -13,7 +13,6 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.names import named_models
 from rolellm_agents.text import did_you_mean, one_line
 
-
 _USUAL_CONVERSATIONS = 4
 """What a model's own settings have room for."""
 _MIB_PER_CONVERSATION = 100

@@ -43,7 +43,8 @@ def merge_samples(read: Callable[[], Iterator[Sample]], counts: MergeCounts) -> 
         key = _key(sample)
         if times[key] == 1 or key in joined:
             counts.written += 1
-            yield joined.pop(key, None) or clean(sample)
+            held = joined.pop(key, None)
+            yield clean(sample) if held is None else held
 
 
 def join(samples: Sequence[Sample]) -> Sample:

@@ -87,7 +87,10 @@ def find_scene(reference: str | Path) -> FoundScene:
     for path, origin in _files():
         if path.stem == reference:
             return FoundScene(read_scene(path), path, origin)
-    known = [path.stem for path, _ in _files()]
+    # A file may be named otherwise than its scene.
+    known = {one.scene.id: one for one in list_scenes()[0]}
+    if reference in known:
+        return known[reference]
     raise SceneError(
         f"There is no scene {reference!r}{did_you_mean(reference, known)}; “rolellm scene list” shows all."
     )
@@ -103,7 +106,7 @@ def list_scenes() -> tuple[list[FoundScene], list[str]]:
         except SceneError as error:
             notes.append(str(error))
             continue
-        found.setdefault(path.stem, FoundScene(scene, path, origin))
+        found.setdefault(scene.id, FoundScene(scene, path, origin))
     return sorted(found.values(), key=lambda one: (one.scene.language, one.scene.id)), notes
 
 

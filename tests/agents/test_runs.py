@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.runs import open_run
+from rolellm_agents.runs import open_long_run, open_run
 
 CONFIG = {"role": "Hamlet", "segments": 3}
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from rolellm_agents.runs import open_run
+from rolellm_agents.runs import open_long_run, open_run
 with open_run(Path(sys.argv[1]), {"role": "Hamlet"}) as run:
     for number in range(len(run.items), 1_000_000):
         run.append(f"item {number}", {"text": "x" * 2000})
@@ -73,7 +73,7 @@ def test_damage_is_told(tmp_path: Path, file: str) -> None:
         pass
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=80), min_size=1, max_size=3), st.data())
 def test_a_line_cut_anywhere_costs_that_line_alone(
     tmp_path_factory: pytest.TempPathFactory, items: dict[str, str], data: st.DataObject
@@ -116,3 +116,55 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="cannot be"), open_run(tmp_path / "file" / "run", CONFIG):
         pass
+
+
+def test_a_long_run_leaves_its_items_on_disk_and_finds_them_by_their_places(tmp_path: Path) -> None:
+    with open_long_run(tmp_path, CONFIG) as run:
+        places = {key: run.append(key, {"text": key * 3}) for key in ("one", "二", "three")}
+        assert run.read(places["二"]) == {"text": "二二二"}
+        run.append("one", {"text": "again"})
+    with open_long_run(tmp_path, CONFIG) as run:
+        found = [*run.items()]
+        assert [(key, value["text"]) for _, key, value in found] == [
+            ("one", "oneoneone"),
+            ("二", "二二二"),
+            ("three", "threethreethree"),
+            ("one", "again"),
+        ]
+        assert {key: place for place, key, _ in found[:3]} == places
+        run.finish({"rows": 3})
+        assert json.loads((tmp_path / "manifest.json").read_text())["rows"] == 3
+        run.reopen()
+        assert not (tmp_path / "manifest.json").exists()
+    with open_run(tmp_path, CONFIG) as short:
+        assert short.items["one"] == {"text": "again"}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(st.integers(0, 400_000), st.integers(1, 4))
+def test_a_long_line_that_was_cut_is_removed(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, lines: int
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    with open_long_run(folder, CONFIG) as run:
+        for number in range(lines):
+            run.append(str(number), "x" * 100_000)
+    file = folder / "items.jsonl"
+    content = file.read_bytes()[:cut]
+    file.write_bytes(content)
+    with open_long_run(folder, CONFIG) as run:
+        assert [key for _, key, _ in run.items()] == [str(number) for number in range(content.count(b"\n"))]
+        place = run.append("after", 1)
+        assert run.read(place) == 1
+
+
+def test_a_long_run_with_a_damaged_line_tells_which(tmp_path: Path) -> None:
+    with open_long_run(tmp_path, CONFIG) as run:
+        run.append("one", 1)
+    with (tmp_path / "items.jsonl").open("a") as file:
+        file.write('{"key": 3, "value": 1}\n')
+    with (
+        open_long_run(tmp_path, CONFIG) as run,
+        pytest.raises(StorageError, match=r'damaged .*"key": 3.*remove that line'),
+    ):
+        list(run.items())

@@ -118,7 +118,9 @@ def test_who_asked_is_told_by_the_graphs_node() -> None:
     builder.add_edge("speak", END)
     tape = Tape()
 
-    builder.compile().invoke({"messages": PROMPT}, {"callbacks": [tape]})
+    builder.compile().invoke(
+        MessagesState(messages=[SystemMessage("You are Ada."), HumanMessage("Tea?")]), {"callbacks": [tape]}
+    )
 
     assert [(one["by"], one["text"]) for one in tape.calls] == [("direct", "Yes."), ("speak", "No.")]
     assert tape.calls[0]["prompt"] == call("")["prompt"] != tape.calls[1]["prompt"]

@@ -6,9 +6,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from helpers.answering_model import AnsweringModel, number_of
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat, cast_scene
-from rolellm_agents.scene.scene import Director
+from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
 from rolellm_agents.transcript.message import Kind
 from rolellm_graphs.scene_state import PersonsLine
 
@@ -92,3 +93,52 @@ def told_in(prompt: Sequence[BaseMessage]) -> str:
 def by_speaker(lines: Iterable[SceneLine]) -> list[tuple[str, str]]:
     """Who did what kind of thing."""
     return [(line["speaker"], line["kind"]) for line in lines]
+
+
+def by_prompt(loaded: LoadedScene) -> dict[str, AnsweringModel]:
+    """Models that say the same to the same prompt, and do all that characters can do."""
+
+    def answer(prompt: Sequence[BaseMessage]) -> str:
+        chance = random.Random(number_of(prompt))
+        if '{"want"' in prompt[-1].text:
+            return f'{{"want": {chance.randrange(10)}}}'
+        other = chance.choice(list(loaded.names.values()))
+        mark = chance.choice(("", "", f"(whispers to {other}) ", "(thinks) ", f"{other}: "))
+        said = prattle(chance)
+        return f"*{said}*" if chance.random() < 0.2 else mark + said
+
+    return {seat: AnsweringModel(answer=answer, n_ctx=500, max_tokens=40) for seat in loaded.seats}
+
+
+def everybodys(loaded: LoadedScene) -> AnsweringModel:
+    """What directs and narrates."""
+
+    def answer(prompt: Sequence[BaseMessage]) -> str:
+        chance = random.Random(number_of(prompt))
+        name = chance.choice(list(loaded.names.values()))
+        return f'{{"next": "{name}"}}' if '{"next"' in prompt[-1].text else prattle(chance)
+
+    return AnsweringModel(answer=answer)
+
+
+def full_room(director: str | Director) -> LoadedScene:
+    """A scene in which everything happens that can happen by itself."""
+    return room(
+        "Ada",
+        "Ben",
+        "Cleo",
+        "Dora",
+        director=director,
+        seats={"dora": {"present": False}},
+        opening=(Opening(text="It is late."), Opening(speaker="ben", kind="think", text="At last.")),
+        events=(Event(after=2, join="dora"), Event(after=5, leave="ben"), Event(after=5, text="It rains.")),
+        narrator=Narrator(every=4),
+        stop=Stop(turns=9),
+        seed=3,
+    )
+
+
+SCRIPT = Director(
+    kind="scripted", order=("ada", "ben", "ada", "cleo", "ben", "dora", "cleo", "ada", "dora")
+)
+DIRECTORS: list[str | Director] = ["round-robin", "natural", "pooled", "bidding", "model", SCRIPT]

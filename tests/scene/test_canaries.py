@@ -270,7 +270,7 @@ class Play:
         return any(one.text.split()[-1] in self._found for one in self.planted.memories.get(seat, ()))
 
 
-def played(seed: int, steps: int = 6) -> Play:
+def played(seed: int, steps: int = 5) -> Play:
     play = Play(f"canaries {seed}")
     play.play(steps)
     return play
@@ -284,7 +284,7 @@ def test_in_ten_thousand_scenes_nobody_reads_what_is_not_for_them() -> None:
         seen += play.seen
     prompts = ("prompts", f"prompts of the {DIRECTOR}", f"prompts of the {NARRATOR}")
     for what in (*KINDS, *prompts, "branches", "summaries", "lorebook", "memories"):
-        assert seen[what] * 20 > SCENES, what
+        assert seen[what] * 100 > SCENES, what
 
 
 def _everything(lines: Sequence[SceneLine], seat: str) -> list[SceneLine]:
@@ -333,7 +333,7 @@ def test_what_is_broken_on_purpose_is_found(
 def _leaks(seed: int) -> bool:
     play = Play(f"canaries {seed}")
     with suppress(AssertionError):  # something may be missing, too
-        play.play(6)
+        play.play(5)
     return bool(play.leaks)
 
 
@@ -448,7 +448,7 @@ def company_for(seed: str, director: str | None = None) -> tuple[random.Random, 
 
 def test_the_whole_graph_keeps_whispers_thoughts_and_secrets_from_all_others() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(150):
+    for seed in range(120):
         chance, _, company = company_for(f"graph {seed}")
         scene = company.ensemble.loaded.scene
         graph = staged_scene_graph(company.ensemble)
@@ -481,7 +481,7 @@ def persons_line(chance: random.Random, company: Company, there: Sequence[str]) 
 
 async def test_nothing_that_can_be_done_on_a_stage_gives_a_secret_away() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(60):
+    for seed in range(50):
         chance, _, company = company_for(f"stage {seed}")
         with Transcript(None) as transcript:
             stage = Stage(company.ensemble, transcript, seed=seed)

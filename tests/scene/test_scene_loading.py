@@ -59,6 +59,12 @@ def test_a_persona_file_beside_the_scene_is_found(tmp_path: Path) -> None:
     assert load_scene(path).names["eve"] == "Eve"
 
 
+def test_a_file_may_be_named_otherwise_than_its_scene() -> None:
+    write(user_paths().scenes, "draft-7", SCENE.replace("{id}", "the-bench"))
+    assert load_scene("the-bench").scene.id == "the-bench"
+    assert "the-bench" in {one.scene.id for one in list_scenes()[0]}
+
+
 def test_a_damaged_scene_is_told_and_hides_no_other() -> None:
     write(user_paths().scenes, "broken", "id: broken\ntitle: [\n")
     found, notes = list_scenes()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from rolellm_agents.errors import SceneError
 from rolellm_agents.persona import id_of
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
@@ -12,7 +11,6 @@ from rolellm_agents.scene.witness import witnessed
 from rolellm_agents.scene.writing.novel import write_novel
 from rolellm_agents.scene.writing.script import write_script
 from rolellm_agents.scene.writing.sillytavern_group import write_sillytavern_group
-from rolellm_agents.text import did_you_mean, one_line
 
 SceneFormat = Literal["script", "novel", "sillytavern"]
 SCENE_FORMATS: Mapping[SceneFormat, Callable[[LoadedScene, Sequence[SceneLine]], str]] = {
@@ -29,12 +27,7 @@ def as_seen_by(loaded: LoadedScene, lines: Sequence[SceneLine], seat: str) -> li
     Raises:
         SceneError: there is no such seat.
     """
-    if seat not in loaded.seats:
-        near = did_you_mean(seat, loaded.seats)
-        raise SceneError(
-            f"There is no seat {one_line(seat, 60)!r}{near}; seats are {', '.join(loaded.seats)}."
-        )
-    return witnessed(lines, seat)
+    return witnessed(lines, loaded.check_seat(seat))
 
 
 def uncast(scene: Scene) -> LoadedScene:

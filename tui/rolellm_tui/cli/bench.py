@@ -321,6 +321,36 @@ def _with_interval(row: dict[str, Any], name: str) -> str:
     return f"{told} [{bounds[0]}, {bounds[1]}]" if bounds else told
 
 
+@app.command("generate")
+def generate(
+    items: Annotated[
+        int, typer.Option("--items", min=1_000, help="To make through a scripted model.")
+    ] = 100_000,
+    embedded: Annotated[
+        int, typer.Option("--embedded", min=0, help="To make through the embedded model; 0 is none.")
+    ] = 16,
+    as_json: JsonOption = False,
+) -> None:
+    """What the generators of data do at length: items a second, memory, a start after a kill.
+
+    Also items a minute of the embedded model, many requests at once beside one after the other.
+
+    \b
+    Examples:
+      rolellm bench generate
+      rolellm bench generate --items 10000 --embedded 0 --json
+    """
+    from rolellm_graphs.generators_benchmark import measure_embedded, measure_scripted
+
+    def progress(text: str) -> None:
+        typer.echo(text, err=True)
+
+    measured = measure_scripted(items, progress)
+    if embedded:
+        measured |= measure_embedded(embedded, progress)
+    _print(measured, as_json=as_json)
+
+
 @app.command("engine")
 def engine(
     characters: Annotated[int, typer.Option("--characters", min=2, max=10, help="Who speak in turn.")] = 4,

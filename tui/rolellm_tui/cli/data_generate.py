@@ -1,6 +1,6 @@
 """`rolellm data context-instruct`, `rolegpt` and `dialogues`: data out of personas and a model."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ from rolellm_tui.cli.output import complain, counted_progress, print_json, print
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from rolellm_agents.generating.budget import Tokens
     from rolellm_agents.generating.characters import Character
     from rolellm_agents.generating.estimate import Estimate
     from rolellm_agents.generating.instructions import Instruction
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from rolellm_graphs.generation import Hearing, Limits
     from rolellm_graphs.generator_run import Outcome
 
-_ANSWER_TOKENS = 200
+_ANSWER_TOKENS = 160
+"""The embedded model wanders when it may say more."""
 _SEGMENT_SHARE = 5
 """A segment takes a fifth of a model's context: the rest is for the prompt around it and the answer."""
 _LONGEST_SEGMENT = 1_200
@@ -376,7 +378,9 @@ def _own_folder(*settings: str) -> Path:
     return user_paths().runs / f"{settings[0]}-{digest_of(' '.join(settings))[:8]}"
 
 
-def _estimate(folder: Path, keys: Any, guess: Any, limits: "Limits", model_name: str) -> "Estimate":
+def _estimate(
+    folder: Path, keys: Callable[[], Iterator[str]], guess: "Tokens", limits: "Limits", model_name: str
+) -> "Estimate":
     from rolellm_agents.generating.estimate import estimate_left
 
     return estimate_left(

@@ -93,7 +93,7 @@ def show(
     loaded = load_scene(scene)
     if as_json:
         private = None if secrets else {"cast": {"__all__": set(_PRIVATE)}}
-        print_json(loaded.scene.model_dump(mode="json", exclude_defaults=True, exclude=private))
+        print_json(loaded.scene.model_dump(mode="json", exclude_unset=True, exclude=private))
         return
     told = loaded.scene
     print_text(f"{told.title}\n{told.setting} {told.time}\n")
@@ -107,7 +107,7 @@ def show(
 
 @app.command("check")
 def check(
-    files: Annotated[list[str], typer.Argument(help="Scene files, or ids.", metavar="SCENE…")],
+    files: Annotated[list[str], typer.Argument(help="Scene files, or ids.")],
     as_json: JsonOption = False,
 ) -> None:
     """Check scene files: the first thing that is wrong with each, with its line.

@@ -25,9 +25,7 @@ class SceneFormat(StrEnum):
 def export(
     source: Annotated[
         str,
-        typer.Argument(
-            help="A run file (.jsonl), or the id of a scene in “rolellm history list”.", metavar="SOURCE"
-        ),
+        typer.Argument(help="A run file (.jsonl), or the id of a scene in “rolellm history list”."),
     ],
     as_: Annotated[SceneFormat, typer.Option("--as", help="What to write.")] = SceneFormat.script,
     seen_by: Annotated[
@@ -47,23 +45,15 @@ def export(
       rolellm scene export dinner.jsonl --as sillytavern --out dinner-group.jsonl
     """
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.scene.witness import witnessed
-    from rolellm_agents.scene.writing import write_novel, write_script, write_sillytavern_group
+    from rolellm_agents.scene.writing import SCENE_FORMATS, as_seen_by
     from rolellm_agents.whole_file import write_whole
 
     if out is not None and out.exists() and not force:
         raise SceneError(f"{out} is there already; name another file, or use --force to replace it.")
     loaded, lines = _read(source)
     if seen_by is not None:
-        if seen_by not in loaded.seats:
-            raise SceneError(f"There is no seat {seen_by!r}; seats are {', '.join(loaded.seats)}.")
-        lines = witnessed(lines, seen_by)
-    write = {
-        SceneFormat.script: write_script,
-        SceneFormat.novel: write_novel,
-        SceneFormat.sillytavern: write_sillytavern_group,
-    }[as_]
-    text = write(loaded, lines)
+        lines = as_seen_by(loaded, lines, seen_by)
+    text = SCENE_FORMATS[as_.value](loaded, lines)
     if out is None:
         print_text(text, end="")
         return
@@ -72,20 +62,25 @@ def export(
 
 
 def _read(source: str) -> "tuple[LoadedScene, Sequence[SceneLine]]":
-    """What happened, from a run file or from the history."""
+    """What happened, from a run file or from the history; nobody of the cast is needed for it."""
+    from rolellm_agents.chat_files.scenes import scene_of
+    from rolellm_agents.errors import SceneError
     from rolellm_agents.paths import user_paths
     from rolellm_agents.scene import line_of
     from rolellm_agents.scene.run_file import read_run_file
+    from rolellm_agents.scene.writing import uncast
     from rolellm_agents.transcript import Transcript
-    from rolellm_graphs.stage import stored_scene
 
     if source.endswith(".jsonl"):
-        record = read_run_file(Path(source))
+        record = read_run_file(Path(source), uncast)
         if record.note:
             complain(record.note)
         return record.loaded, record.lines
     with Transcript(user_paths().transcript) as transcript:
-        conversation = transcript.find_conversation(source).id
-        loaded, _ = stored_scene(transcript, conversation)
+        found = transcript.find_conversation(source)
+        conversation = found.id
+        loaded = scene_of(found.persona, transcript.extensions(conversation))
+        if loaded is None:
+            raise SceneError(f"The conversation {source} is no scene; “rolellm history export” writes it.")
         path = transcript.path(conversation, transcript.latest_branch(conversation))
     return loaded, [line_of(message) for message in path]

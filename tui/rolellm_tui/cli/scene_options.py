@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rolellm_graphs.ensemble import Ensemble
     from rolellm_graphs.stage import Stage
 
-SceneArgument = Annotated[str, typer.Argument(help="An id, or a scene file.", metavar="SCENE")]
+SceneArgument = Annotated[str, typer.Argument(help="An id, or a scene file.")]
 SeatModelOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -96,7 +96,8 @@ def play_scene(
 
 def _latest(transcript: "Transcript", loaded: "LoadedScene") -> tuple[str, int] | None:
     """The last time this scene was played and its seed, if it had the cast that it has now."""
-    from rolellm_graphs.stage import SCENE, stored_scene
+    from rolellm_agents.chat_files.scenes import SCENE
+    from rolellm_graphs.stage import stored_scene
 
     for found in transcript.conversations(f"{SCENE}{loaded.scene.id}"):
         stored, sown = stored_scene(transcript, found.id)
