@@ -22,7 +22,7 @@ chat: .venv/.base  ## Talk with Sherlock Holmes (PERSONA=… for somebody else)
 	@$(BIN)/rolellm chat $(PERSONA)
 
 test: .venv/.dev  ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .

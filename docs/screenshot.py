@@ -10,12 +10,17 @@ from textual.pilot import Pilot
 
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.persona import Persona
+from rolellm_agents.scene import load_scene
 from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.transcript import Transcript
+from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.session import Session
+from rolellm_graphs.stage import Stage
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
 
+SCENE = "dinner-for-four"
+TURNS = 4
 LINES = ("What can you tell from my shoes?", "And what would Watson say to that?")
 SEED = 12
 SIZE = (110, 32)
@@ -91,5 +96,25 @@ def save(app: RoleApp, name: str) -> None:
     (PICTURES / f"{name}.svg").write_text(app.export_screenshot(title="rolellm chat"), "utf-8")
 
 
+async def draw_scene() -> None:
+    """Let a scene play for a few turns and save what the terminal shows."""
+    with tempfile.TemporaryDirectory() as folder, Transcript(Path(folder) / "t.db") as transcript:
+        model = get_model("llamacpp:smollm2", conversations=5)
+        stage = Stage(Ensemble(load_scene(SCENE), model=model), transcript, seed=SEED)
+
+        def open_session(*_: Any, **__: Any) -> Session:
+            raise AssertionError("nobody is talked with here")
+
+        app = RoleApp(open_session, transcript, stage=stage)
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause(1)
+            for _ in range(TURNS):
+                await pilot.press("f6")
+                await until(pilot, lambda: stage.answering)
+                await until(pilot, lambda: not stage.answering)
+            save(app, "scene")
+
+
 if __name__ == "__main__":
     asyncio.run(draw())
+    asyncio.run(draw_scene())

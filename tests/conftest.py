@@ -1,10 +1,16 @@
 """What every test starts from: a home of its own, no key, no way out to a hub."""
 
+import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# Threads that spin while they wait for each other take ten times as long as soon as anything else runs,
+# such as other tests. OpenMP reads this when it is loaded, which is with llama.cpp.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
@@ -26,6 +32,16 @@ _SETTINGS = (
     "CHROMA_URL",
     "REMEMBER",
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What fixtures for several tests write does not come into the user's own folders."""
+    place = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ROLELLM_HOME", str(place))
+        yield
+    shutil.rmtree(place, ignore_errors=True)  # the embedded model's weights take 145 MB
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from langgraph.types import Send
 from rolellm_agents.generating.budget import Tokens
 from rolellm_agents.generating.characters import Character
 from rolellm_agents.generating.finished import FinishedItems
+from rolellm_agents.generating.guiding import guiding_prompts
 from rolellm_agents.generating.interview import Interview, interview_prompts
 from rolellm_agents.generating.questions import Question
 from rolellm_agents.generating.samples import Row, context_rows
@@ -300,6 +301,9 @@ def _file_rows(works: _Works, finished: FinishedItems) -> Iterator[Row]:
 
 def _config(request: ContextRequest, model_name: str, model: BaseChatModel) -> Mapping[str, Any]:
     personas = [one.persona for one in request.characters]
+    prompts = [prompt for persona in personas for prompt in interview_prompts(persona)]
+    if request.guided:
+        prompts += [prompt for persona in personas for prompt in guiding_prompts(persona.language)]
     return {
         "generator": "context_instruct",
         "personas": {persona.id: digest_of(persona.model_dump_json()) for persona in personas},
@@ -314,5 +318,5 @@ def _config(request: ContextRequest, model_name: str, model: BaseChatModel) -> M
         "seed": request.seed,
         "model": model_name,
         "sampling": describe_sampling(model),
-        "prompts": sorted({prompt.name for persona in personas for prompt in interview_prompts(persona)}),
+        "prompts": sorted({prompt.name for prompt in prompts}),
     }

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -38,11 +38,11 @@ class QuickModel(BaseChatModel):
 
     seed: int = 0
 
-    async def _agenerate(
+    def _generate(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         asked = messages[-1].text
@@ -53,8 +53,14 @@ class QuickModel(BaseChatModel):
         usage = UsageMetadata(input_tokens=len(asked), output_tokens=20, total_tokens=len(asked) + 20)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(words, usage_metadata=usage))])
 
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return asyncio.run(self._agenerate(messages))
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages)
 
     @property
     def _llm_type(self) -> str:

@@ -5,8 +5,8 @@ checkpointer, called with `invoke`, `stream`, or their async twins.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -79,6 +79,8 @@ class RoleContext:
     """What the persona is told of the scene it is in, after its description."""
     stop: tuple[str, ...] = ()
     """Words before which the answer ends."""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of the model's call."""
 
 
 def role_graph(
@@ -166,7 +168,7 @@ def prompted_role_graph(
 def _call_options() -> dict[str, Any]:
     context = _context()
     options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
-    return options | ({"stop": list(context.stop)} if context.stop else {})
+    return options | ({"stop": list(context.stop)} if context.stop else {}) | dict(context.sampling)
 
 
 def _context() -> RoleContext:

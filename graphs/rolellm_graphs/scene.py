@@ -150,7 +150,7 @@ class _Course:
 
     def after_guard(self, state: SceneState) -> str:
         attempts = state.get("attempts") or []
-        again = is_to_be_said_again(self._ensemble, speaker_of(state), attempts)
+        again = is_to_be_said_again(self._ensemble, speaker_of(state), state["lines"], attempts)
         return "speak" if again else "witness"
 
     def person(self, state: SceneState) -> dict[str, Any]:
@@ -226,6 +226,7 @@ def _turn(loaded: LoadedScene, state: SceneState) -> Happening:
         **attempt["made_by"],
         **({"why": why} if why else {}),
         **({"fault": attempt["fault"]} if attempt["fault"] else {}),
+        **({"tries": tries} if (tries := len(state.get("attempts") or [])) > 1 else {}),
         **({"summary": dict(summary)} if summary else {}),
     }
     return Happening(speaker_of(state), attempt["kind"], tuple(attempt["to"]), attempt["text"], made_by)

@@ -81,7 +81,8 @@ class SceneContext:
     seed: int | None = None
     """Of directors, and of models where they take one; the scene's own, or 0, when None."""
     turns: int | None = None
-    """After so many the call ends, over or not; None goes on to the scene's end."""
+    """After so many the call ends, over or not; None goes on to the scene's end. A call that waited for a
+    person and is resumed counts on."""
     persons: tuple[str, ...] | None = None
     """The seats in which people sit; those the scene names when None. A person can sit on the
     narrator's chair too."""

@@ -188,7 +188,9 @@ class SceneTurn:
     def _guarded(self, attempts: list[Attempt]) -> list[SceneEvent]:
         """An attempt that must not stand is kept beside the next one."""
         last = attempts[-1]
-        again = is_to_be_said_again(self._ensemble, self._speaker, attempts)
+        again = is_to_be_said_again(
+            self._ensemble, self._speaker, [line_of(one) for one in self.path], attempts
+        )
         if not again or self._recording is None:
             return []
         made_by = {**self._told, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}

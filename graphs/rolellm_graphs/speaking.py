@@ -30,6 +30,13 @@ _TOLD = ["messages", "recalled", "lore", "prompt"]
 _SUMMARY = 200
 """Tokens of a summary at most; it is to have a hundred words."""
 
+_RETRIED = 0.2
+"""The share of a scene's turns that may be given again: a model that cannot do better is not paid twice."""
+_FREE_RETRIES = 2
+"""So many may be in any case, before there is a share to speak of."""
+_AGAINST_LOOPS = {"dry_multiplier": 0.8}
+"""In a scene everybody reads everybody's words, and small models take them up; llama.cpp's DRY sampler is
+against that, where the model does not say otherwise."""
 _NOTHING = "…"
 """What somebody says whose model has nothing to say."""
 
@@ -77,6 +84,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
             seed=_seed(state, seed_of()),
             scene=instruction_for(ensemble.loaded, seat, state["lines"]),
             stop=_stops(ensemble, state, seat),
+            sampling=_AGAINST_LOOPS if getattr(voice.model, "dry_multiplier", None) == 0 else {},
         )
         return Asked(voice.graph, said, {"context": context, "output_keys": _TOLD})
 
@@ -153,9 +161,21 @@ def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) ->
     return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
 
 
-def is_to_be_said_again(ensemble: Ensemble, seat: str, attempts: Sequence[Attempt]) -> bool:
-    """Whether the last attempt has a fault and may be made again."""
+def is_to_be_said_again(
+    ensemble: Ensemble, seat: str, lines: Sequence[SceneLine], attempts: Sequence[Attempt]
+) -> bool:
+    """Whether the last attempt has a fault and may be made again.
+
+    Args:
+        ensemble: who plays.
+        seat: whose attempt it is.
+        lines: what happened before it.
+        attempts: of this turn.
+    """
     if not attempts[-1]["fault"] or len(attempts) > RETRIES:
+        return False
+    again = sum("tries" in line["made_by"] for line in lines)
+    if again + 1 > max(_FREE_RETRIES, _RETRIED * (len(turns(lines)) + 1)):
         return False
     # Who always takes the likeliest word would say the same.
     return getattr(ensemble.voices[seat].model, "temperature", None) != 0

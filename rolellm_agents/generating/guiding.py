@@ -14,7 +14,7 @@ from rolellm_agents.generating.passes import Kind, Pass
 from rolellm_agents.generating.questions import question_form
 from rolellm_agents.generating.segments import SOMEBODY, Line
 from rolellm_agents.persona import Language, Persona
-from rolellm_agents.prompts import load_prompt
+from rolellm_agents.prompts import Prompt, load_prompt
 from rolellm_agents.recall.words import weight, words_of
 
 _STEMS: Final[dict[Kind, str]] = {
@@ -22,6 +22,7 @@ _STEMS: Final[dict[Kind, str]] = {
     "script_agnostic": "stems-agnostic",
     "boundary": "stems-boundary",
 }
+_UNKNOWN = "unknown-things"
 _CHOICES = 3
 """Things that a model may choose among for one question."""
 _LONGEST_THING = 40
@@ -78,6 +79,11 @@ def guided_form(asked: Pass, persona: Persona, count: int) -> dict[str, Any]:
     return {**free, "properties": {"questions": questions}}
 
 
+def guiding_prompts(language: Language) -> list[Prompt]:
+    """The texts that forms are made of."""
+    return [load_prompt(name, language) for name in (*_STEMS.values(), _UNKNOWN)]
+
+
 def things_in(asked: Pass, persona: Persona) -> list[Thing]:
     """What the lines name: names first, then things, the rarest words first; none twice."""
     found: dict[str, Thing] = {}
@@ -97,7 +103,7 @@ def _groups(asked: Pass, persona: Persona, count: int) -> list[list[Thing]]:
         case "script_agnostic":
             return [[Thing(0, asked.theme)]] * count
         case "boundary":
-            unknown = load_prompt("unknown-things", persona.language).text.splitlines()
+            unknown = load_prompt(_UNKNOWN, persona.language).text.splitlines()
             # Each theme begins at another place, so that no two requests ask the same.
             begin = sum(map(ord, asked.key)) % len(unknown)
             chosen = islice(cycle(unknown), begin, begin + min(count, len(unknown)))

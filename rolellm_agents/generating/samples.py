@@ -132,7 +132,7 @@ def write_rows(folder: Path, rows: Iterable[Row], parts: Sequence[Part]) -> Writ
     Raises:
         StorageError: the disk is full or read-only.
     """
-    written = Written()
+    written = Written(Counter(dict.fromkeys(parts, 0)))
     with ExitStack() as open_files:
         files = {
             part: open_files.enter_context(writing_whole(folder / f"{part}.jsonl", StorageError))

@@ -19,7 +19,7 @@ from rolellm_agents.text import CONTROL_CHARACTERS, one_line, whole
 from rolellm_agents.transcript.message import Kind, Message
 
 _MOST_BYTES = 256 * 2**20
-_RULES = ("opening", "event", "person", "summary", "lore", "fault", "strategy", "seed")
+_RULES = ("opening", "event", "person", "summary", "lore", "fault", "tries", "strategy", "seed")
 _NO_MODEL: Mapping[str, Any] = {
     "input_tokens": 0,
     "output_tokens": 0,

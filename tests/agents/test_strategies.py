@@ -416,7 +416,8 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
     of_strategies = {"name", "profile", "user", "reply", "examples", "catchphrases", "recalled"}
     of_generators = {"count", "lines", "theme"}
     of_profiles = {"title", "passage", "facts", "traits", "description"}
-    assert fields(english) <= of_strategies | of_profiles | of_generators
+    of_scenes = {"setting", "time", "present", "private", "manners", "other", "text", "before", "about"}
+    assert fields(english) <= of_strategies | of_profiles | of_generators | of_scenes
     for prompt, language in ((english, "en"), (chinese, "zh")):
         assert prompt.version >= 1
         assert prompt.name == f"{prompt_id}/{language}@{prompt.version}"

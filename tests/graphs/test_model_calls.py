@@ -14,6 +14,7 @@ from rolellm_agents.generating.budget import Budget, Tokens
 from rolellm_agents.generating.questions import question_form, read_questions
 from rolellm_agents.generating.waiting import Gate
 from rolellm_agents.models.catalog import get_model
+from rolellm_graphs.generation import prepared
 from rolellm_graphs.model_calls import BudgetSpentError, ModelCalls, with_settings
 
 FORM = question_form(2, 3)
@@ -212,3 +213,14 @@ async def test_a_form_that_was_taken_for_a_tool_is_read_from_the_tool() -> None:
     reply = await calls_of(Tooled()).fill(ASKED, FORM, seed=0, at_least=10)
     assert len(read_questions(reply.text, most=3, lines=3)) == 1
     assert reply.tokens.read > 0, "counted by an estimate"
+
+
+def test_only_the_embedded_model_is_given_room_for_all_at_once() -> None:
+    embedded: Any = get_model("llamacpp:smollm2")
+    assert getattr(prepared(embedded, 8), "sequences", None) == 8
+    assert getattr(prepared(embedded, 200), "sequences", None) == 16
+    assert embedded.sequences == 0
+    own: Any = get_model("llamacpp:smollm2", sequences=2)
+    assert prepared(own, 8) is own
+    oracle = Oracle()
+    assert prepared(oracle, 8) is oracle

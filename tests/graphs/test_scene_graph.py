@@ -529,6 +529,30 @@ def test_who_wants_most_to_speak_does() -> None:
     assert not models["cleo"].calls
 
 
+def test_who_has_just_come_in_may_bid_and_who_has_just_spoken_may_not() -> None:
+    loaded = room(
+        director="bidding",
+        seats={"cleo": {"present": False}},
+        events=(Event(after=1, join="cleo"),),
+        stop=Stop(turns=2),
+    )
+    models = prattlers(loaded)
+    models["ada"].replies = ['{"want": 9}', "I begin, since nobody else does.", '{"want": 9}']
+    models["ben"].replies = ['{"want": 1}', '{"want": 1}']
+    models["cleo"].replies = ['{"want": 8}', "Have I missed anything of note?"]
+    output = scene_graph(loaded, model=QUIET, models=models).invoke({})
+    assert by_speaker(output["lines"]) == [("ada", "say"), ("cleo", "join"), ("cleo", "say")]
+
+
+def test_people_are_not_asked_how_much_they_want_to_speak() -> None:
+    loaded = room("Ada", "Ben", director="bidding", seats={"ben": {"person": True}})
+    models = prattlers(loaded)
+    models["ada"].replies = ['{"want": 9}', "I begin, since nobody else does."]
+    output = play(graph_of(loaded, models=models, checkpointer=InMemorySaver()))
+    assert waits_for(output)["seat"] == "ben"
+    assert not models["ben"].calls
+
+
 # Watched, and kept
 
 

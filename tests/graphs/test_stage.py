@@ -715,7 +715,7 @@ async def test_who_comes_in_reads_nothing_of_what_was_before(transcript: Transcr
     await play(stage, 1)
     assert speakers(stage) == ["ada", "ben", "cleo", "cleo"]
     read = told_in(models_of(stage)["cleo"].calls[0])
-    assert "With Cleo: Ada, Ben." in read
+    assert "Cleo is there with Ada, Ben." in read
     assert "[Cleo comes in.]" in read
     assert not [text for text in before if text in read]
 
@@ -789,6 +789,18 @@ async def test_a_summary_holds_what_the_summary_before_it_held(transcript: Trans
     for before, request in zip(kept, asked[1:], strict=False):
         assert f"What Ada remembers of before: {before[1]}" in request
     assert [one[2] for one in kept] == sorted({one[2] for one in kept})
+
+
+async def test_who_bids_has_no_more_to_read_than_who_speaks(transcript: Transcript) -> None:
+    loaded = room("Ada", "Ben", "Cleo", director="bidding", stop=Stop(turns=99))
+    models = remembering(loaded)
+    stage = open_stage(transcript, loaded, models=models)
+    await play(stage, 16)
+    seat = stage.messages[summaries(stage)[0][0]].speaker
+    *_, bid = [told_in(prompt) for prompt in models[seat].calls if '{"want"' in prompt[-1].text]
+    assert f"[What you remember: You are {seat}; summary" in bid
+    assert stage.messages[0].text not in bid
+    assert stage.messages[-3].text in bid
 
 
 # The same again

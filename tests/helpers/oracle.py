@@ -90,7 +90,7 @@ class Oracle(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage(words, usage_metadata=usage))])
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return asyncio.run(self._agenerate(messages))
+        return self._result(messages, self._words(messages[-1].text, self._number(messages)))
 
     @property
     def _llm_type(self) -> str:

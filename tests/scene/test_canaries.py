@@ -440,33 +440,43 @@ def _with_models(loaded: LoadedScene) -> LoadedScene:
     return replace(loaded, scene=scene.model_copy(update={"director": director, "narrator": narrator}))
 
 
-def company_for(seed: str, director: str | None = None) -> tuple[random.Random, Canaries, Company]:
+def company_for(seed: str) -> tuple[random.Random, Company]:
     chance, canaries = random.Random(seed), Canaries()
-    planted = planted_scene(chance, canaries, director)
-    return chance, canaries, Company(chance, canaries, planted)
+    return chance, Company(chance, canaries, planted_scene(chance, canaries))
+
+
+def play_by_graph(seed: int) -> Counter[str]:
+    """Play a scene call by call and look at each prompt; says what has happened."""
+    chance, company = company_for(f"graph {seed}")
+    scene = company.ensemble.loaded.scene
+    graph = staged_scene_graph(company.ensemble)
+    lines: list[SceneLine] = []
+    for _ in range(6):
+        before = there_after(scene, lines)
+        given = SceneInput(lines=lines)
+        if before and chance.random() < 0.3:
+            given["said"] = persons_line(chance, company, sorted(before))
+        elif before and scene.director.kind == "manual":
+            given["next"] = chance.choice(sorted(before))
+        with suppress(MessageError):  # an event may have made them leave
+            context = SceneContext(turns=1, seed=seed, persons=())
+            lines = graph.invoke(given, context=context)["lines"]
+        company.check(lines, before, there_after(scene, lines))
+    return company.seen + Counter(line["kind"] for line in lines)
 
 
 def test_the_whole_graph_keeps_whispers_thoughts_and_secrets_from_all_others() -> None:
     seen: Counter[str] = Counter()
     for seed in range(120):
-        chance, _, company = company_for(f"graph {seed}")
-        scene = company.ensemble.loaded.scene
-        graph = staged_scene_graph(company.ensemble)
-        lines: list[SceneLine] = []
-        for _ in range(6):
-            before = there_after(scene, lines)
-            given = SceneInput(lines=lines)
-            if before and chance.random() < 0.3:
-                given["said"] = persons_line(chance, company, sorted(before))
-            elif before and scene.director.kind == "manual":
-                given["next"] = chance.choice(sorted(before))
-            with suppress(MessageError):  # an event may have made them leave
-                context = SceneContext(turns=1, seed=seed, persons=())
-                lines = graph.invoke(given, context=context)["lines"]
-            company.check(lines, before, there_after(scene, lines))
-        seen += company.seen + Counter(line["kind"] for line in lines)
+        seen += play_by_graph(seed)
     for what in (*KINDS, "seats", DIRECTOR, NARRATOR, "bids", "summaries"):
         assert seen[what] > 10, what
+
+
+def test_a_graph_that_is_broken_on_purpose_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_module, "witnessed", _everything)
+    with pytest.raises(AssertionError):
+        list(map(play_by_graph, range(20)))
 
 
 def persons_line(chance: random.Random, company: Company, there: Sequence[str]) -> PersonsLine:
@@ -482,7 +492,7 @@ def persons_line(chance: random.Random, company: Company, there: Sequence[str]) 
 async def test_nothing_that_can_be_done_on_a_stage_gives_a_secret_away() -> None:
     seen: Counter[str] = Counter()
     for seed in range(50):
-        chance, _, company = company_for(f"stage {seed}")
+        chance, company = company_for(f"stage {seed}")
         with Transcript(None) as transcript:
             stage = Stage(company.ensemble, transcript, seed=seed)
             for _ in range(8):

@@ -14,7 +14,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_agents.transcript.message import ConversationRecord
+from rolellm_agents.transcript.message import USER, ConversationRecord
 from rolellm_graphs import Session
 from rolellm_tui.screens import two_branches
 from rolellm_tui.screens.tree import TreeScreen
@@ -98,7 +98,8 @@ def session(transcript: Transcript) -> Session:
 
 
 def app_of(session: Session) -> OneScreen:
-    return OneScreen(lambda: TreeScreen(session))
+    names = {USER: session.user_name, "ada": "Ada"}
+    return OneScreen(lambda: TreeScreen(session, title="Ada", names=names))
 
 
 def view(pilot: Pilot[Any]) -> TreeView:

@@ -1,7 +1,8 @@
-"""The app: pick a persona in the library, talk in the chat."""
+"""The app: pick a persona in the library and talk in the chat, or pick a scene and watch it play."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual import work
@@ -9,21 +10,28 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.screen import Screen
 
+from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.scene import LoadedScene, cast_scene
 from rolellm_agents.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.yourself import present_self
 from rolellm_graphs.session import Session
+from rolellm_graphs.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
 from rolellm_tui.opening import Opening
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
+from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
+from rolellm_tui.screens.scene import SceneScreen
+from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Given, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
+from rolellm_tui.staging import OpenStage, usual_stage
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.portrait import PixelWidget
@@ -79,6 +87,8 @@ class RoleApp(App[RoleLLMError]):
         user: str = DEFAULT_USER,
         flags: Mapping[str, Given] | None = None,
         pixels: "PixelWidget | None" = None,
+        stage: Stage | None = None,
+        open_stage: OpenStage | None = None,
     ) -> None:
         """Build the app without running it.
 
@@ -92,6 +102,8 @@ class RoleApp(App[RoleLLMError]):
             user: what stands for `{{user}}` in cards.
             flags: settings that the command line gave.
             pixels: what draws portraits in real pixels; half blocks when None.
+            stage: go straight to this scene.
+            open_stage: makes the stage for a chosen scene; as the settings say when None.
         """
         super().__init__()
         self._open_session = open_session
@@ -102,12 +114,14 @@ class RoleApp(App[RoleLLMError]):
         self._user = user
         self._flags = dict(flags or {})
         self._pixels = pixels
+        self._first_stage = stage
+        self._open_stage = open_stage or usual_stage(transcript)
         if theme in self.available_themes:
             self.theme = theme
         self._theme_kept = self.theme
 
     def on_mount(self) -> None:
-        """Show the library, and over it the chat with the first persona, or who comes first a welcome."""
+        """Show the library, and over it the first chat or scene, or who comes first a welcome."""
         try:
             chat = self._chat(Opening(self._first, new=self._first_is_new)) if self._first else None
             conversations = self.transcript.conversations()
@@ -117,6 +131,8 @@ class RoleApp(App[RoleLLMError]):
         self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
         if chat:
             self.push_screen(chat)
+        elif self._first_stage:
+            self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
 
@@ -171,13 +187,17 @@ class RoleApp(App[RoleLLMError]):
         self._open(opening)
 
     def go_on_with(self, conversation: str, message: str | None = None) -> None:
-        """Open a conversation, at a message if one is named."""
+        """Open a conversation, at a message if one is named; it may be a scene."""
         try:
-            persona = load_persona(self.transcript.find_conversation(conversation).persona)
+            found = self.transcript.find_conversation(conversation)
+            persona = None if found.persona.startswith(SCENE) else load_persona(found.persona)
         except RoleLLMError as error:
             self._complain(error)
             return
-        self._open(Opening(persona, conversation, at=message))
+        if persona is None:
+            self._go_on_with_scene(found.id, message)
+        else:
+            self._open(Opening(persona, conversation, at=message))
 
     def use_strategy(self, name: str) -> None:
         """Let the present chat go on by another strategy."""
@@ -205,13 +225,14 @@ class RoleApp(App[RoleLLMError]):
         if not changed:
             return
         self._take_name()
-        chat = next((one for one in self.screen_stack if isinstance(one, ChatScreen)), None)
-        if chat is None:
-            return
-        if chat is self.screen and not chat.answering:
-            self._open(replace(chat.opening, strategy=None, model=None))
-        else:
-            self.notify("This chat goes on as it began; the settings hold from the next one on.")
+        open_ones = (one for one in self.screen_stack if isinstance(one, ChatScreen | SceneScreen))
+        match next(open_ones, None):
+            case ChatScreen() as chat if chat is self.screen and not chat.answering:
+                self._open(replace(chat.opening, strategy=None, model=None))
+            case ChatScreen():
+                self.notify("This chat goes on as it began; the settings hold from the next one on.")
+            case SceneScreen():
+                self.notify("This scene goes on as it began; the settings hold from the next one on.")
 
     def _take_name(self) -> None:
         try:
@@ -267,11 +288,67 @@ class RoleApp(App[RoleLLMError]):
         earlier = self.transcript.conversations(persona.id)
         return earlier[0].id if earlier else None
 
-    def _show(self, chat: ChatScreen) -> None:
+    def _show(self, screen: ChatScreen | SceneScreen) -> None:
         """Over the library, in the place of what was there."""
         while not isinstance(self.screen, LibraryScreen) and len(self.screen_stack) > 1:
             self.pop_screen()
-        self.push_screen(chat)
+        self.push_screen(screen)
+
+    # Scenes
+
+    def on_library_screen_scenes_wanted(self, event: LibraryScreen.ScenesWanted) -> None:
+        """Show the scenes that can be played."""
+        self.push_screen(ScenesScreen(self.transcript))
+
+    def on_scenes_screen_chosen(self, event: ScenesScreen.Chosen) -> None:
+        """Play the scene that was picked, from where it was left unless it is to be new."""
+        offered = event.offered
+        if offered.begun and not event.new:
+            self._go_on_with_scene(offered.begun.id)
+        else:
+            self._open_scene(lambda: (cast_scene(offered.scene, offered.found.path), None))
+
+    def on_scene_screen_new_scene(self, event: SceneScreen.NewScene) -> None:
+        """Begin a scene anew."""
+        self._open_scene(lambda: (event.scene, None))
+
+    def on_scene_screen_export_wanted(self, event: SceneScreen.ExportWanted) -> None:
+        """Let the person write a scene as a file."""
+        try:
+            found = self.transcript.find_conversation(event.conversation)
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+
+        def tell(written: Path | None) -> None:
+            if written:
+                self.notify(plain(f"Written to {written}."), markup=False)
+
+        self.push_screen(ExportScreen(self.transcript, found, found.title), tell)
+
+    def _go_on_with_scene(self, conversation: str, message: str | None = None) -> None:
+        def found() -> tuple[LoadedScene, int]:
+            return stored_scene(self.transcript, conversation)
+
+        self._open_scene(found, conversation, at=message)
+
+    def _open_scene(
+        self,
+        find: Callable[[], tuple[LoadedScene, int | None]],
+        conversation: str | None = None,
+        *,
+        at: str | None = None,
+    ) -> None:
+        """Show a scene, or tell why it cannot be had."""
+        try:
+            scene, seed = find()
+            stage = self._open_stage(scene, conversation, seed=seed)
+            if at is not None and at not in (one.id for one in stage.messages):
+                stage.choose(at)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self._show(SceneScreen(stage))
 
     def _complain(self, error: RoleLLMError) -> None:
         self.notify(plain(str(error)), severity="error", timeout=20, markup=False)

@@ -10,6 +10,7 @@ from typing import Protocol, cast
 from textual.command import DiscoveryHit, Hit, Hits, Matcher, Provider
 from textual.content import Content
 
+from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import FoundPersona, list_personas
 from rolellm_agents.strategies import STRATEGIES
@@ -110,7 +111,8 @@ class RoleCommands(Provider):
             yield _Command(f"Talk with {names[found.persona.id]}", about, run)
         now = today()
         for one in conversations:
-            name = names.get(one.persona, one.persona)
+            is_scene = one.persona.startswith(SCENE)
+            name = "the scene" if is_scene else names.get(one.persona, one.persona)
             title = one_line(one.title or one.last, _ABOUT)
             yield _Command(
                 f"Go on with {name} – {title}",

@@ -133,7 +133,7 @@ def test_what_is_written_is_read_again_as_samples_of_rolebench(tmp_path: Path) -
     specific, _, general = read_samples(tmp_path / "samples.jsonl")
     assert (specific.kind, specific.types, general.kind) == ("role_specific", ("script_based",), "general")
     assert specific.extra == {"persona": "ada", "labels": []}
-    assert written.rows == {"samples": 3}
+    assert written.rows == {"samples": 3, "left_out": 0}
     assert (tmp_path / "left_out.jsonl").read_text() == ""
 
 

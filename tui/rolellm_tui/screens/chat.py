@@ -281,7 +281,10 @@ class ChatScreen(Screen[None]):
     @work(group="tree", exclusive=True, exit_on_error=False)
     async def action_tree(self) -> None:
         """Show all branches; what is picked there is gone to."""
-        picked = await self.app.push_screen_wait(TreeScreen(self.session))
+        session = self.session
+        names = {USER: session.user_name, session.persona.id: session.persona.name}
+        tree = TreeScreen(session, title=session.persona.name, names=names)
+        picked = await self.app.push_screen_wait(tree)
         if picked:
             self.session.choose(picked)
             await self._conversation.show()

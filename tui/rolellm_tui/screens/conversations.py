@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Header, Input, OptionList, Static
 from textual.worker import Worker
 
+from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, FoundMessage, Transcript
@@ -21,6 +22,7 @@ from rolellm_tui.conversation_words import first_lines, glance, names_of_persona
 from rolellm_tui.counting import counted
 from rolellm_tui.failures import what_failed
 from rolellm_tui.moments import today
+from rolellm_tui.scenes_found import names_in_scene
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
@@ -186,6 +188,8 @@ class ConversationsScreen(Screen[None]):
         return Hit(found, title, persona)
 
     def _name_of(self, persona: str) -> str:
+        if persona.startswith(SCENE):
+            return "Scene"
         return self._names.get(persona) or persona.replace("-", " ").title()
 
     @on(OptionList.OptionHighlighted, "#conversations")
@@ -203,15 +207,17 @@ class ConversationsScreen(Screen[None]):
         await asyncio.sleep(LOOK)
         place = self.query_one(ConversationList).place
         try:
-            messages = (
-                await asyncio.to_thread(glance, self._transcript, place.conversation, place.message)
-                if place
-                else []
-            )
+            messages, seats = [], {}
+            if place:
+                messages = await asyncio.to_thread(
+                    glance, self._transcript, place.conversation, place.message
+                )
+                seats = await asyncio.to_thread(names_in_scene, self._transcript, place.conversation)
         except RoleLLMError as error:
             self._status.complain(error)
             return
-        names = {message.speaker: self._name_of(message.speaker) for message in messages} | {USER: "You"}
+        names = {message.speaker: self._name_of(message.speaker) for message in messages}
+        names |= {USER: "You", **seats}
         found = next((one for one in self._found if place and one.message == place.message), None)
         self.query_one(ConversationPreview).show(messages, names, found)
 

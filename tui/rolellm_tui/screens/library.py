@@ -66,6 +66,7 @@ class LibraryScreen(Screen[None]):
             id="library.setup",
             tooltip="Pick strategy, model and greeting first.",
         ),
+        Binding("f7", "scenes", "Scenes", id="library.scenes", tooltip="Several characters in one place."),
         Binding("escape", "clear", "Clear", id="library.clear", tooltip="Show everybody again."),
     ]
 
@@ -87,6 +88,9 @@ class LibraryScreen(Screen[None]):
         """Which of the card's, from 0; for `with_greeting`."""
         new: bool = False
         """Begin a new conversation, even if there is one to go on with."""
+
+    class ScenesWanted(Message):
+        """The person wants to see the scenes."""
 
     def __init__(
         self,
@@ -246,6 +250,10 @@ class LibraryScreen(Screen[None]):
             self.query_one(SearchLine).value = ""
             self.query_one(CastFilters).clear()
             self.query_one(SearchLine).focus()
+
+    def action_scenes(self) -> None:
+        """To the scenes."""
+        self.post_message(self.ScenesWanted())
 
     def action_import(self) -> None:
         """Bring a character card in."""

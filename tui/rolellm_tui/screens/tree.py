@@ -1,6 +1,7 @@
 """The tree: all branches of a conversation."""
 
 import asyncio
+from collections.abc import Mapping
 from functools import cached_property
 
 from textual import on, work
@@ -13,8 +14,7 @@ from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
-from rolellm_agents.transcript.message import USER
-from rolellm_graphs.session import Session
+from rolellm_graphs.walk import Walk
 from rolellm_tui.counting import counted
 from rolellm_tui.failures import what_failed
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
@@ -45,14 +45,18 @@ class TreeScreen(Screen[str | None]):
         Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat as it was."),
     ]
 
-    def __init__(self, session: Session) -> None:
-        """Show the conversation of `session`, which stays as it is."""
+    def __init__(self, walk: Walk, *, title: str, names: Mapping[str, str]) -> None:
+        """Show a conversation, which stays as it is.
+
+        Args:
+            walk: through the conversation.
+            title: what it is called.
+            names: what its speakers are called, by their ids.
+        """
         super().__init__()
-        self._session = session
-        self._names = {
-            USER: one_line(session.user_name),
-            session.persona.id: one_line(session.persona.name),
-        }
+        self._walk = walk
+        self._title = title
+        self._names = {speaker: one_line(name) for speaker, name in names.items()}
         self._tree = Tree(())
 
     def compose(self) -> ComposeResult:
@@ -77,7 +81,7 @@ class TreeScreen(Screen[str | None]):
         except RoleLLMError as error:
             self._complain(str(error))
             return
-        title = [self._session.persona.name]
+        title = [self._title]
         if self._tree.messages:
             title.append(counted(len(self._tree.messages), "message"))
             title.append(counted(len(branches), "branch", "branches"))
@@ -90,10 +94,10 @@ class TreeScreen(Screen[str | None]):
 
     def _lay_out(self) -> tuple[Tree, dict[str, str | None]]:
         """Read and draw; it may take a while, so not while anybody waits."""
-        branches = self._session.branches()
+        branches = self._walk.branches()
         heads = [head for head in branches.values() if head]
-        said = self._session.messages
-        return Tree(self._session.tree(), here=said[-1].id if said else None, branches=heads), branches
+        said = self._walk.messages
+        return Tree(self._walk.tree(), here=said[-1].id if said else None, branches=heads), branches
 
     # The message under the cursor
 

@@ -1,0 +1,77 @@
+"""What is typed into a scene."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.errors import MessageError
+from rolellm_agents.scene.manners import Utterance
+from rolellm_tui.scene_commands import Order, typed_in_scene
+
+NAMES = {"ann": "Ann Grey", "ben-stone": "Ben Stone", "li-bai": "李白", "narrator": "Narrator"}
+HEARD = {"ben-stone": "Ben Stone", "li-bai": "李白"}
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("/skip", Order("skip")),
+        ("  /pass ", Order("skip")),
+        ("/next Ben", Order("next", "ben-stone")),
+        ("/next ben-stone", Order("next", "ben-stone")),
+        ("/next 李白", Order("next", "li-bai")),
+        ("/NEXT ann grey", Order("next", "ann")),
+        ("/in Ann: She is wet.", Order("in", "ann", "She is wet.")),
+        ("/out ben Stone slams the door", Order("out", "ben-stone", "slams the door")),
+        ("/as narrator", Order("as", "narrator")),
+        ("/play", Order("play")),
+        ("/step", Order("step")),
+        ("/again", Order("again")),
+        ("Hello.", Utterance("say", (), "Hello.")),
+        ("//skip", Utterance("say", (), "/skip")),
+        ("/w ben hush", Utterance("whisper", ("ben-stone",), "hush")),
+        ("/me nods", Utterance("act", (), "nods")),
+        ("in the fog", Utterance("say", (), "in the fog")),
+    ],
+)
+def test_orders_are_told_from_what_is_said(text: str, meant: Order | Utterance) -> None:
+    assert typed_in_scene(text, NAMES, HEARD) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("/next", "/next wants a name; there are Ann Grey, Ben Stone, 李白, Narrator."),
+        ("/next anne", "Nobody is called 'anne' (did you mean ann"),
+        ("/out zoe", "Nobody is called 'zoe'; there are Ann Grey"),
+        ("/leap", "There is no command /leap"),
+    ],
+)
+def test_what_is_not_understood_is_told(text: str, complaint: str) -> None:
+    with pytest.raises(MessageError, match="^" + complaint.replace("(", r"\(").replace(".", r"\.")):
+        typed_in_scene(text, NAMES, HEARD)
+
+
+def test_a_name_that_two_share_is_asked_for_in_full() -> None:
+    with pytest.raises(MessageError, match="Ann Grey, Ann Wells"):
+        typed_in_scene("/next Ann", {"a": "Ann Grey", "b": "Ann Wells"}, {})
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(max_size=60) | st.from_regex(r"/(next|in|out|as|skip|w|me) ?.{0,30}", fullmatch=True))
+def test_whatever_is_typed_is_understood_or_complained_of_in_one_line(text: str) -> None:
+    match understood(text):
+        case str(complaint):
+            assert "\n" not in complaint
+        case Order(seat=seat):
+            assert seat is None or seat in NAMES
+            assert text.lstrip().startswith("/")
+        case Utterance(text=words):
+            assert words
+
+
+def understood(text: str) -> Order | Utterance | str:
+    try:
+        return typed_in_scene(text, NAMES, HEARD)
+    except MessageError as error:
+        return str(error)

@@ -1,0 +1,72 @@
+"""Choose somebody in a scene."""
+
+from collections.abc import Mapping
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from rolellm_tui.scene_words import Speakers
+from rolellm_tui.seat_colours import MUTED
+
+_DIGITS = 9
+
+
+class PickSeatScreen(ModalScreen[str | None]):
+    """Dismissed with a seat, or with None when nobody is chosen; digits choose at once."""
+
+    CSS_PATH = "pick_seat.tcss"
+    AUTO_FOCUS = "OptionList"
+    BINDINGS = [
+        Binding("escape", "leave", "Leave", id="pick-seat.leave", tooltip="Choose nobody."),
+    ]
+
+    def __init__(self, question: str, seats: Mapping[str, str], speakers: Speakers) -> None:
+        """Ask for one.
+
+        Args:
+            question: what is asked.
+            seats: to choose from, with a word about each.
+            speakers: names and colours.
+        """
+        super().__init__()
+        self._question = question
+        self._seats = seats
+        self._speakers = speakers
+
+    def compose(self) -> ComposeResult:
+        """A small window."""
+        with Vertical(id="pick"):
+            yield Static(self._question, classes="title", markup=False)
+            yield OptionList(*self._options(), markup=False)
+            yield Static("Enter or a digit chooses · Esc leaves", classes="keys", markup=False)
+
+    def _options(self) -> list[Option]:
+        options = []
+        for number, (seat, about) in enumerate(self._seats.items(), 1):
+            digit = f"{number} " if number <= _DIGITS else "  "
+            told = (f"  {about}", MUTED) if about else ""
+            options.append(
+                Option(Content.assemble((digit, MUTED), self._speakers.content(seat), told), id=seat)
+            )
+        return options
+
+    def on_key(self, event: events.Key) -> None:
+        """A digit chooses."""
+        seats = list(self._seats)
+        if event.character and event.character.isdecimal() and 0 < int(event.character) <= len(seats):
+            event.stop()
+            self.dismiss(seats[int(event.character) - 1])
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+    def action_leave(self) -> None:
+        """Choose nobody."""
+        self.dismiss(None)

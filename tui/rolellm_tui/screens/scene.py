@@ -1,0 +1,546 @@
+"""A scene: watch it play, take a seat in it, and see who knows what."""
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message as AppMessage
+from textual.reactive import var
+from textual.screen import Screen
+from textual.widgets import Footer, OptionList, Static
+from textual.worker import Worker
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.scene import NARRATOR, LoadedScene
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import Message
+from rolellm_graphs.events import (
+    MessageDone,
+    Prompted,
+    Recalled,
+    Retried,
+    SceneEvent,
+    SpeakerChosen,
+    TokenDelta,
+    TurnFailed,
+    YourTurn,
+)
+from rolellm_graphs.stage import Stage
+from rolellm_tui.failures import Failed, what_failed
+from rolellm_tui.makings import Makings
+from rolellm_tui.scene_commands import Order
+from rolellm_tui.scene_figures import tokens_of
+from rolellm_tui.scene_words import speakers_of
+from rolellm_tui.screens.inspector import InspectorScreen
+from rolellm_tui.screens.pick_seat import PickSeatScreen
+from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
+from rolellm_tui.screens.tree import TreeScreen
+from rolellm_tui.widgets.cast_panel import CastPanel
+from rolellm_tui.widgets.player import USUAL_PAUSE, Player
+from rolellm_tui.widgets.scene_prompt import ScenePrompt
+from rolellm_tui.widgets.scene_text import SceneText
+from rolellm_tui.widgets.seat_sheet import SeatSheet
+from rolellm_tui.widgets.status_line import StatusLine
+from rolellm_tui.widgets.view_banner import ViewBanner
+
+
+class SceneScreen(Screen[None]):
+    """Plays a stage by turns, one at a time, and shows what is in its transcript."""
+
+    CSS_PATH = "scene.tcss"
+    AUTO_FOCUS = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]
+    BINDINGS = SCENE_KEYS
+
+    viewer: var[str | None] = var(None, bindings=True)
+    """The seat whose knowledge is shown; None for everything."""
+
+    @dataclass
+    class NewScene(AppMessage):
+        """The person wants to begin the scene anew."""
+
+        scene: LoadedScene
+
+    @dataclass
+    class ExportWanted(AppMessage):
+        """The person wants the scene as a file."""
+
+        conversation: str
+
+    def __init__(self, stage: Stage, *, pause: float = USUAL_PAUSE) -> None:
+        """Show a stage, whatever happened on it before.
+
+        Args:
+            stage: to play.
+            pause: seconds between two turns that follow each other.
+        """
+        super().__init__()
+        self._stage = stage
+        self._speakers = speakers_of(stage.loaded)
+        self._makings = Makings()
+        self._player = Player(stage, self._take, pause=pause, id="course")
+        self._own_eyes = False
+        self._offered_for = (False, False)
+        """Whether a turn was on its way, and whether it played, when the keys were told last."""
+
+    @property
+    def stage(self) -> Stage:
+        """What is shown."""
+        return self._stage
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is on its way."""
+        return self._player.busy
+
+    def compose(self) -> ComposeResult:
+        """What it is, the running text beside the cast, and where one writes."""
+        scene = self._stage.loaded.scene
+        with Horizontal(id="about"):
+            yield Static(one_line(scene.title), id="title", markup=False)
+            yield self._player
+        yield ViewBanner(self._stage, id="banner")
+        with Horizontal(id="stage"):
+            yield SceneText(self._stage, id="text")
+            with Vertical(id="side"):
+                yield CastPanel(self._stage, id="cast")
+                yield SeatSheet(self._stage.loaded, id="sheet")
+        with Horizontal(id="told"):
+            yield StatusLine(id="status")
+            yield Static("", id="figures", markup=False)
+        yield ScenePrompt(self._stage, id="prompt")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Load the models while the person reads."""
+        self._show_state()
+        (self._text if self._prompt.seat == NARRATOR else self._prompt).focus()
+        self._prepare()
+
+    @work(group="prepare", exit_on_error=False)
+    async def _prepare(self) -> None:
+        self._status.tell("loading the models…")
+        try:
+            await self._stage.prepare()
+        except RoleLLMError as error:
+            self._status.complain(error)
+        else:
+            self._status.tell("")
+
+    @property
+    def _text(self) -> SceneText:
+        return self.query_one(SceneText)
+
+    @property
+    def _cast(self) -> CastPanel:
+        return self.query_one(CastPanel)
+
+    @property
+    def _prompt(self) -> ScenePrompt:
+        return self.query_one(ScenePrompt)
+
+    @property
+    def _status(self) -> StatusLine:
+        return self.query_one(StatusLine)
+
+    # Turns
+
+    def _begin(self, make: Callable[[], AsyncGenerator[SceneEvent, None]], *, words: str = "") -> None:
+        """Begin a turn, unless one is on its way; if it comes to nothing, the typed `words` come back."""
+        if self._player.busy:
+            self._prompt.give_back(words)
+            self._status.tell("A turn is still on its way; Escape stops it.")
+        else:
+            self._player.begin(make, words=words)
+
+    async def _take(self, event: SceneEvent) -> None:
+        match event:
+            case SpeakerChosen(seat=seat, why=why):
+                self._tell_choice(seat, why)
+            case Retried(fault=fault) if self.viewer is None:
+                self._status.tell(f"It is said again: {plain(fault)}")
+            case TurnFailed(error=error):
+                self._status.complain(error)
+            case Prompted() | Recalled() | TokenDelta():
+                self._makings.note(event)
+        await self._text.take(event)
+        if isinstance(event, SpeakerChosen | MessageDone):
+            self._show_state()
+
+    def _tell_choice(self, seat: str, why: str) -> None:
+        """Who speaks, and why; whoever sees with one seat's eyes does not learn it before it is said."""
+        if self.viewer is None:
+            self._status.tell(f"{self._called(seat)} · {plain(why)}")
+        else:
+            self._status.tell("The scene goes on…")
+
+    @on(Player.TurnOver)
+    async def _turn_is_over(self, event: Player.TurnOver) -> None:
+        if event.error:
+            self._prompt.give_back(event.words)
+            self._status.complain(event.error)
+        if self._player.busy:
+            return
+        await self._text.settle()
+        if asked := self._player.asked:
+            self._wait_for(asked)
+
+    @on(Player.Changed)
+    def _player_changed(self) -> None:
+        self._show_state()
+        now = (self._player.busy, self._player.playing)
+        if now != self._offered_for:
+            self._offered_for = now
+            self.refresh_bindings()
+
+    def _wait_for(self, asked: YourTurn) -> None:
+        """It is a person's turn, or theirs to say whose."""
+        if asked.seat is None:
+            self._ask_who_is_next("Who speaks?")
+            return
+        self._prompt.seat = asked.seat
+        self._prompt.focus()
+        self._look_with_own_eyes()
+        self._show_state()
+        self._status.tell(f"It is {self._called(asked.seat)}'s turn, which is yours. {plain(asked.why)}")
+
+    def action_play(self) -> None:
+        """Let turn follow turn; or let the turn that is on its way be the last for now."""
+        if self._player.playing:
+            self._player.rest()
+        elif not self._is_over():
+            self._player.play()
+            if self._player.waits_for is not None:
+                self._prompt.focus()
+
+    def action_step(self) -> None:
+        """Play one turn."""
+        self._player.rest()
+        if (seat := self._player.waits_for) is not None:
+            self._prompt.focus()
+            self._status.tell(f"It is {self._called(seat)}'s turn; write a line, or /skip.")
+        elif not self._is_over():
+            self._begin(self._stage.step)
+
+    def action_stop(self) -> None:
+        """Stop the turn; its words so far stay."""
+        self._player.stop()
+
+    def action_again(self) -> None:
+        """Have what was said last said anew."""
+        self._player.rest()
+        self._begin(self._stage.again)
+
+    def _is_over(self) -> bool:
+        """Whether the scene is over; that is told."""
+        if self._stage.ended:
+            self._status.tell("The scene is over; Ctrl+Z takes the last turn back.")
+        return bool(self._stage.ended)
+
+    def action_pause(self, step: int) -> None:
+        """Make the pauses between turns longer or shorter."""
+        self._player.lengthen(step)
+
+    # Who speaks
+
+    @work(group="next", exclusive=True, exit_on_error=False)
+    async def _ask_who_is_next(self, question: str) -> None:
+        playing = self._player.playing
+        self._player.rest()
+        there = [seat for seat in self._stage.present if seat != self._player.waits_for]
+        about = {seat: "you" if seat in self._stage.persons else "" for seat in there}
+        seat = await self.app.push_screen_wait(PickSeatScreen(question, about, self._speakers))
+        if seat is not None:
+            self._player.playing = playing
+            self._let_speak(seat)
+
+    def _let_speak(self, seat: str) -> None:
+        self._begin(lambda: self._stage.step(speaker=seat))
+
+    def action_next_speaker(self) -> None:
+        """Choose who speaks next."""
+        if not self._is_over():
+            self._ask_who_is_next("Who speaks next?")
+
+    def _skip(self) -> None:
+        """Let another than the person whose turn it is speak."""
+        seat = self._player.waits_for
+        if seat is None:
+            self._status.tell("It is nobody's turn now, so there is none to skip.")
+        elif (other := _other_than(seat, self._stage)) is None:
+            self._status.tell("Nobody else is there who could speak.")
+        else:
+            self._let_speak(other)
+
+    # What the person says
+
+    @on(ScenePrompt.Empty)
+    def _entered_nothing(self) -> None:
+        self.action_step()
+
+    @on(ScenePrompt.Said)
+    def _say(self, event: ScenePrompt.Said) -> None:
+        self._begin(lambda: self._stage.say(event.line), words=event.typed)
+
+    @on(ScenePrompt.Ordered)
+    def _ordered(self, event: ScenePrompt.Ordered) -> None:
+        self._obey(event.order)
+
+    @on(ScenePrompt.NotUnderstood)
+    def _not_understood(self, event: ScenePrompt.NotUnderstood) -> None:
+        self._status.complain(event.error)
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case Order(command="skip"):
+                self._skip()
+            case Order(command="play"):
+                self.action_play()
+            case Order(command="step"):
+                self.action_step()
+            case Order(command="again"):
+                self.action_again()
+            case Order(command="next", seat=str(seat)):
+                self._let_speak(seat)
+            case Order(command="as", seat=str(seat)):
+                self._write_as(seat)
+            case Order(command="in", seat=str(seat)):
+                self._move(seat, order.text, comes=True)
+            case Order(command="out", seat=str(seat)):
+                self._move(seat, order.text, comes=False)
+
+    def action_speak_as(self) -> None:
+        """Write as another: the next seat in which a person sits, or the narrator."""
+        self._prompt.next_seat()
+        self._look_with_own_eyes()
+        self._show_state()
+
+    # Seats
+
+    @on(CastPanel.SeatWanted)
+    def _change_seat(self, event: CastPanel.SeatWanted) -> None:
+        seat = event.seat
+        if seat not in self._stage.persons:
+            self._stage.take_seat(seat)
+            self._write_as(seat)
+            return
+        self._stage.give_back(seat)
+        if self._player.waits_for == seat:
+            self._player.forget()
+        self._status.tell(f"A model plays {self._called(seat)} again.")
+        self._prompt.show(waited_for=None)
+        self._look_with_own_eyes()
+        self._show_state()
+
+    def _write_as(self, seat: str) -> None:
+        """Write as somebody; whom one writes as one plays, but the narrator, who goes on beside one."""
+        if seat != NARRATOR:
+            self._stage.take_seat(seat)
+        self._prompt.seat = seat
+        self._status.tell(f"You are {self._called(seat)} now.")
+        self._look_with_own_eyes()
+        self._show_state()
+
+    @on(CastPanel.PresenceWanted)
+    def _change_presence(self, event: CastPanel.PresenceWanted) -> None:
+        self._move(event.seat, "", comes=event.seat not in self._stage.present)
+
+    @work(group="move", exit_on_error=False)
+    async def _move(self, seat: str, text: str, *, comes: bool) -> None:
+        with self._complaining():
+            (self._stage.let_in if comes else self._stage.let_out)(seat, text)
+        await self._text.show()
+        self._show_state()
+
+    @on(CastPanel.SpeechWanted)
+    def _let_them_speak(self, event: CastPanel.SpeechWanted) -> None:
+        if not self._is_over():
+            self._let_speak(event.seat)
+
+    # Who knows what
+
+    @on(CastPanel.Viewed)
+    def _look_as(self, event: CastPanel.Viewed) -> None:
+        self._own_eyes = False
+        self.viewer = event.seat
+
+    @on(OptionList.OptionSelected, "#cast")
+    def _looked_up(self) -> None:
+        self.remove_class("-cast-open")
+        self._text.focus()
+
+    async def watch_viewer(self, viewer: str | None) -> None:
+        """Show what the seat witnessed, and say so."""
+        if self.is_mounted:
+            self._cast.look_as(viewer)
+            self.query_one(SeatSheet).show(viewer)
+            await self._text.look_as(viewer)
+            self._show_state()
+
+    def action_eyes(self) -> None:
+        """See with the eyes of one's own seat while it plays; or everything again."""
+        self._own_eyes = not self._own_eyes
+        self.viewer = None
+        self._look_with_own_eyes()
+
+    def _look_with_own_eyes(self) -> None:
+        if self._own_eyes:
+            self.viewer = None if self._prompt.seat == NARRATOR else self._prompt.seat
+
+    def action_everything(self) -> None:
+        """Show everything again."""
+        self._own_eyes = False
+        self.viewer = None
+
+    def action_cast(self) -> None:
+        """To the cast, which comes where there is no room for it; and back."""
+        is_open = self._cast.has_focus
+        self.set_class(not is_open, "-cast-open")
+        (self._text if is_open else self._cast).focus()
+
+    # Where in the tree
+
+    async def action_swipe(self, step: int) -> None:
+        """To what was said before or after in the same place."""
+        self._player.rest()
+        with self._complaining():
+            await self._text.swipe(step)
+        self._show_state()
+
+    @on(SceneText.AnotherWanted)
+    def _swiped_past_the_last(self) -> None:
+        if not self.busy:
+            self.action_again()
+
+    async def action_undo(self) -> None:
+        """Take the last thing done back; while the person writes, what they wrote last."""
+        if self._prompt.is_writing:
+            self._prompt.undo()
+        else:
+            with self._complaining():
+                await self._moved("" if self._stage.undo() else "There is nothing to take back.")
+
+    async def action_redo(self) -> None:
+        """Do again what was taken back."""
+        if self._prompt.is_writing:
+            self._prompt.redo()
+        else:
+            with self._complaining():
+                await self._moved("" if self._stage.redo() else "There is nothing to do again.")
+
+    async def action_branch(self) -> None:
+        """Go on in a new branch from the line under the cursor, or from the last."""
+        if line := self._text.chosen or next(reversed(self._stage.messages), None):
+            with self._complaining():
+                name = self._stage.branch(line.id)
+                await self._moved(f"A new branch begins here: {name}. Ctrl+T shows all.")
+
+    @work(group="tree", exclusive=True, exit_on_error=False)
+    async def action_tree(self) -> None:
+        """Show all branches; what is picked there is gone to."""
+        self._player.rest()
+        names = {seat: self._speakers.name(seat) for seat in self._stage.loaded.seats} | {
+            NARRATOR: "Narrator"
+        }
+        title = self._stage.loaded.scene.title
+        picked = await self.app.push_screen_wait(TreeScreen(self._stage, title=title, names=names))
+        if picked:
+            self._stage.choose(picked)
+            await self._moved("")
+
+    async def _moved(self, told: str) -> None:
+        """Show where in the tree one is now."""
+        self._player.rest()
+        self._player.forget()
+        self._status.tell(told)
+        await self._text.show()
+        self._show_state()
+
+    # Single lines
+
+    def action_why(self) -> None:
+        """Show what the line under the cursor was made of, or what a model said last."""
+        line = self._text.chosen or self._last_by_model
+        if line is None or line.speaker not in self._stage.loaded.seats or "model" not in line.made_by:
+            self._status.tell("Only what a model said has a why.")
+            return
+        voice = self._stage.ensemble.voices[line.speaker]
+        self.app.push_screen(InspectorScreen(line, self._makings.of(line.id), voice))
+
+    def action_copy(self) -> None:
+        """Copy the words of the line under the cursor, or of the last."""
+        if line := self._text.chosen or next(reversed(self._stage.messages), None):
+            self.app.copy_to_clipboard(plain(line.text))
+            self._status.tell("Copied.")
+
+    @property
+    def _last_by_model(self) -> Message | None:
+        seen = self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
+        return next((one for one in reversed(seen) if "model" in one.made_by), None)
+
+    # Elsewhere
+
+    def action_export(self) -> None:
+        """Write the scene as a file."""
+        if self._stage.conversation:
+            self.post_message(self.ExportWanted(self._stage.conversation))
+
+    def action_new(self) -> None:
+        """Begin the scene anew; this one is kept."""
+        self._stage.cancel()
+        self.post_message(self.NewScene(self._stage.loaded))
+
+    def action_library(self) -> None:
+        """Go back to the library."""
+        self._stage.cancel()
+        self.dismiss()
+
+    # How things stand
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what the moment has a use for."""
+        return is_offered(
+            action,
+            busy=self.busy,
+            playing=self._player.playing,
+            sees_all=self.viewer is None,
+            has_own_seat=any(seat != NARRATOR for seat in self._stage.persons),
+        )
+
+    def _show_state(self) -> None:
+        self._cast.show(self._player.speaking if self.viewer is None else None)
+        self._prompt.show(waited_for=self._player.waits_for)
+        self._player.show()
+        self.query_one(ViewBanner).show(self.viewer, "F3" if self._own_eyes else "Esc")
+        self.query_one("#figures", Static).update(tokens_of(self._last_by_model))
+
+    def _called(self, seat: str | None) -> str:
+        return "Narrator" if seat == NARRATOR else self._speakers.name(seat or "")
+
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
+        """Tell what cannot be done."""
+        try:
+            yield
+        except RoleLLMError as error:
+            self._status.complain(error)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        if failure := what_failed(event):
+            self._status.complain(failure)
+
+    @on(Failed)
+    def _tell_failure(self, event: Failed) -> None:
+        self._status.complain(event.sentence)
+
+
+def _other_than(seat: str, stage: Stage) -> str | None:
+    """Who is there and comes after a seat in the cast; a model's seat, if there is one."""
+    cast = list(stage.loaded.seats)
+    after = [*cast[cast.index(seat) + 1 :], *cast[: cast.index(seat)]]
+    there = [one for one in after if one in stage.present]
+    return next((one for one in there if one not in stage.persons), next(iter(there), None))

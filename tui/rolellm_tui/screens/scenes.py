@@ -1,0 +1,137 @@
+"""The scenes: which of them to play."""
+
+import asyncio
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Header, OptionList, Static
+from textual.worker import Worker
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import Transcript
+from rolellm_tui.counting import counted
+from rolellm_tui.failures import what_failed
+from rolellm_tui.persona_words import LANGUAGES
+from rolellm_tui.scenes_found import OfferedScene, offered_scenes
+from rolellm_tui.seat_colours import COLOURS, MUTED
+from rolellm_tui.widgets.scene_list import SceneList
+from rolellm_tui.widgets.status_line import StatusLine
+
+
+class ScenesScreen(Screen[None]):
+    """Enter goes on with the highlighted scene, or begins it when it was never played."""
+
+    CSS_PATH = "scenes.tcss"
+    AUTO_FOCUS = "#scenes"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+    BINDINGS = [
+        Binding("n", "begin", "New", id="scenes.new", tooltip="Begin it anew."),
+        Binding("escape", "leave", "Back", id="scenes.leave", tooltip="Back to where you were."),
+    ]
+
+    @dataclass
+    class Chosen(Message):
+        """The person wants to play a scene."""
+
+        offered: OfferedScene
+        new: bool
+        """Begin it anew, even if there is something to go on with."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        """Show what there is, and what of it `transcript` knows."""
+        super().__init__()
+        self._transcript = transcript
+
+    def compose(self) -> ComposeResult:
+        """The list, and beside it more about the highlighted one."""
+        yield Header()
+        with Horizontal(id="shelf"):
+            yield SceneList(id="scenes")
+            with VerticalScroll(id="preview", can_focus=False):
+                yield Static("", id="about", markup=False)
+        yield StatusLine(id="status")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Read the scenes."""
+        self.sub_title = "scenes"
+
+    def on_screen_resume(self) -> None:
+        """Something may have been played meanwhile."""
+        self._load()
+
+    @work(group="list", exclusive=True, exit_on_error=False)
+    async def _load(self) -> None:
+        try:
+            offered, notes = await asyncio.to_thread(offered_scenes, self._transcript)
+        except RoleLLMError as error:
+            self._status.complain(error)
+            return
+        self.query_one(SceneList).show(offered)
+        if notes:
+            self._status.complain(notes[0] if len(notes) == 1 else f"{notes[0]} And {len(notes) - 1} more.")
+        elif not offered:
+            self._status.tell("There are no scenes; put a scene's file into your scenes folder.")
+
+    @on(OptionList.OptionHighlighted, "#scenes")
+    def _look(self) -> None:
+        offered = self.query_one(SceneList).scene
+        self.query_one("#about", Static).update(_about(offered) if offered else "")
+        self.query_one("#preview").scroll_home(animate=False)
+
+    @on(OptionList.OptionSelected, "#scenes")
+    def _picked(self) -> None:
+        self._choose(new=False)
+
+    def action_begin(self) -> None:
+        """Begin the highlighted scene anew."""
+        self._choose(new=True)
+
+    def _choose(self, *, new: bool) -> None:
+        if offered := self.query_one(SceneList).scene:
+            self.post_message(self.Chosen(offered, new))
+
+    def action_leave(self) -> None:
+        """Back to where one was."""
+        self.dismiss()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        if failure := what_failed(event):
+            self._status.complain(failure)
+
+    @property
+    def _status(self) -> StatusLine:
+        return self.query_one(StatusLine)
+
+
+def _about(offered: OfferedScene) -> Content:
+    """Where it is and who is there; nobody's secrets."""
+    scene = offered.scene
+    cast = []
+    for place, (seat, name) in enumerate(zip(scene.cast, offered.names, strict=True)):
+        colour = f"bold $text-{COLOURS[place % len(COLOURS)]}"
+        notes = [note for note, holds in (("you", seat.person), ("comes later", not seat.present)) if holds]
+        cast.append(Content.assemble((one_line(name), colour), (f"  {', '.join(notes)}", MUTED)))
+    facts = [
+        LANGUAGES.get(scene.language, scene.language),
+        f"{scene.director.kind} director",
+        f"at most {counted(scene.stop.turns, 'turn')}",
+        *scene.tags,
+    ]
+    return Content("\n\n").join(
+        [
+            Content.styled(one_line(scene.title), "bold $text-primary"),
+            Content(plain(scene.setting).strip()),
+            *([Content.styled(one_line(scene.time), f"italic {MUTED}")] if scene.time else []),
+            Content("\n").join(cast),
+            Content.styled(" · ".join(one_line(fact) for fact in facts), MUTED),
+        ]
+    )
