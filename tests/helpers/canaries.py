@@ -97,7 +97,7 @@ def planted_scene(chance: random.Random, canaries: Canaries, director: str | Non
         cast=seats,
         opening=tuple(_opening(chance, canaries, there) for _ in range(chance.randrange(4))),
         events=tuple(_event(chance, canaries, ids) for _ in range(chance.randrange(3))),
-        director=Director(kind=kind, order=order),  # type: ignore[arg-type]  # one of the known
+        director=Director(kind=kind, order=order),  # one of the known
         narrator=_narrator(chance, canaries),
         manners=("say", "act", "whisper", "think"),
         stop=Stop(turns=50, silent=50),

@@ -342,7 +342,8 @@ class RoleApp(App[RoleLLMError]):
         """Show a scene, or tell why it cannot be had."""
         try:
             scene, seed = find()
-            stage = self._open_stage(scene, conversation, seed=seed)
+            sown = {} if seed is None else {"seed": seed}
+            stage = self._open_stage(scene, conversation, **sown)
             if at is not None and at not in (one.id for one in stage.messages):
                 stage.choose(at)
         except RoleLLMError as error:
