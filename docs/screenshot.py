@@ -9,6 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from rolellm_agents.models.catalog import get_model
+from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.scene import load_scene
 from rolellm_agents.settings import DEFAULT_STRATEGY
@@ -20,7 +21,6 @@ from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
 
 SCENE = "dinner-for-four"
-TURNS = 4
 LINES = ("What can you tell from my shoes?", "And what would Watson say to that?")
 SEED = 12
 SIZE = (110, 32)
@@ -93,14 +93,25 @@ async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
 
 
 def save(app: RoleApp, name: str) -> None:
-    (PICTURES / f"{name}.svg").write_text(app.export_screenshot(title="rolellm chat"), "utf-8")
+    (PICTURES / f"{name}.svg").write_text(app.export_screenshot(title="rolellm"), "utf-8")
+
+
+LINES = (
+    ("james-bond", "I never sit with my back to a drawing, Doctor. Who tells you that it is a Dürer?"),
+    ("dr-fell", "(whispers to Violet Weston) He looks at the door, not at the lion. Watch his hands."),
+    ("violet-weston", "*drains her glass* Oh, I am watching, honey."),
+)
+"""Written for the picture: who speaks and what."""
 
 
 async def draw_scene() -> None:
     """Let a scene play for a few turns and save what the terminal shows."""
     with tempfile.TemporaryDirectory() as folder, Transcript(Path(folder) / "t.db") as transcript:
-        model = get_model("llamacpp:smollm2", conversations=5)
+        model = ScriptedChatModel(replies=[text for _, text in LINES])
         stage = Stage(Ensemble(load_scene(SCENE), model=model), transcript, seed=SEED)
+        for speaker, _ in LINES:
+            async for _ in stage.step(speaker=speaker):
+                pass
 
         def open_session(*_: Any, **__: Any) -> Session:
             raise AssertionError("nobody is talked with here")
@@ -108,10 +119,6 @@ async def draw_scene() -> None:
         app = RoleApp(open_session, transcript, stage=stage)
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause(1)
-            for _ in range(TURNS):
-                await pilot.press("f6")
-                await until(pilot, lambda: stage.answering)
-                await until(pilot, lambda: not stage.answering)
             save(app, "scene")
 
 

@@ -194,9 +194,9 @@ def test_a_trace_tells_when_the_time_ran_out(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_hostile_expressions_do_not_keep_others_from_being_active() -> None:
     hostile = [LoreEntry(f"h{at}", "x", (f"/({'x' * at}+x+)+y/", "/(a+)+$/")) for at in range(1, 60)]
-    begun = time.monotonic()
+    begun = time.process_time()
     found = fire(*hostile, DRAGON, said=("dragon " + "x" * 9_999 + "yx" * 99 + "a" * 9_999 + "!",))
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
     assert active(found)[-1] == "dragon"
 
 

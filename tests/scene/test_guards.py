@@ -319,11 +319,11 @@ def test_anything_can_be_looked_at(text: str) -> None:
 )
 def test_a_very_long_answer_takes_no_time(text: str) -> None:
     fault(text)
-    begun = time.perf_counter()
+    begun = time.process_time()
     cut(text)
     utterance_of(text, ALL, BAKER_STREET, ["Sherlock Holmes"])
     fault(text, tuple(line("watson", text) for _ in range(12)))
-    assert time.perf_counter() - begun < 3
+    assert time.process_time() - begun < 3
 
 
 def test_hardly_any_line_of_real_dialogue_is_a_fault() -> None:

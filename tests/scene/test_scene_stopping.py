@@ -125,6 +125,6 @@ def test_long_scenes_are_looked_at_quickly() -> None:
     scene = scene_with(stop={"turns": 10_000, "said": ["goodbye"]})
     lines = [line("holmes", f"{number} " + "word " * 20_000 + str(number)) for number in range(200)]
     ending(scene, lines[:2])
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert ending(scene, lines) is not None
-    assert time.perf_counter() - begun < 3
+    assert time.process_time() - begun < 3
