@@ -96,7 +96,7 @@ def save(app: RoleApp, name: str) -> None:
     (PICTURES / f"{name}.svg").write_text(app.export_screenshot(title="rolellm"), "utf-8")
 
 
-LINES = (
+SPOKEN = (
     ("james-bond", "I never sit with my back to a drawing, Doctor. Who tells you that it is a Dürer?"),
     ("dr-fell", "(whispers to Violet Weston) He looks at the door, not at the lion. Watch his hands."),
     ("violet-weston", "*drains her glass* Oh, I am watching, honey."),
@@ -107,9 +107,9 @@ LINES = (
 async def draw_scene() -> None:
     """Let a scene play for a few turns and save what the terminal shows."""
     with tempfile.TemporaryDirectory() as folder, Transcript(Path(folder) / "t.db") as transcript:
-        model = ScriptedChatModel(replies=[text for _, text in LINES])
+        model = ScriptedChatModel(replies=[text for _, text in SPOKEN])
         stage = Stage(Ensemble(load_scene(SCENE), model=model), transcript, seed=SEED)
-        for speaker, _ in LINES:
+        for speaker, _ in SPOKEN:
             async for _ in stage.step(speaker=speaker):
                 pass
 
