@@ -34,6 +34,11 @@ _SETTINGS = (
 )
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long text is told by its beginning: the names of tests are to be read."""
+    return f"{val[:60]!r}…" if isinstance(val, str | bytes) and len(val) > 60 else None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What fixtures for several tests write does not come into the user's own folders."""

@@ -14,7 +14,7 @@ from rolellm_agents.persona import Persona, load_persona
 BROKEN = "id: broken\nname: Broken\ndescription: Somebody.\nfavourite_colour: red\n"
 
 
-def bundled(language: str = "*") -> set[str]:
+def bundled(language: str = "[ez][nh]") -> set[str]:
     """The ids of the bundled pack; each file is named after its persona's."""
     pack = Path(str(files("rolellm_personas")))
     return {file.stem for file in pack.glob(f"{language}/*.yaml")}
