@@ -167,7 +167,7 @@ def _asked(items: int) -> tuple[tuple[Persona, ...], tuple[Instruction, ...]]:
 
 
 def measure_embedded(items: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    """As many items through the embedded model eight at once and one after the other.
+    """As many items through the embedded model eight at once and one after the other, six an instruction.
 
     Both answer other instructions, since the model still holds what it has read of a prompt; the persona's
     own instruction it has read before the clock runs.
@@ -182,7 +182,9 @@ def measure_embedded(items: int, progress: Callable[[str], None]) -> dict[str, A
     per_minute = {}
     for number, (name, at_once) in enumerate((("at_once", AT_ONCE), ("one_by_one", 1))):
         progress(f"{items} items through the embedded model, {at_once} at once …")
-        per_minute[name] = asyncio.run(_per_minute(model, others[number::2][:items], at_once))
+        per_minute[name] = asyncio.run(
+            _per_minute(model, others[number::2][: max(1, items // SAMPLES)], at_once)
+        )
     return {
         "embedded_items": items,
         "at_once_per_min": round(per_minute["at_once"], 1),
@@ -193,14 +195,14 @@ def measure_embedded(items: int, progress: Callable[[str], None]) -> dict[str, A
 
 async def _per_minute(model: BaseChatModel, instructions: Sequence[Instruction], at_once: int) -> float:
     request = RoleGPTRequest(
-        personas=(load_persona("sherlock-holmes"),), instructions=tuple(instructions), samples=1
+        personas=(load_persona("sherlock-holmes"),), instructions=tuple(instructions), samples=SAMPLES
     )
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as folder:
         began = time.perf_counter()
         await rolegpt(
             request, model, model_name="smollm2", folder=Path(folder), limits=Limits(at_once=at_once)
         )
-        return 60 * len(instructions) / (time.perf_counter() - began)
+        return 60 * SAMPLES * len(instructions) / (time.perf_counter() - began)
 
 
 if __name__ == "__main__":
