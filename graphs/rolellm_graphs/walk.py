@@ -1,5 +1,6 @@
 """Where one stands in a conversation's tree, and the ways to move: what chats and scenes have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from rolellm_agents.transcript.store import MAIN
 STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
 
 
-class Walk:
+class Walk(ABC):
     """A conversation on one of its branches; one thing is done at a time, and can be undone."""
 
     def __init__(self, transcript: Transcript, conversation: str | None) -> None:
@@ -150,9 +151,9 @@ class Walk:
         if self._busy:
             raise MessageError(STILL_ANSWERING)
 
+    @abstractmethod
     def _begin_conversation(self) -> str:
         """Make one for the first message; returns its id."""
-        raise NotImplementedError
 
     def _append(
         self,
