@@ -1,0 +1,6 @@
+"""Judges of role play: what they are given and what they say, rubrics, planted faults; all but the graphs."""
+
+from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge, Turn
+from rolellm_agents.judging.verdict import Status, Verdict
+
+__all__ = ["Judged", "PairJudge", "ReplyJudge", "Status", "Turn", "Verdict"]
