@@ -1,4 +1,4 @@
-"""Judges of role play: what they are given and what they say, rubrics, planted faults; all but the graphs."""
+"""Judges of role play: what they are given, what they say, rubrics, planted faults; all but graphs."""
 
 from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge, Turn
 from rolellm_agents.judging.verdict import Status, Verdict
