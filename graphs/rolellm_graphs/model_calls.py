@@ -38,6 +38,8 @@ class Reply:
     tokens: Tokens
     seconds: float
     """Waiting for a server's leave not counted."""
+    reused: int = 0
+    """Tokens of the prompt that the model had read before, as far as it says so."""
 
 
 class ModelCalls:
@@ -129,7 +131,8 @@ class ModelCalls:
                 self._budget.settle(expected, used)
         metadata = message.response_metadata
         reason = metadata.get("finish_reason") or metadata.get("stop_reason")
-        return Reply(_words_of(message), reason in _CUT, used, round(seconds, 3))
+        text, unfinished = _words_of(message), reason in _CUT
+        return Reply(text, unfinished, used, round(seconds, 3), _reused(message))
 
     async def _patiently(self, call: Callable[[], Awaitable[AIMessage]]) -> tuple[AIMessage, float]:
         tries = 0
@@ -164,6 +167,11 @@ def _tokens_of(message: AIMessage, expected: Tokens) -> Tokens:
     if usage := message.usage_metadata:
         return Tokens(usage["input_tokens"], usage["output_tokens"])
     return Tokens(expected.read, estimated_tokens(_words_of(message)))
+
+
+def _reused(message: AIMessage) -> int:
+    usage = message.usage_metadata
+    return (usage.get("input_token_details", {}).get("cache_read") or 0) if usage else 0
 
 
 def _estimated(messages: Sequence[BaseMessage]) -> int:

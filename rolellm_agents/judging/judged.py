@@ -37,8 +37,10 @@ class Judged:
 class ReplyJudge(Protocol):
     """Judges one reply by itself."""
 
-    measures: Sequence[str]
-    """Of the verdicts it gives, one of each; higher values are always better."""
+    @property
+    def measures(self) -> Sequence[str]:
+        """Of the verdicts it gives, one of each; higher values are always better."""
+        ...
 
     async def judge(self, judged: Judged) -> list[Verdict]:
         """One verdict for each measure. What the model does wrong is in the verdict and never raised.
@@ -52,7 +54,10 @@ class ReplyJudge(Protocol):
 class PairJudge(Protocol):
     """Judges which of two replies is the better one."""
 
-    measure: str
+    @property
+    def measure(self) -> str:
+        """Of the verdicts it gives."""
+        ...
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:
         """1 when the first is better, 0 when the second is, 0.5 when neither; asked in both orders.

@@ -108,9 +108,19 @@ def opening(text: str, language: str) -> str:
 
 def is_heard(phrase: str, reply: str, language: str) -> bool:
     """Whether the words of the phrase stand in the reply, one after the other."""
+    return times_heard(phrase, reply, language) > 0
+
+
+def times_heard(phrase: str, reply: str, language: str) -> int:
+    """How often the words of the phrase stand in the reply, one after the other."""
+    words, said = bare(phrase), bare(reply)
+    if not words:
+        return 0
     if language == "zh":
-        return bare(phrase).replace(" ", "") in bare(reply).replace(" ", "")
-    return f" {bare(phrase)} " in f" {bare(reply)} "
+        return said.replace(" ", "").count(words.replace(" ", ""))
+    # Each word with spaces of its own, so that what stands twice in a row is counted twice.
+    apart = "  "
+    return f" {said.replace(' ', apart)} ".count(f" {words.replace(' ', apart)} ")
 
 
 def bare(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rolellm_agents.scoring.rouge import words_and_characters
+from rolellm_agents.scoring.words import words_and_characters
 
 
 def distinct_n(texts: Iterable[str], n: int) -> float:

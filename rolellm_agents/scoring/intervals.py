@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RESAMPLES = 10_000
-_DRAWN_AT_ONCE = 1_000_000
+DRAWN_AT_ONCE = 1_000_000
 """Clusters, so that memory stays small however many items there are."""
 
 
@@ -53,21 +53,14 @@ def mean_interval(
     Raises:
         ValueError: there is no value, one is not finite, or there are not as many clusters.
     """
-    if not values:
-        raise ValueError("there are no values")
-    if not all(map(math.isfinite, values)):
-        raise ValueError("a value is not finite")
-    by_cluster: defaultdict[str, list[float]] = defaultdict(list)
-    for value, cluster in zip(values, clusters, strict=True):
-        by_cluster[cluster].append(value)
+    groups = values_by_cluster(values, clusters)
     mean = math.fsum(values) / len(values)
-    if len(by_cluster) == 1:
+    if len(groups) == 1:
         return Interval(mean, None, None, len(values))
 
     import numpy as np
 
-    groups = [by_cluster[name] for name in sorted(by_cluster)]
-    means = _means_of_resamples(groups, resamples, seed)
+    means = means_of_resamples(groups, resamples, seed)
     outside = (1 - confidence) / 2
     low, high = np.quantile(means, [outside, 1 - outside])
     return Interval(mean, float(low), float(high), len(values))
@@ -102,14 +95,30 @@ def difference_interval(
     return mean_interval(differences, clusters, confidence=confidence, resamples=resamples, seed=seed)
 
 
-def _means_of_resamples(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> "NDArray[Any]":
-    """The mean of all items of the clusters drawn, for each resample."""
+def values_by_cluster(values: Sequence[float], clusters: Sequence[str]) -> list[list[float]]:
+    """The values of each cluster, in the order of the clusters' names.
+
+    Raises:
+        ValueError: there is no value, one is not finite, or there are not as many clusters.
+    """
+    if not values:
+        raise ValueError("there are no values")
+    if not all(map(math.isfinite, values)):
+        raise ValueError("a value is not finite")
+    by_cluster: defaultdict[str, list[float]] = defaultdict(list)
+    for value, cluster in zip(values, clusters, strict=True):
+        by_cluster[cluster].append(value)
+    return [by_cluster[name] for name in sorted(by_cluster)]
+
+
+def means_of_resamples(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> "NDArray[Any]":
+    """The mean of all values of the clusters drawn, for each of `resamples` draws of as many clusters."""
     import numpy as np
 
     sums = np.array([math.fsum(group) for group in groups])
     sizes = np.array([len(group) for group in groups])
     random = np.random.default_rng(seed)
-    at_once = max(1, _DRAWN_AT_ONCE // len(groups))
+    at_once = max(1, DRAWN_AT_ONCE // len(groups))
     means = []
     for begun in range(0, resamples, at_once):
         drawn = random.integers(len(groups), size=(min(at_once, resamples - begun), len(groups)))

@@ -1,27 +1,22 @@
-"""ROUGE-L: how long a run of words, gaps allowed, two texts have in common (Lin, 2004).
+"""ROUGE: how much two texts, cut into words, have in common (Lin, 2004).
 
-`rouge_l` compares whole texts, as Google's `rouge_score` does. `summary_rouge_l` compares sentence by
-sentence, as the `rouge` package on PyPI (1.0.1) does, whose recall the published RoleBench figures are.
+`rouge_n` and `rouge_l` compare whole texts, as Google's `rouge_score` does. `summary_rouge_l` compares
+sentence by sentence, as the `rouge` package on PyPI (1.0.1) does, whose recall the published RoleBench
+figures are.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-Criterion = Literal["precision", "recall", "f1"]
-Sentence = list[str]
+from rolellm_agents.scoring.words import Sentence
 
-_SPACED = bytes(byte if chr(byte).isalnum() and byte < 128 else ord(" ") for byte in range(256))
-_WORD_OR_CHARACTER = re.compile(r"[a-z0-9]+|[^\W_]")
 _GAP = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RougeL:
+class Rouge(NamedTuple):
     """What a prediction and a reference have in common; each part lies between 0 and 1."""
 
     precision: float
@@ -32,104 +27,70 @@ class RougeL:
     """The harmonic mean of the two."""
 
 
-_NOTHING = RougeL(0.0, 0.0, 0.0)
+_NOTHING = Rouge(0.0, 0.0, 0.0)
 
 
-def rouge_l(
-    prediction: str,
-    references: Sequence[str],
-    words: Callable[[str], Sequence[str]],
-    best: Criterion = "f1",
-) -> RougeL:
-    """Compare a prediction with each reference, as one run of words, and take the best.
+def rouge_l(predicted: Sequence[Hashable], expected: Sequence[Hashable]) -> Rouge:
+    """The longest common subsequence of two texts' words: the same words in one order, gaps allowed.
 
     Args:
-        prediction: the text that is measured.
-        references: at least one text it may be like.
-        words: cuts a text into what is compared.
-        best: what the best reference has most of; of equals the first is taken.
+        predicted: the words of the text that is measured.
+        expected: the words of what it may be like.
 
     Returns:
-        The scores against that reference; zeros where a text has no words.
-
-    Raises:
-        ValueError: there is no reference.
+        Zeros where one has no words.
     """
-    predicted = words(prediction)
-    return _best((_of_words(predicted, words(reference)) for reference in references), best)
+    return _rouge(LCSseq.similarity(predicted, expected), len(predicted), len(expected))
 
 
-def summary_rouge_l(
-    prediction: str,
-    references: Sequence[str],
-    sentences: Callable[[str], Sequence[Sentence]],
-    best: Criterion = "recall",
-) -> RougeL:
-    """Compare the sentences of a prediction with those of each reference, and take the best.
-
-    This is “summary level” ROUGE-L with the peculiarities of `rouge` 1.0.1: the different words of all
-    common subsequences are counted, each once in the whole text, over the different words of a text. Which
-    of several longest subsequences counts is that package's choice too. Its F is less than ours by at most
-    5e-9, since it adds 1e-8 to the divisor.
+def rouge_n(predicted: Sequence[str], expected: Sequence[str], n: int) -> Rouge:
+    """The runs of `n` words that two texts have in common, each as often as both have it.
 
     Args:
-        prediction: the text that is measured.
-        references: at least one text it may be like.
-        sentences: cuts a text into sentences and those into what is compared.
-        best: what the best reference has most of; of equals the first is taken.
+        predicted: the words of the text that is measured.
+        expected: the words of what it may be like.
+        n: how many words a run has, at least 1.
 
     Returns:
-        The scores against that reference; zeros where a text has no sentence.
-
-    Raises:
-        ValueError: there is no reference.
+        Zeros where one has not so many words.
     """
-    predicted = sentences(prediction)
-    return _best((_of_sentences(predicted, sentences(reference)) for reference in references), best)
+    return rouge_l(word_runs(predicted, n), word_runs(expected, n))
 
 
-def google_words(text: str) -> list[str]:
-    """Runs of a-z and 0-9 in lower case, as `rouge_score` cuts a text when it does not stem."""
-    # Cutting takes longer than comparing, and a table of bytes takes half as long as a regular expression.
-    return text.lower().encode("ascii", "replace").translate(_SPACED).decode("ascii").split()
+def word_runs(words: Sequence[str], n: int) -> Sequence[Hashable]:
+    """All runs of `n` words in an order that does not depend on the text.
 
-
-def words_and_characters(text: str) -> list[str]:
-    """Runs of a-z and 0-9 in lower case, and each other letter or digit alone, such as a Chinese one."""
-    return _WORD_OR_CHARACTER.findall(text.lower())
-
-
-def spaced_sentences(text: str) -> list[Sentence]:
-    """What stands between full stops, cut at white space, as `rouge` 1.0.1 does; marks and case stay.
-
-    Only white space between two full stops is a sentence of one empty word, as it is there.
+    Of two such sequences the longest common subsequence is what both hold, each run as often as both do, so
+    that `rouge_l` of them is ROUGE-N. The runs of several words are given by their hashes.
     """
-    return [" ".join(sentence.split()).split(" ") for sentence in text.split(".") if sentence]
+    if n == 1:
+        return sorted(words)
+    return sorted(map(hash, zip(*(words[start:] for start in range(n)), strict=False)))
 
 
-def character_sentences(text: str) -> list[Sentence]:
-    """What stands between full stops (“.”, not “。”), cut into characters: Chinese for `rouge` 1.0.1."""
-    return spaced_sentences(" ".join(text))
+def summary_rouge_l(predicted: Sequence[Sentence], expected: Sequence[Sentence]) -> Rouge:
+    """“Summary level” ROUGE-L with the peculiarities of `rouge` 1.0.1.
 
+    The different words of all common subsequences of sentences are counted, each once in the whole text,
+    over the different words of a text. Which of several longest subsequences counts is that package's
+    choice too. Its F is less than ours by at most 5e-9, since it adds 1e-8 to the divisor.
 
-def _best(scores: Iterable[RougeL], criterion: Criterion) -> RougeL:
-    return max(scores, key=lambda score: float(getattr(score, criterion)))
+    Args:
+        predicted: the sentences of the text that is measured.
+        expected: the sentences of what it may be like.
 
-
-def _of_words(predicted: Sequence[str], expected: Sequence[str]) -> RougeL:
-    return _rouge_l(LCSseq.similarity(predicted, expected), len(predicted), len(expected))
-
-
-def _of_sentences(predicted: Sequence[Sentence], expected: Sequence[Sentence]) -> RougeL:
+    Returns:
+        Zeros where one has no sentence.
+    """
     common = _words_in_common(predicted, expected)
-    return _rouge_l(len(common), len(set().union(*predicted)), len(set().union(*expected)))
+    return _rouge(len(common), len(set().union(*predicted)), len(set().union(*expected)))
 
 
-def _rouge_l(common: int, predicted: int, expected: int) -> RougeL:
+def _rouge(common: int, predicted: int, expected: int) -> Rouge:
     if not common:
         return _NOTHING
     precision, recall = common / predicted, common / expected
-    return RougeL(precision, recall, 2 * precision * recall / (precision + recall))
+    return Rouge(precision, recall, 2 * precision * recall / (precision + recall))
 
 
 def _words_in_common(predicted: Sequence[Sentence], expected: Sequence[Sentence]) -> set[str]:

@@ -30,13 +30,18 @@ def read_text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise ScriptError(f"{path} cannot be read: {error.strerror}.") from error
-    text = _decode(content, path).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    text = decoded(content, path).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     if not text.strip():
         raise ScriptError(f"{path} is empty; name a script, a play, subtitles or a novel.")
     return text
 
 
-def _decode(content: bytes, path: Path) -> str:
+def decoded(content: bytes, path: Path) -> str:
+    """The text that a file's bytes are, UTF-8 or not; line ends and byte order mark are as they were.
+
+    Raises:
+        ScriptError: they are no text.
+    """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "replace")
     try:

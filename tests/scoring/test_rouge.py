@@ -1,5 +1,6 @@
-"""ROUGE-L by two measures, and the length of a reply."""
+"""ROUGE: what two texts have in common, and the length of a reply."""
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -8,11 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import Language
-from rolellm_agents.rolebench import Sample, find_file, read_samples
-from rolellm_agents.scoring import MEASURES, RougeL, rouge_l, summary_rouge_l, word_count
-from rolellm_agents.scoring.rouge import (
+from rolellm_agents.scoring import MEASURES, rouge_l, rouge_n, summary_rouge_l, word_count
+from rolellm_agents.scoring.words import (
     character_sentences,
     google_words,
+    jieba_words,
     spaced_sentences,
     words_and_characters,
 )
@@ -54,7 +55,7 @@ BY_THE_PACKAGES = [
 def test_rouge_l_is_that_of_google(
     prediction: str, reference: str, google: tuple[float, ...], _rouge: tuple[float, ...]
 ) -> None:
-    score = rouge_l(prediction, [reference], google_words)
+    score = rouge_l(google_words(prediction), google_words(reference))
     assert (score.precision, score.recall, score.f1) == pytest.approx(google, abs=1e-12)
 
 
@@ -62,8 +63,41 @@ def test_rouge_l_is_that_of_google(
 def test_summary_rouge_l_is_that_of_the_package_rouge(
     prediction: str, reference: str, _google: tuple[float, ...], rouge: tuple[float, ...]
 ) -> None:
-    score = summary_rouge_l(prediction, [reference], spaced_sentences)
+    score = summary_rouge_l(spaced_sentences(prediction), spaced_sentences(reference))
     assert (score.precision, score.recall) == pytest.approx(rouge, abs=1e-12)
+
+
+# By rouge_score 0.1.2 (rouge1 and rouge2, no stemmer).
+RUNS_BY_GOOGLE = [
+    (
+        "I keep the lamp, and the lamp keeps me.",
+        "The lamp keeps me; I keep the lamp.",
+        (0.8888888888888888, 1.0, 0.9411764705882353),
+        (0.75, 0.8571428571428571, 0.7999999999999999),
+    ),
+    (
+        "Wipe your feet. Sit by the stove. I have a glass to do.",
+        "Sit by the stove, and wipe your feet first. I have the glass to do yet.",
+        (0.9230769230769231, 0.75, 0.8275862068965517),
+        (0.6666666666666666, 0.5333333333333333, 0.5925925925925926),
+    ),
+    # What stands three times in one text and once in the other counts once.
+    (
+        "the the the lamp",
+        "the lamp the",
+        (0.75, 1.0, 0.8571428571428571),
+        (0.3333333333333333, 0.5, 0.4),
+    ),
+]
+
+
+@pytest.mark.parametrize(("prediction", "reference", "ones", "twos"), RUNS_BY_GOOGLE)
+def test_rouge_1_and_2_are_those_of_google(
+    prediction: str, reference: str, ones: tuple[float, ...], twos: tuple[float, ...]
+) -> None:
+    predicted, expected = google_words(prediction), google_words(reference)
+    assert rouge_n(predicted, expected, 1) == pytest.approx(ones, abs=1e-12)
+    assert rouge_n(predicted, expected, 2) == pytest.approx(twos, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -82,18 +116,6 @@ def test_chinese_is_compared_character_by_character(
 ) -> None:
     assert MEASURES["rouge-l-f1"](reply, [reference], "zh") == pytest.approx(f1)
     assert MEASURES["paper"](reply, [reference], "zh") == pytest.approx(recall)
-
-
-def test_of_several_references_the_nearest_counts_by_the_part_that_is_asked_for() -> None:
-    # One word of two in the first, two of four in the second, two of five in the third.
-    references = ["lamp oil", "keep the lamp now", "keep a good dry lamp"]
-    assert rouge_l("keep lamp", references, google_words) == RougeL(1.0, 0.5, 2 / 3)
-    assert rouge_l("the lamp", references, google_words, "recall") == RougeL(0.5, 0.5, 0.5)
-    assert rouge_l("the lamp", references, google_words, "precision") == RougeL(1.0, 0.5, 2 / 3)
-    by_recall = summary_rouge_l("the lamp oil", references, spaced_sentences)
-    assert by_recall == RougeL(2 / 3, 1.0, pytest.approx(0.8))  # type: ignore[arg-type]
-    assert MEASURES["rouge-l-f1"]("the lamp oil", references, "en") == pytest.approx(4 / 5)
-    assert MEASURES["paper"]("the lamp now and then", references, "en") == pytest.approx(3 / 4)
 
 
 def test_length_costs_by_f1_and_not_by_the_measure_of_the_paper() -> None:
@@ -140,6 +162,12 @@ def test_google_s_words_are_runs_of_small_latin_letters_and_digits(text: str, wo
     assert google_words(text) == words
 
 
+def test_jieba_s_words_are_runs_of_characters_without_marks() -> None:
+    # By jieba 0.42.1, whose words rjieba's are.
+    assert jieba_words("俺老孙来也，大闹天宫！OK") == ["俺", "老", "孙来", "也", "大闹天宫", "ok"]
+    assert jieba_words("\ud800，") == []
+
+
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", " ", " ", ".", "A", "天", "，"]), max_size=40).map(
     "".join
 )
@@ -151,10 +179,27 @@ ANY_TEXT = st.text(max_size=30) | TEXTS
 def test_rouge_l_measures_a_longest_common_subsequence(prediction: str, reference: str) -> None:
     predicted, expected = google_words(prediction), google_words(reference)
     longest = lengths(predicted, expected)[len(predicted)][len(expected)]
-    score = rouge_l(prediction, [reference], google_words)
+    score = rouge_l(google_words(prediction), google_words(reference))
     assert score.precision == pytest.approx(longest / max(len(predicted), 1))
     assert score.recall == pytest.approx(longest / max(len(expected), 1))
     assert score.f1 == pytest.approx(2 * longest / max(len(predicted) + len(expected), 1))
+
+
+@settings(deadline=None, max_examples=300)
+@given(ANY_TEXT, ANY_TEXT, st.integers(1, 3))
+def test_rouge_n_counts_each_run_as_often_as_both_texts_have_it(
+    prediction: str, reference: str, n: int
+) -> None:
+    predicted, expected = words_and_characters(prediction), words_and_characters(reference)
+    own, other = (
+        Counter(tuple(words[start : start + n]) for start in range(len(words) - n + 1))
+        for words in (predicted, expected)
+    )
+    both = (own & other).total()
+    score = rouge_n(predicted, expected, n)
+    assert score.precision == pytest.approx(both / max(own.total(), 1))
+    assert score.recall == pytest.approx(both / max(other.total(), 1))
+    assert score.f1 == pytest.approx(2 * both / max(own.total() + other.total(), 1))
 
 
 @settings(deadline=None, max_examples=300)
@@ -166,7 +211,7 @@ def test_summary_rouge_l_counts_the_words_that_tables_of_lengths_lead_back_to(
 ) -> None:
     predicted, expected = sentences(prediction), sentences(reference)
     common = {word for two in expected for one in predicted for word in led_back(one, two)}
-    score = summary_rouge_l(prediction, [reference], sentences)
+    score = summary_rouge_l(predicted, expected)
     assert score.precision == pytest.approx(len(common) / max(len(set().union(*predicted)), 1))
     assert score.recall == pytest.approx(len(common) / max(len(set().union(*expected)), 1))
 
@@ -203,8 +248,9 @@ def test_scores_lie_between_0_and_1_and_f1_has_no_direction(
 ) -> None:
     for measure in MEASURES.values():
         assert 0 <= measure(first, [second], language) <= 1
-    measure = MEASURES["rouge-l-f1"]
-    assert measure(first, [second], language) == pytest.approx(measure(second, [first], language))
+    for name in ("rouge-1-f1", "rouge-2-f1", "rouge-l-f1"):
+        there, back = MEASURES[name](first, [second], language), MEASURES[name](second, [first], language)
+        assert there == pytest.approx(back)
 
 
 @settings(deadline=None, max_examples=200)
@@ -214,7 +260,8 @@ def test_a_text_is_wholly_like_itself_whatever_else_it_is_compared_with(
 ) -> None:
     words = words_and_characters(text) if language == "zh" else google_words(text)
     sentences = character_sentences(text) if language == "zh" else spaced_sentences(text)
-    assert MEASURES["rouge-l-f1"](text, [*others, text], language) == bool(words)
+    for name, shortest in (("rouge-1-f1", 1), ("rouge-2-f1", 2), ("rouge-l-f1", 1)):
+        assert MEASURES[name](text, [*others, text], language) == (len(words) >= shortest)
     assert MEASURES["paper"](text, [*others, text], language) == bool(sentences)
 
 
@@ -226,43 +273,13 @@ def test_google_s_own_pair_of_texts_scores_as_with_google() -> None:
         0.5045045045045046, abs=1e-12
     )
     by_line = [
-        rouge_l(one, [other], google_words)
+        rouge_l(google_words(one), google_words(other))
         for one, other in zip(prediction.splitlines(), target.splitlines(), strict=True)
     ]
     assert [(score.precision, score.recall, score.f1) for score in by_line] == [
         pytest.approx((0.6875, 0.4074074074074074, 0.5116279069767441), abs=1e-12),
         pytest.approx((0.6538461538461539, 0.40476190476190477, 0.5), abs=1e-12),
     ]
-
-
-def rolegpt(language: Language) -> list[tuple[str, Sample]]:
-    """RoleGPT's published answers to the role-specific test, with what they are compared with."""
-    folder = shared_data("rolebench")
-    answered = read_samples(find_file(folder, "rolegpt_baseline", kind="role_specific", language=language))
-    tested = read_samples(find_file(folder, "test", kind="role_specific", language=language))
-    if language == "en":  # in the same order, and one question stands twice
-        return [(one.references[0], two) for one, two in zip(answered, tested, strict=True)]
-    answers = {(sample.role, sample.question): sample.references[0] for sample in answered}
-    return [(answers[sample.role, sample.question], sample) for sample in tested]
-
-
-def test_rolegpt_s_published_figure_comes_out_of_the_measure_of_the_paper() -> None:
-    # RoleLLM, Table 4: SPE of RoleGPT in Chinese is 0.2478.
-    paired = rolegpt("zh")
-    assert len(paired) == 239
-    mean = sum(MEASURES["paper"](answer, sample.references, "zh") for answer, sample in paired) / len(
-        paired
-    )
-    assert round(mean, 4) == 0.2478
-
-
-def test_rolegpt_s_english_answers_score_as_by_the_packages() -> None:
-    # By rouge 1.0.1 and rouge_score 0.1.2 on the same 445 of the 4,750 published rows.
-    paired = rolegpt("en")
-    assert len(paired) == 445
-    for name, by_package in (("paper", 0.3261791867564472), ("rouge-l-f1", 0.23458780010983366)):
-        scores = [MEASURES[name](answer, sample.references, "en") for answer, sample in paired]
-        assert sum(scores) / len(scores) == pytest.approx(by_package, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rolellm_tui.cli import bench_rolebench, bench_score, bench_speakers
 from rolellm_tui.cli.options import (
     EmbeddingsOption,
     JsonOption,
@@ -17,6 +18,11 @@ from rolellm_tui.cli.output import complain, counted_progress, print_json, print
 app = typer.Typer(name="bench", help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)
 
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="How often each is measured.")]
+
+app.command("rolebench")(bench_rolebench.rolebench)
+app.command("score")(bench_score.score)
+app.command("rouge")(bench_score.rouge)
+app.command("speakers")(bench_speakers.speakers)
 
 
 @app.command("start")

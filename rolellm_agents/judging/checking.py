@@ -1,0 +1,135 @@
+"""How far a judge can be believed: what it made of planted faults, of length, and of what people said."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from rolellm_agents.judging.human_labels import HumanLabel
+from rolellm_agents.scoring import mean_interval
+from rolellm_agents.scoring.agreement import Level, krippendorff_alpha
+from rolellm_agents.scoring.correlation import CORRELATIONS, Correlated, correlated, spearman
+
+PADDING = "padding"
+"""The kind of fault that only makes a reply longer."""
+ALL = "all"
+"""All kinds together, each with the weight of its items."""
+
+
+class Outcome(NamedTuple):
+    """What a judge made of a reply beside one with a fault."""
+
+    kind: str
+    persona: str
+    detected: float | None
+    """1 when the clean reply came out higher, 0 when the faulty one did, 0.5 for a tie; None unjudged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """A mean of things between 0 and 1, with its 95 % interval, clustered by persona."""
+
+    value: float | None
+    ci95: tuple[float, float] | None
+    n: int
+    unjudged: int
+    """Left out since the judge said nothing of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """A judge beside people."""
+
+    what: Literal["scores", "preferences"]
+    n: int
+    correlations: Mapping[str, Correlated] = field(default_factory=dict)
+    """Of the judge's values with the people's mean scores, by name."""
+    agreement: Rate | None = None
+    """How often the judge prefers what most people do; its own tie is half, theirs is left out."""
+    people_alpha: float | None = None
+    """Krippendorff's alpha of the people among themselves; None where no reply has two."""
+
+
+def preference(clean: float | None, faulty: float | None) -> float | None:
+    """What two values say of which reply is better: 1 the first, 0 the second, 0.5 a tie."""
+    if clean is None or faulty is None:
+        return None
+    return 0.5 if clean == faulty else float(clean > faulty)
+
+
+def detections(outcomes: Sequence[Outcome]) -> dict[str, Rate]:
+    """For each kind, in the order in which they come, and for all together how often faults were found."""
+    kinds = dict.fromkeys(one.kind for one in outcomes)
+    rates = {kind: _rate([one for one in outcomes if one.kind == kind]) for kind in kinds}
+    return {**rates, ALL: _rate(outcomes)}
+
+
+def length_correlation(
+    values: Sequence[float], words: Sequence[int], personas: Sequence[str]
+) -> Correlated | None:
+    """Spearman's correlation of values with lengths, of replies that are all equally good.
+
+    Returns:
+        None when there is no reply.
+    """
+    if not values:
+        return None
+    return correlated(spearman, [*zip(values, map(float, words), strict=True)], personas)
+
+
+def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | None]) -> Agreement:
+    """A judge's values beside the scores that people gave.
+
+    Args:
+        labels: of single replies.
+        values: the judge's, in the same order; None where it said nothing.
+    """
+    known = [(label, value) for label, value in zip(labels, values, strict=True) if value is not None]
+    pairs = [(value, label.value) for label, value in known]
+    personas = [label.persona for label, _ in known]
+    return Agreement(
+        what="scores",
+        n=len(known),
+        correlations={
+            name: correlated(correlation, pairs, personas) for name, correlation in CORRELATIONS.items()
+        }
+        if known
+        else {},
+        people_alpha=_alpha(labels, "interval"),
+    )
+
+
+def agreement_on_preferences(labels: Sequence[HumanLabel], preferred: Sequence[float | None]) -> Agreement:
+    """A judge's preferences beside those of most people.
+
+    Args:
+        labels: of pairs of replies.
+        preferred: by the judge, in the same order: 1, 0 or 0.5; None where it said nothing.
+    """
+    decided = [
+        Outcome(ALL, label.persona, None if own is None else 1 - abs(own - float(label.value > 0.5)))
+        for label, own in zip(labels, preferred, strict=True)
+        if label.value != 0.5
+    ]
+    rate = _rate(decided)
+    return Agreement(what="preferences", n=rate.n, agreement=rate, people_alpha=_alpha(labels, "nominal"))
+
+
+def _alpha(labels: Iterable[HumanLabel], level: Level) -> float | None:
+    return krippendorff_alpha([[*label.by_person.values()] for label in labels], level)
+
+
+def _rate(outcomes: Sequence[Outcome]) -> Rate:
+    known = [(one.detected, one.persona) for one in outcomes if one.detected is not None]
+    unjudged = len(outcomes) - len(known)
+    if not known:
+        return Rate(value=None, ci95=None, n=0, unjudged=unjudged)
+    values, personas = zip(*known, strict=True)
+    found = mean_interval(values, personas)
+    ci95 = None if found.low is None or found.high is None else (found.low, found.high)
+    return Rate(value=found.mean, ci95=ci95, n=found.n, unjudged=unjudged)
+
+
+def unscored(statuses: Iterable[str]) -> dict[str, int]:
+    """How many verdicts have no value, and why."""
+    return dict(Counter(one for one in statuses if one != "scored"))

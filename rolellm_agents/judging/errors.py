@@ -1,0 +1,7 @@
+"""What can be wrong with what a person gives to judges."""
+
+from rolellm_agents.errors import RoleLLMError
+
+
+class JudgingError(RoleLLMError):
+    """A rubric, a file of replies or recorded verdicts that cannot be used."""

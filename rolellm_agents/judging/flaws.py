@@ -1,0 +1,205 @@
+"""The scene judge's question, how its list of flaws is read, and the score that follows from it.
+
+After CoSER (arXiv 2502.09082): a critic lists flaws with a severity from 1 to 5 in four dimensions, and
+each dimension's score is 100 less five for each point of severity, corrected for the scene's length.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Final, Literal, get_args
+
+from rolellm_agents.generating.loose_json import values_in
+from rolellm_agents.judging.asking import Question, form_of, shortened
+from rolellm_agents.judging.showing import cut
+from rolellm_agents.persona import Language
+from rolellm_agents.prompts import load_prompt
+from rolellm_agents.text import one_line
+
+Dimension = Literal["anthropomorphism", "fidelity", "storyline-quality", "storyline-consistency"]
+DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
+
+LINES_AT_ONCE: Final = 40
+"""A longer scene is looked through in parts; more lines at once, and a critic names the first few alone."""
+_LINES_BEFORE: Final = 10
+"""Of the part before, which are shown to be understood."""
+_MOST_FLAWS: Final = 8
+"""Of one part; a form without an end would let a small model go on for ever."""
+_LONGEST_LINE: Final = 800
+_LONGEST_ABOUT: Final = 800
+_POINTS: Final = 5.0
+_FREE: Final = 0.3
+"""Severity that each line may have for nothing: the longer a scene, the more there is to find."""
+_FLAW_KEYS: Final = ("flaw", "what", "problem", "reason", "description", "毛病", "问题", "描述")
+_LINE_KEYS: Final = ("line", "line_number", "行", "行号")
+_SEVERITY_KEYS: Final = ("severity", "严重程度", "严重性", "程度")
+_NESTED = 4
+
+
+@dataclass(frozen=True)
+class SceneTurn:
+    """One line of a scene as a critic reads it."""
+
+    speaker: str
+    """A name; empty where nobody speaks."""
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedScene:
+    """A scene that was played, or a conversation of two."""
+
+    key: str
+    """Tells it from all others that are judged in one run."""
+    title: str
+    setting: str
+    language: Language
+    people: Mapping[str, str]
+    """By name: who they are."""
+    lines: tuple[SceneTurn, ...]
+
+    @property
+    def spoken(self) -> int:
+        """How many lines somebody speaks or acts."""
+        return sum(bool(line.speaker) for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Something wrong in a scene."""
+
+    what: str
+    line: int
+    """From 1."""
+    speaker: str
+    """Whose line it is; empty where nobody speaks."""
+    severity: int
+    """From 1 to 5."""
+
+
+@dataclass(frozen=True)
+class FoundFlaws:
+    """What a critic listed about a part of a scene."""
+
+    flaws: tuple[Flaw, ...]
+    dropped: int
+    """Entries without sense: of a line that does not exist, of no severity between 1 and 5, of no words."""
+
+
+def parts_of(scene: JudgedScene) -> list[range]:
+    """The lines that are looked through at once, as numbers from 1."""
+    count = len(scene.lines)
+    return [
+        range(first, min(first + LINES_AT_ONCE, count + 1)) for first in range(1, count + 1, LINES_AT_ONCE)
+    ]
+
+
+def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Question[FoundFlaws]:
+    """What a critic is asked about the lines of a part, in one dimension."""
+    prompt = load_prompt("judge-scene", scene.language)
+    about = load_prompt(f"judge-scene-{dimension}", scene.language)
+    shown = range(max(1, part.start - _LINES_BEFORE), part.stop)
+    text = prompt.fill(
+        title=one_line(scene.title, 200),
+        setting=cut(scene.setting, _LONGEST_ABOUT) or "…",
+        people="\n".join(f"{name}: {cut(told, _LONGEST_ABOUT)}" for name, told in scene.people.items())
+        or "…",
+        lines="\n".join(_numbered(scene, number) for number in shown),
+        dimension=about.text,
+        first=str(part.start),
+        last=str(part.stop - 1),
+    )
+    entry = form_of(
+        "flaw",
+        "A flaw.",
+        {
+            "flaw": {"type": "string", "minLength": 8, "maxLength": 240},
+            "line": {"type": "integer", "minimum": part.start, "maximum": part.stop - 1},
+            "severity": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+        },
+    )
+    listed = {"type": "array", "items": entry, "minItems": 0, "maxItems": _MOST_FLAWS}
+    form = form_of("flaws", "The flaws found.", {"flaws": listed})
+    return Question(
+        prompt=f"{prompt.name}, {about.name}",
+        text=text,
+        form=form,
+        read=partial(read_flaws, scene=scene, part=part),
+        tokens=_MOST_FLAWS * 100,
+    )
+
+
+def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
+    """The flaws in a critic's words; None when they hold no list of flaws.
+
+    Args:
+        text: what the model wrote.
+        scene: what it was shown.
+        part: the lines that it was to look at; of others it may not name any.
+    """
+    found = next(
+        (listed for value in values_in(text) if (listed := _list_in(value, _NESTED)) is not None), None
+    )
+    if found is None:
+        return None
+    read = [_flaw(entry, scene, part) for entry in found]
+    kept = {(flaw.line, flaw.what): flaw for flaw in read if flaw is not None}
+    return FoundFlaws(tuple(kept.values()), read.count(None))
+
+
+def flaw_score(severities: Sequence[int], lines: int) -> float:
+    """From 0 to 100: 100 − 5·(Σ severity − 0.3·lines), cut off at both ends.
+
+    Args:
+        severities: of the flaws, from 1 to 5.
+        lines: of the scene, those in which somebody speaks or acts.
+    """
+    return min(100.0, max(0.0, 100.0 - _POINTS * (sum(severities) - _FREE * lines)))
+
+
+def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, Any]]:
+    """As verdicts keep them, in the order of the lines."""
+    return [asdict(flaw) for flaw in sorted(flaws, key=lambda flaw: (flaw.line, -flaw.severity))]
+
+
+def _numbered(scene: JudgedScene, number: int) -> str:
+    line = scene.lines[number - 1]
+    text = one_line(line.text, _LONGEST_LINE)
+    return f"{number}. {line.speaker}: {text}" if line.speaker else f"{number}. [{text}]"
+
+
+def _list_in(value: Any, depth: int) -> list[Any] | None:
+    """The list of flaws in a JSON value; an empty list and “flaws: none” are one, too."""
+    if isinstance(value, list):
+        return value if all(isinstance(one, dict) for one in value) else None
+    if not isinstance(value, dict) or depth == 0:
+        return None
+    if _of(value, _LINE_KEYS) is not None and _of(value, _SEVERITY_KEYS) is not None:
+        return [value]
+    for key in ("flaws", "毛病", "问题"):
+        if key in value:
+            return [] if value[key] in (None, "", "none", "None", "无") else _list_in(value[key], depth - 1)
+    inner = (_list_in(held, depth - 1) for held in value.values())
+    return next((found for found in inner if found), None)
+
+
+def _flaw(entry: Any, scene: JudgedScene, part: range) -> Flaw | None:
+    what = shortened(_of(entry, _FLAW_KEYS))
+    line, severity = _number(_of(entry, _LINE_KEYS)), _number(_of(entry, _SEVERITY_KEYS))
+    if not what or line is None or line not in part or severity not in (1, 2, 3, 4, 5):
+        return None
+    return Flaw(what, line, scene.lines[line - 1].speaker, severity)
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < 9:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        return None
+    return int(value)
+
+
+def _of(value: Any, names: tuple[str, ...]) -> Any:
+    if not isinstance(value, dict):
+        return None
+    return next((held for key, held in value.items() if key.casefold().strip() in names), None)

@@ -1,0 +1,54 @@
+"""Rows of a JSONL file that a person wrote: each checked, each complaint with its line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.judging.errors import JudgingError
+from rolellm_agents.rolebench.reading import fields_of, numbered_lines, what_is_wrong
+from rolellm_agents.text import one_line
+
+
+class Row(BaseModel):
+    """A row; keys that it does not know are refused, since they are mostly misspelt."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_Row = TypeVar("_Row", bound=Row)
+
+
+def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:
+    """The rows of a file with the numbers of their lines, from 1; blank lines are left out.
+
+    Raises:
+        JudgingError: when that line is reached: the file cannot be read, or the line is not in this form.
+    """
+    try:
+        for number, line in numbered_lines(file):
+            try:
+                yield number, form.model_validate(fields_of(line))
+            except ValidationError as error:
+                raise damaged(file, number, _first(error)) from error
+            except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise damaged(file, number, what_is_wrong(error)) from error
+            except ValueError as error:
+                raise damaged(file, number, "it is no JSON object") from error
+    except RoleBenchError as error:
+        raise JudgingError(str(error).replace("a JSONL file of RoleBench", "a JSONL file")) from error
+
+
+def damaged(file: Path, number: int, what: str) -> JudgingError:
+    """The error that names a line and what is wrong with it."""
+    return JudgingError(f"{file}, line {number}: {what}; correct the line or remove it.")
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    what = one_line(first["msg"].removeprefix("Value error, "), 160)
+    return f"{where}: {what}" if where else what

@@ -1,0 +1,58 @@
+"""What verdicts come to: a mean with its interval for each measure, and what has no value, by reason."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rolellm_agents.judging.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureSummary:
+    """One measure over all that was judged."""
+
+    measure: str
+    n: int
+    """Verdicts with a value; the others count for nothing."""
+    mean: float | None
+    ci95: tuple[float, float] | None
+    """None where one persona and one reply is all there is to tell it from."""
+    clustered_by: str
+    """`persona`; of one persona alone `reply`, and then it holds for this persona only."""
+    unscored: Mapping[Status, int] = field(default_factory=dict)
+    """How many verdicts have no value, and why."""
+
+
+def summarize(verdicts: Iterable[Verdict], persona_of: Mapping[str, str]) -> list[MeasureSummary]:
+    """The measures in the order in which they first come.
+
+    Args:
+        verdicts: of any measures.
+        persona_of: from a subject to whose reply it is; intervals are clustered by it.
+    """
+    by_measure: dict[str, list[Verdict]] = {}
+    for one in verdicts:
+        by_measure.setdefault(one.measure, []).append(one)
+    return [_summary(measure, held, persona_of) for measure, held in by_measure.items()]
+
+
+def _summary(measure: str, verdicts: Sequence[Verdict], persona_of: Mapping[str, str]) -> MeasureSummary:
+    # It needs numpy as soon as there are two clusters.
+    from rolellm_agents.scoring import mean_interval
+
+    scored = [(one.subject, one.value) for one in verdicts if one.value is not None]
+    personas = [persona_of.get(subject, subject) for subject, _ in scored]
+    several = len(set(personas)) > 1
+    clusters = personas if several else [subject for subject, _ in scored]
+    found = mean_interval([value for _, value in scored], clusters) if scored else None
+    low_high = None
+    if found is not None and found.low is not None and found.high is not None:
+        low_high = (found.low, found.high)
+    return MeasureSummary(
+        measure=measure,
+        n=len(scored),
+        mean=found.mean if found else None,
+        ci95=low_high,
+        clustered_by="persona" if several else "reply",
+        unscored=Counter(one.status for one in verdicts if one.value is None),
+    )

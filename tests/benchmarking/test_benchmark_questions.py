@@ -1,0 +1,175 @@
+"""What a benchmark asks."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from helpers.samples import any_samples, row, sample, written_rows
+from helpers.shared_data import shared_data
+from helpers.small_rolebench import write_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.benchmarking.questions import KINDS, published_replies, read_questions, spread
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.rolebench import Sample
+from rolellm_agents.rolebench.held_out import HELD_OUT_ROLES, is_held_out
+from rolellm_agents.rolebench.keys import role_key
+
+ENGLISH = "rolebench-eng/instruction-generalization"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Ada and a role that is held out, asked in both kinds, with training and RoleGPT's answers."""
+    sparrow = "Jack Sparrow"
+    return write_data(
+        tmp_path,
+        test=[
+            sample("Ada", "One?", "1"),
+            sample(sparrow, "Two?", "2"),
+            sample("Ada", "Name it.", "3", kind="general"),
+        ],
+        train=[
+            sample("Ada", "Four?", "4"),
+            sample(sparrow, "Five?", "5"),
+            sample(sparrow, "Call it.", "6", kind="general"),
+        ],
+        baseline=[sample("Ada", "One?", "uno"), sample(sparrow, "Five?", "cinque")],
+    )
+
+
+def asked(samples: tuple[Sample, ...]) -> list[str]:
+    return [one.question for one in samples]
+
+
+def test_a_split_is_its_test_with_what_lies_beside_it(data: Path) -> None:
+    found = read_questions(data, "instruction-generalization", KINDS, "en")
+    assert asked(found.asked) == ["One?", "Two?", "Name it."]
+    assert asked(found.training) == ["Four?", "Five?", "Call it."]
+    assert asked(found.published) == ["One?", "Five?"]
+    assert (found.made_from, found.notes) == ("", ())
+
+
+def test_training_is_of_both_kinds_whichever_is_asked(data: Path) -> None:
+    found = read_questions(data, "instruction-generalization", ("general",), "en")
+    assert asked(found.asked) == ["Name it."]
+    assert asked(found.training) == ["Four?", "Five?", "Call it."]
+
+
+def test_without_its_files_role_generalization_is_made_of_the_held_out_roles(data: Path) -> None:
+    found = read_questions(data, "role-generalization", KINDS, "en")
+    assert asked(found.asked) == ["Two?", "Five?", "Call it."]  # of training, too
+    assert asked(found.training) == ["Four?"]  # nobody who is asked
+    assert found.made_from == (
+        f"{data} has no files of role-generalization; the test is made of the rows of 1 held-out roles in "
+        "the files of instruction-generalization."
+    )
+
+
+def test_with_its_files_role_generalization_is_what_they_hold(data: Path) -> None:
+    written_rows(
+        data / "rolebench-eng" / "role-generalization" / "role_specific" / "test.jsonl",
+        [row(role="Tom Ripley", question="Six?")],
+    )
+    found = read_questions(data, "role-generalization", KINDS, "en")
+    assert (asked(found.asked), found.training, found.made_from) == (["Six?"], (), "")
+    assert found.notes == (f"{data} holds no general questions of role-generalization.",)
+
+
+def test_without_files_and_without_held_out_roles_it_is_told_what_to_do(tmp_path: Path) -> None:
+    write_data(tmp_path, test=[sample("Ada", "One?")])
+    with pytest.raises(RoleBenchError, match="none of its held-out roles; name the folder that holds them"):
+        read_questions(tmp_path, "role-generalization", KINDS, "en")
+
+
+def test_a_kind_that_is_not_there_is_told_and_one_that_was_asked_for_is_missed(tmp_path: Path) -> None:
+    write_data(tmp_path, test=[sample("Ada", "One?")])
+    found = read_questions(tmp_path, "instruction-generalization", KINDS, "en")
+    assert asked(found.asked) == ["One?"]
+    assert found.notes == (f"{tmp_path} holds no general questions of instruction-generalization.",)
+    with pytest.raises(RoleBenchError, match=f"holds no {ENGLISH}/general/test.jsonl"):
+        read_questions(tmp_path, "instruction-generalization", ("general",), "en")
+    with pytest.raises(RoleBenchError, match="holds no rolebench-zh/"):
+        read_questions(tmp_path, "instruction-generalization", KINDS, "zh")
+
+
+def test_rows_that_say_another_language_are_left_out_and_counted(tmp_path: Path) -> None:
+    file = tmp_path / ENGLISH / "role_specific" / "test.jsonl"
+    written_rows(
+        file, [row(), row(question="你是谁？", language="zh"), row(question="Why?", language="en")]
+    )
+    found = read_questions(tmp_path, "instruction-generalization", KINDS, "en")
+    assert asked(found.asked) == ["Who keeps the lamp?", "Why?"]
+    assert found.notes[-1] == "1 questions say that they are in another language than 'en': left out."
+    written_rows(file, [row(question="你是谁？", language="zh")])
+    with pytest.raises(RoleBenchError, match="No question is in 'en'"):
+        read_questions(tmp_path, "instruction-generalization", KINDS, "en")
+
+
+def test_rolegpts_answers_are_found_by_role_and_question_each_for_its_own_row() -> None:
+    questions = [
+        sample("Ada", "One?"),
+        sample("Ada", "One?", "another reference"),
+        sample("Ben", "One?"),
+        sample("Ada", "One?", kind="general"),
+        sample("Dr Who", "Two  now?"),
+        sample("Ada", "One?", "a third"),
+    ]
+    published = [
+        sample("Ada", "One?", "first"),
+        sample("Ada", "One?", "second"),
+        sample("Dr. Who", " Two now?", "third"),
+    ]
+    assert published_replies(questions, published) == ["first", "second", None, None, "third", "second"]
+
+
+def test_a_limit_takes_of_each_kind_as_many_from_one_role_as_from_another() -> None:
+    samples = [
+        *(sample("Ada", f"a{number}?") for number in range(4)),
+        *(sample("Ben", f"b{number}?") for number in range(2)),
+        sample("Ada", "general", kind="general"),
+        sample("Cat", "c0?"),
+    ]
+    assert [one.question for one in spread(samples, 5)] == ["a0?", "a1?", "b0?", "b1?", "general", "c0?"]
+    assert [one.question for one in spread(samples, 1)] == ["a0?", "general"]
+    assert spread(samples, None) == samples
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(any_samples(st.sampled_from(("Ada", "ben", "Ben", "悟空"))), max_size=12), st.integers(1, 8)
+)
+def test_no_kind_has_more_than_the_limit_and_no_role_is_passed_over(
+    samples: list[Sample], limit: int
+) -> None:
+    kept = spread(samples, limit)
+    of_kind = Counter(one.kind for one in samples)
+    assert Counter(one.kind for one in kept) == {kind: min(limit, of_kind[kind]) for kind in of_kind}
+    for kind in of_kind:
+        had = Counter(role_key(one.role) for one in samples if one.kind == kind)
+        has = Counter(role_key(one.role) for one in kept if one.kind == kind)
+        most = max(has.values())
+        assert all(has[role] >= min(had[role], most - 1) for role in had)
+    places = [next(place for place, one in enumerate(samples) if one is kept_one) for kept_one in kept]
+    assert places == sorted(places)
+
+
+def test_ten_roles_are_held_out_however_their_names_are_written() -> None:
+    assert len(set(map(role_key, HELD_OUT_ROLES))) == 10
+    assert is_held_out("professor g h dorr")
+    assert not is_held_out("Shrek")
+    assert not is_held_out("Jack")  # a role of its own in the data
+
+
+def test_four_of_them_are_in_the_shared_part() -> None:
+    data = shared_data("rolebench")
+    found = read_questions(data, "role-generalization", KINDS, "en")
+    roles = Counter((one.kind, one.role) for one in found.asked)
+    names = ("Jack Sparrow", "John Keating", "Professor G.H. Dorr", "Walt Kowalski")
+    assert {
+        role: number for (kind, role), number in roles.items() if kind == "role_specific"
+    } == dict.fromkeys(names, 45)
+    assert sum(number for (kind, _), number in roles.items() if kind == "general") == 2_000
+    assert len(found.training) == 3_560 - 160
+    assert not any(is_held_out(one.role) for one in found.training)

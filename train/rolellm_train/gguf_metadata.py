@@ -1,0 +1,84 @@
+"""What a GGUF file says of itself: who made it, of what, and how."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import gguf
+
+Fact = str | Sequence[str]
+
+_KEPT: Final = frozenset(
+    f"general.{name}"
+    for name in ("architecture", "type", "file_type", "quantization_version", "size_label", "alignment")
+)
+"""Of the `general.` entries, those that are not about who and what: the converters guess the others."""
+
+
+def write_with_metadata(source: Path, target: Path, facts: Mapping[str, Fact]) -> None:
+    """Write a GGUF file again, with other metadata.
+
+    What the source says of its origin is left out, since the converters take it from the names of folders.
+
+    Args:
+        source: a GGUF file.
+        target: the file to write.
+        facts: texts and lists of texts by their keys, such as `general.name`.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import gguf
+
+    reader = gguf.GGUFReader(source)
+    architecture = reader.fields[gguf.Keys.General.ARCHITECTURE].contents()
+    writer = gguf.GGUFWriter(target, architecture)
+    for key, field in reader.fields.items():
+        if _is_kept(key) and key != gguf.Keys.General.ARCHITECTURE:  # the writer has put that one first
+            kind = field.types[0]
+            part = field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
+            writer.add_key_value(key, field.contents(), kind, part)
+    for key, fact in facts.items():
+        if isinstance(fact, str):
+            writer.add_string(key, fact)
+        else:
+            writer.add_array(key, list(fact))
+    _copy_tensors(reader, writer)
+
+
+def read_metadata(file: Path) -> dict[str, str]:
+    """The texts that a GGUF file says of itself, by their keys below `general.`."""
+    import gguf
+
+    reader = gguf.GGUFReader(file)
+    return {
+        key.removeprefix("general."): field.contents()
+        for key, field in reader.fields.items()
+        if key.startswith("general.") and field.types[0] == gguf.GGUFValueType.STRING
+    }
+
+
+def count_weights(file: Path) -> int:
+    """How many weights a GGUF file holds."""
+    import gguf
+
+    return sum(int(tensor.n_elements) for tensor in gguf.GGUFReader(file).tensors)
+
+
+def _is_kept(key: str) -> bool:
+    if key.startswith("GGUF."):  # the reader's names for the header
+        return False
+    return not key.startswith("general.") or key in _KEPT
+
+
+def _copy_tensors(reader: "gguf.GGUFReader", writer: "gguf.GGUFWriter") -> None:
+    for tensor in reader.tensors:
+        data = tensor.data
+        writer.add_tensor_info(tensor.name, data.shape, data.dtype, data.nbytes, tensor.tensor_type)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_ti_data_to_file()
+    for tensor in reader.tensors:
+        writer.write_tensor_data(tensor.data)
+    writer.close()

@@ -1,0 +1,40 @@
+"""The conversations that an export is compared on: twenty of our own cast, as it is really prompted."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from rolellm_agents.card_persona import with_macros
+from rolellm_agents.persona import Language, Persona, list_personas
+from rolellm_agents.prompting import Prompting
+from rolellm_agents.settings import DEFAULT_USER
+
+COUNT: Final = 20
+_STRATEGY: Final = "system"
+_CHINESE: Final = 5
+
+
+def parity_chats() -> list[list[BaseMessage]]:
+    """Instruction, one exchange and a question, each of another character; a quarter of them Chinese."""
+    return [_chat(persona) for persona in (*_some("en", COUNT - _CHINESE), *_some("zh", _CHINESE))]
+
+
+def _some(language: Language, count: int) -> Sequence[Persona]:
+    """Spread over the cast that comes along, the same each time."""
+    cast = sorted(
+        (
+            found.persona
+            for found in list_personas().found
+            if found.origin == "bundled" and found.persona.language == language
+        ),
+        key=lambda persona: persona.id,
+    )
+    return [cast[place * len(cast) // count] for place in range(count)]
+
+
+def _chat(persona: Persona) -> list[BaseMessage]:
+    filled = with_macros(persona, DEFAULT_USER)
+    before, now = filled.demonstrations[:2]
+    history = [HumanMessage(before.user), AIMessage(before.reply)]
+    return Prompting(filled, _STRATEGY, user=DEFAULT_USER).compose(history, [], now.user)

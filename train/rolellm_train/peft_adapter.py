@@ -1,0 +1,133 @@
+"""A PEFT adapter on disk: whether it is whole, fits its base, and can be said in GGUF."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.text import one_line
+
+if TYPE_CHECKING:
+    import torch
+
+CONFIG: Final = "adapter_config.json"
+_WEIGHTS: Final = "adapter_model.safetensors"
+_UNSAYABLE: Final = {
+    "use_dora": "DoRA",
+    "use_rslora": "rank-stabilized scaling (rslora)",
+    "alpha_pattern": "an alpha for each layer",
+    "modules_to_save": "whole layers beside the LoRA weights",
+    "trainable_token_indices": "tokens of its own",
+    "lora_bias": "biases",
+    "target_parameters": "experts' weights",
+}
+"""What llama.cpp's adapters cannot hold: they are one alpha and two matrices for each weight."""
+
+
+@dataclass(frozen=True)
+class PeftAdapter:
+    """An adapter that was read."""
+
+    folder: Path
+    base: str
+    """What it says its base is."""
+    shapes: Mapping[str, tuple[int, int]]
+    """Of the weights it changes, outputs × inputs."""
+
+
+def read_adapter(folder: Path) -> PeftAdapter:
+    """Read an adapter and refuse what llama.cpp could not run.
+
+    Raises:
+        ModelError: it is not there, damaged, or of a kind that GGUF cannot say.
+    """
+    config = _read_config(folder)
+    kind = config.get("peft_type")
+    if kind != "LORA":
+        raise ModelError(f"The adapter {folder} is of the kind {kind}; only LoRA can be exported.")
+    for key, told in _UNSAYABLE.items():
+        if config.get(key):
+            raise ModelError(f"The adapter {folder} has {told}, which GGUF cannot hold; tune one without it.")
+    if config.get("bias", "none") != "none":
+        raise ModelError(f"The adapter {folder} has biases, which GGUF cannot hold; tune one without them.")
+    weights = _read_weights(folder / _WEIGHTS)
+    return PeftAdapter(folder, config.get("base_model_name_or_path") or "", _shapes(folder, weights))
+
+
+def check_fits(adapter: PeftAdapter, base: Path, name: str) -> None:
+    """Compare every weight the adapter changes with the base's.
+
+    Args:
+        adapter: what was read.
+        base: the folder of the base; only its configuration is read.
+        name: of the base, for people.
+
+    Raises:
+        ModelError: the adapter was made for another base.
+    """
+    there = _weight_shapes(base)
+    for weight, shape in adapter.shapes.items():
+        if there.get(weight) not in (shape, shape[::-1]):  # GPT-2's are the other way round
+            have = " × ".join(map(str, there[weight])) if weight in there else "not there"
+            raise ModelError(
+                f"The adapter {adapter.folder} was made for another base than {name} ({weight} is "
+                f"{' × '.join(map(str, shape))} in one and {have} in the other); name its own with --base."
+            )
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    file = folder / CONFIG
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"There is no adapter in {folder}; it has no {CONFIG}.") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read ({error}); train the adapter again.") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{file} holds no adapter's configuration; train the adapter again.")
+    return config
+
+
+def _read_weights(file: Path) -> "dict[str, torch.Tensor]":
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if not file.is_file():
+        raise ModelError(f"There is no {file.name} in {file.parent}; save the adapter as safetensors.")
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelError(
+            f"{file} is damaged ({one_line(str(error), 120)}); copy it again, or train it again."
+        ) from error
+
+
+def _shapes(folder: Path, weights: "Mapping[str, torch.Tensor]") -> dict[str, tuple[int, int]]:
+    shapes: dict[str, tuple[int, int]] = {}
+    for name, tensor in weights.items():
+        if not bool(tensor.isfinite().all()):
+            raise ModelError(
+                f"The adapter {folder} holds NaN or infinity in {name}; train it again, more slowly."
+            )
+        weight, mark, _ = name.removeprefix("base_model.model.").partition(".lora_A.")
+        if mark:
+            other = weights.get(name.replace(".lora_A.", ".lora_B."))
+            if other is None or other.dim() != 2 or tensor.dim() != 2 or other.shape[1] != tensor.shape[0]:
+                raise ModelError(f"The adapter {folder} is damaged at {weight}; copy it again, or train it again.")
+            shapes[f"{weight}.weight"] = (int(other.shape[0]), int(tensor.shape[1]))
+    if not shapes:
+        raise ModelError(f"The adapter {folder} holds no LoRA weights; train it again.")
+    return shapes
+
+
+def _weight_shapes(base: Path) -> dict[str, tuple[int, ...]]:
+    """The names transformers has for the base's weights; nothing of them is loaded."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with torch.device("meta"):
+        config = AutoConfig.from_pretrained(base, local_files_only=True)
+        model = AutoModelForCausalLM.from_config(config)
+    return {name: tuple(weight.shape) for name, weight in model.named_parameters()}

@@ -1,0 +1,163 @@
+"""The loop: transformers' Trainer over packs, with the loss of answers alone."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_utils import get_last_checkpoint
+
+from rolellm_train.batches import batch_of
+from rolellm_train.errors import TrainingError
+from rolellm_train.packing import Pack
+from rolellm_train.recipe import Recipe
+
+WHOLE = "whole"
+"""A file that a checkpoint has when all of it is on disk."""
+
+Step = Callable[[int, int, Mapping[str, float]], None]
+"""Is told which step is done, of how many, and its figures."""
+
+
+class PackTrainer(Trainer):
+    """Learns packs, one a batch."""
+
+    def __init__(self, *, held_out: Sequence[Pack], **settings: Any) -> None:
+        """Like `Trainer`, with packs to measure the loss by."""
+        super().__init__(data_collator=lambda packs: batch_of(packs[0]), **settings)
+        self._held_out = held_out
+        self.model_accepts_loss_kwargs = True
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """The mean negative log-probability of what is learned, over all packs of a step."""
+        loss = answer_loss(model, inputs) / (num_items_in_batch or inputs["labels"].numel())
+        if not math.isfinite(float(loss.detach())):
+            raise TrainingError(
+                f"The loss is no number any more after step {self.state.global_step}; "
+                "lower learning_rate in the recipe and train anew."
+            )
+        return loss
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """The loss on what is held out, over all its tokens."""
+        figures = {"eval_loss": self.held_out_loss()}
+        self.log(figures)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
+        return figures
+
+    def held_out_loss(self) -> float:
+        """The mean over the held-out answers' tokens."""
+        model = self.model
+        model.eval()
+        total, tokens = 0.0, 0
+        with torch.no_grad(), self.compute_loss_context_manager():
+            for pack in self._held_out:
+                inputs = self._prepare_inputs(batch_of(pack))
+                tokens += inputs["labels"].numel()
+                total += float(answer_loss(model, inputs))
+        model.train()
+        return total / tokens
+
+
+def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
+    """The summed negative log-probability of a batch's labels."""
+    asked = {name: value for name, value in inputs.items() if name != "labels"}
+    logits = model(**asked).logits[0].float()
+    return torch.nn.functional.cross_entropy(logits, inputs["labels"][0], reduction="sum")
+
+
+@dataclass
+class _Telling(TrainerCallback):
+    """Passes on how far training is, and marks checkpoints that are whole."""
+
+    tell: Step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        figures = {name: float(value) for name, value in (logs or {}).items() if name in _FIGURES}
+        if figures:
+            self.tell(state.global_step, state.max_steps, figures)
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        place = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        (place / WHOLE).touch()
+
+
+_FIGURES = ("loss", "eval_loss", "learning_rate", "grad_norm")
+
+
+def trainer_of(
+    model: Any,
+    recipe: Recipe,
+    learned: Sequence[Pack],
+    held_out: Sequence[Pack],
+    *,
+    folder: Path,
+    tell: Step,
+) -> PackTrainer:
+    """A trainer that is ready to begin, or to go on."""
+    steps = max(1, math.ceil(len(learned) / recipe.packs_per_step))
+    evaluated = bool(held_out and recipe.evaluations)
+    every = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
+    cuda = torch.cuda.is_available()
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=recipe.packs_per_step,
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=recipe.warmup,
+        bf16=computes_bf16(),
+        use_cpu=not cuda,
+        logging_steps=1,
+        eval_strategy="steps" if evaluated else "no",
+        eval_steps=every,
+        save_strategy="steps",
+        save_steps=every,
+        save_total_limit=2,
+        load_best_model_at_end=evaluated,
+        metric_for_best_model="eval_loss" if evaluated else None,
+        greater_is_better=False if evaluated else None,
+        gradient_checkpointing=recipe.checkpointing,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        dataloader_pin_memory=cuda,
+        disable_tqdm=True,
+        report_to="none",
+    )
+    callbacks: list[TrainerCallback] = [_Telling(tell)]
+    if evaluated:
+        callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
+    return PackTrainer(
+        held_out=held_out,
+        model=model,
+        args=arguments,
+        train_dataset=list(learned),
+        eval_dataset=list(held_out) if evaluated else None,
+        callbacks=callbacks,
+    )
+
+
+def computes_bf16() -> bool:
+    """Whether this machine computes with 16-bit floats as fast as with longer ones, or faster."""
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported()
+    return torch.cpu._is_avx512_bf16_supported()  # noqa: SLF001  # there is no other way to ask
+
+
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that a kill did not cut short."""
+    whole = [place for place in folder.glob("checkpoint-*") if (place / WHOLE).exists()]
+    return max(whole, key=lambda place: int(place.name.rpartition("-")[2]), default=None)
