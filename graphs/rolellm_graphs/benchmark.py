@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from rolellm_agents.benchmarking import BASELINE, Result, Scored, System, Throughput
+from rolellm_agents.benchmarking import BASELINE, Result, Row, Scored, System, Throughput
 from rolellm_agents.benchmarking.columns import Said
 from rolellm_agents.benchmarking.material import Material, gather_material
 from rolellm_agents.benchmarking.questions import KINDS
@@ -92,14 +92,7 @@ async def run_rolebench(
     limits, hearing = limits or Limits(), hearing or Hearing()
     contenders = list({contender.name: contender for contender in contenders}.values())
     _check(request, contenders)
-    material = gather_material(
-        request.data,
-        request.split,
-        request.kinds,
-        request.language,
-        roles=request.roles,
-        limit=request.limit,
-    )
+    material = _material(request)
     for note in material.notes:
         hearing.notice(note)
     strategies = list(dict.fromkeys(request.strategies))
@@ -112,27 +105,15 @@ async def run_rolebench(
             plan, finished, recall=request.recall, own_store=folder / _CHROMA, seed=request.seed
         )
         failures = await _answer(answering, contenders, limits, hearing)
-        complete = finished.count == plan.size
-        replies, broken = await _judge(
-            [*_replies(plan, material, finished), *_published(material)],
-            judges,
-            plan.systems[0],
-            folder,
-            limits,
-            hearing,
-        )
+        replies = [*_replies(plan, material, finished), *_published(material)]
+        judged, broken = await _judge(replies, judges, plan.systems[0], folder, limits, hearing)
         result = Result(
             config=config,
-            complete=complete and not broken,
+            complete=finished.count == plan.size and not broken,
             failed=failures.count,
             first_failure=failures.first,
-            rows=rows_of(
-                replies,
-                [*plan.systems, BASELINE],
-                asked=Counter(sample.kind for sample in material.asked),
-                training_known=material.training_rows > 0,
-            ),
-            roles=role_scores(replies),
+            rows=_rows(judged, plan, material),
+            roles=role_scores(judged),
             throughput=_throughput(plan, finished, limits.at_once),
             made_from=material.made_from,
             training_rows=material.training_rows,
@@ -140,7 +121,7 @@ async def run_rolebench(
             speakers=material.speakers,
             notes=[*material.notes, *broken],
         )
-        _write(run, result, replies, judges)
+        _write(run, result, judged, judges)
     return result
 
 
@@ -162,6 +143,17 @@ def _check(request: RoleBenchRequest, contenders: Sequence[Contender]) -> None:
         raise SettingsError(
             f"{BASELINE.model!r} is the name of the published answers; name the model else."
         )
+
+
+def _material(request: RoleBenchRequest) -> Material:
+    return gather_material(
+        request.data,
+        request.split,
+        request.kinds,
+        request.language,
+        roles=request.roles,
+        limit=request.limit,
+    )
 
 
 def _settings(request: RoleBenchRequest) -> dict[str, Any]:
@@ -258,6 +250,15 @@ def _published(material: Material) -> Iterator[Scored]:
                 Said(reply, persona, sample),
                 overlap=material.overlap[question],
             )
+
+
+def _rows(judged: Sequence[Scored], plan: ReplyPlan, material: Material) -> list[Row]:
+    return rows_of(
+        judged,
+        [*plan.systems, BASELINE],
+        asked=Counter(sample.kind for sample in material.asked),
+        training_known=material.training_rows > 0,
+    )
 
 
 def _costs(item: Mapping[str, Any]) -> dict[str, float | None]:

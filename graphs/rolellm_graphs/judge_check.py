@@ -30,6 +30,7 @@ from rolellm_agents.scoring import word_count
 from rolellm_agents.scoring.correlation import Correlated
 from rolellm_agents.settings import DEFAULT_USER
 from rolellm_graphs.judge import Pair, Progress, compare_replies, judge_replies
+from rolellm_graphs.judging_run import digest_of_item
 
 _OTHER: Final = "other"
 """Ends the key of the reply that people compared the first one with."""
@@ -103,7 +104,7 @@ async def check_reply_judge(
     """
     material = _material(faults, labels)
     everything = (*material.clean.values(), *material.faulty.values(), *material.labelled.values())
-    items = sorted(everything, key=lambda one: one.persona.id)
+    items = sorted({one.key: one for one in everything}.values(), key=lambda one: one.persona.id)
     verdicts = await judge_replies([judge], items, **running)
     return [
         _of_replies(material, measure, [one for one in verdicts if one.measure == measure])
@@ -149,7 +150,12 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
         labels=labels,
         # A clean reply that several faults are made of is judged once.
         clean={
-            one.key: judged(f"clean/{one.persona}/{one.question}", one.persona, one.question, one.clean)
+            one.key: judged(
+                f"clean/{one.persona}/{digest_of_item([one.question, one.clean])}",
+                one.persona,
+                one.question,
+                one.clean,
+            )
             for one in faults
         },
         faulty={one.key: judged(one.key, one.persona, one.question, one.faulty) for one in faults},

@@ -174,8 +174,8 @@ class LikelihoodJudge:
             value=gained.gain,
             status="scored",
             reason=(
-                f"{abs(gained.gain):.3f} nats a token {likelier} from {judged.persona.name} than from nobody "
-                "in particular."
+                f"{abs(gained.gain):.3f} nats a token {likelier} from {judged.persona.name} than from "
+                "nobody in particular."
             ),
             model=self._name,
             prompt=prompts_used(judged.persona.language),

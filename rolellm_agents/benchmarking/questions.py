@@ -149,7 +149,7 @@ def _made_of_seen_roles(files: _Files, kinds: Sequence[Kind]) -> Questions:
         sample
         for kind in kinds
         for sample in (*read.asked, *read.training)
-        if sample.kind == kind and kind in there and is_held_out(sample.role)
+        if sample.kind == kind and kind in there and is_held_out(sample.role, kind)
     )
     if not asked:
         raise RoleBenchError(
@@ -160,7 +160,7 @@ def _made_of_seen_roles(files: _Files, kinds: Sequence[Kind]) -> Questions:
     return replace(
         read,
         asked=asked,
-        training=tuple(sample for sample in read.training if not is_held_out(sample.role)),
+        training=tuple(sample for sample in read.training if not is_held_out(sample.role, sample.kind)),
         made_from=(
             f"{files.data} has no files of {_NEW_ROLES}; the test is made of the rows of {roles} held-out "
             f"roles in the files of {_SEEN_ROLES}."

@@ -2,8 +2,9 @@
 
 The gain of a reply is its pointwise mutual information with the persona (Church and Hanks, 1990), a token
 at a time: how much likelier the model finds each token when it has read who speaks than when nobody in
-particular does. The mean over the tokens makes replies of different lengths comparable, and words that
-have nothing to do with the persona bring it down instead of adding to it, as they would to a sum.
+particular does. A sum over the tokens would make a reply better with every word added, and a plain mean the
+shorter one better, since the first words gain most; so the mean is taken as if some tokens that anybody
+would say stood behind every reply.
 """
 
 import math
@@ -16,12 +17,17 @@ from rolellm_agents.persona import Language, Persona
 from rolellm_agents.prompts import load_prompt
 from rolellm_agents.strategies import get_strategy
 
+_UNSAID = 20
+"""Tokens that are thought behind every reply: what a few words gain says little."""
 _OWN, _OTHERS = math.log(0.3), math.log(0.7)
 """The parts of a reply's words that follow the persona, and that anybody would say."""
 
 
 def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
     """How much likelier a reply is under a persona, in nats a token; negative when it is less likely.
+
+    It is 0 for what anybody would say as well, comes near to the mean of the tokens' gains in a long reply,
+    and stays below it in a short one.
 
     Args:
         persona: the natural logarithm of each token's probability after the persona's prompt.
@@ -32,7 +38,9 @@ def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
     """
     if not persona:
         raise ValueError("there is no token")
-    return math.fsum(one - other for one, other in zip(persona, nobody, strict=True)) / len(persona)
+    return math.fsum(one - other for one, other in zip(persona, nobody, strict=True)) / (
+        len(persona) + _UNSAID
+    )
 
 
 def evidence(persona: Sequence[float], nobody: Sequence[float]) -> float:

@@ -8,12 +8,16 @@ temperature = 0.8
 ```
 """
 
+import re
 import tomllib
 from dataclasses import dataclass
 from typing import Any
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.paths import user_paths
+from rolellm_agents.toml_file import read_toml, write_toml
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,46 @@ def named_models() -> dict[str, NamedModel]:
         options = {key: value for key, value in table.items() if key != "spec"}
         found[name] = NamedModel(name, spec, options)
     return found
+
+
+def check_name(name: str, *, replace: bool) -> None:
+    """Refuse a name that cannot be kept.
+
+    Args:
+        name: for a model.
+        replace: whether one of this name may be replaced.
+
+    Raises:
+        SettingsError: the name is no single word of the usual letters, or is taken.
+    """
+    if not _NAME.fullmatch(name):
+        raise SettingsError(
+            f"{name!r} is no name for a model; take letters, digits, dots, dashes and underscores, "
+            "60 at most."
+        )
+    if not replace and name in named_models():
+        raise SettingsError(
+            f"There is a model {name} in {user_paths().models_file} already; "
+            "take another --name, or --force to replace it."
+        )
+
+
+def keep_name(name: str, spec: str, *, replace: bool) -> None:
+    """Write an entry of `models.toml`; what else stands there stays as it is.
+
+    Args:
+        name: for the model.
+        spec: what it names.
+        replace: whether one of this name may be replaced. Its options stay, its spec does not.
+
+    Raises:
+        SettingsError: the name cannot be kept, or the file cannot be read or written.
+    """
+    import tomlkit
+
+    check_name(name, replace=replace)
+    file = user_paths().models_file
+    document = read_toml(file, SettingsError)
+    models = document.setdefault("models", tomlkit.table(is_super_table=True))
+    models.setdefault(name, tomlkit.table())["spec"] = spec
+    write_toml(file, document, SettingsError)

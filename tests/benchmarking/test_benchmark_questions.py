@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rolellm_agents.benchmarking.questions import KINDS, published_replies, read_questions, spread
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.held_out import HELD_OUT_ROLES, is_held_out
+from rolellm_agents.rolebench.held_out import HELD_OUT_ROLES, LEARNED_IN_GENERAL, is_held_out
 from rolellm_agents.rolebench.keys import role_key
 
 ENGLISH = "rolebench-eng/instruction-generalization"
@@ -162,6 +162,11 @@ def test_ten_roles_are_held_out_however_their_names_are_written() -> None:
     assert not is_held_out("Jack")  # a role of its own in the data
 
 
+def test_two_of_them_are_learned_in_general_rows_and_in_no_others() -> None:
+    assert [role for role in HELD_OUT_ROLES if not is_held_out(role, "general")] == [*LEARNED_IN_GENERAL]
+    assert all(is_held_out(role) for role in HELD_OUT_ROLES)
+
+
 def test_four_of_them_are_in_the_shared_part() -> None:
     data = shared_data("rolebench")
     found = read_questions(data, "role-generalization", KINDS, "en")
@@ -170,6 +175,10 @@ def test_four_of_them_are_in_the_shared_part() -> None:
     assert {
         role: number for (kind, role), number in roles.items() if kind == "role_specific"
     } == dict.fromkeys(names, 45)
-    assert sum(number for (kind, _), number in roles.items() if kind == "general") == 2_000
-    assert len(found.training) == 3_560 - 160
-    assert not any(is_held_out(one.role) for one in found.training)
+    # The general rows of the other two may be learned.
+    assert {role: number for (kind, role), number in roles.items() if kind == "general"} == {
+        "Jack Sparrow": 500,
+        "Professor G.H. Dorr": 500,
+    }
+    assert Counter(one.kind for one in found.training) == {"role_specific": 3_400, "general": 906}
+    assert not any(is_held_out(one.role, one.kind) for one in found.training)

@@ -32,6 +32,7 @@ class WordScoringModel(ScriptedChatModel):
     """For each of them how many scores were there when it was asked for."""
 
     _answered: int = PrivateAttr(default=0)
+    _futures: list["Future[list[float]]"] = PrivateAttr(default_factory=list)
 
     def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
         """One number for each word."""
@@ -43,10 +44,16 @@ class WordScoringModel(ScriptedChatModel):
         known = set(instruction.lower().replace(".", "").split())
         found = [HEARD if word.lower().strip(".,") in known else UNHEARD for word in continuation.split()]
         future: Future[list[float]] = Future()
+        self._futures.append(future)
         threading.Thread(target=self._answer, args=(future, found)).start()
         return future
+
+    def given_up(self) -> int:
+        """How many scores were called off, which the real model's thread would stumble over."""
+        return sum(future.cancelled() for future in self._futures)
 
     def _answer(self, future: "Future[list[float]]", found: list[float]) -> None:
         time.sleep(self.seconds)
         self._answered += 1
-        future.set_result(found)
+        if not future.cancelled():
+            future.set_result(found)

@@ -43,17 +43,19 @@ def test_a_reply_in_the_personas_words_gains_and_anothers_does_not() -> None:
     judge = judge_with(WordScoringModel())
     [own], [strange] = run(judge.judge(judged(OWN))), run(judge.judge(judged(STRANGE)))
     assert own.status == strange.status == "scored"
-    assert own.value == pytest.approx(GAIN)
+    assert own.value == pytest.approx(GAIN * 4 / 24)
     assert strange.value == pytest.approx(0)
     assert own.measure == "likelihood"
     assert own.details["tokens"] == 4
     assert "Ada" in own.reason
 
 
-def test_the_length_of_a_reply_changes_nothing_by_itself() -> None:
+def test_words_that_have_nothing_to_do_with_the_persona_make_a_reply_worse() -> None:
     judge = judge_with(WordScoringModel())
-    [short], [long] = run(judge.judge(judged(OWN))), run(judge.judge(judged(f"{OWN} {OWN} {OWN}")))
-    assert short.value == pytest.approx(long.value)
+    [bare], [padded] = run(judge.judge(judged(OWN))), run(judge.judge(judged(f"{OWN} {STRANGE}")))
+    assert bare.value is not None
+    assert padded.value is not None
+    assert bare.value > padded.value > 0
 
 
 def test_an_empty_reply_is_skipped_unasked() -> None:
@@ -89,7 +91,9 @@ def test_of_two_replies_the_one_that_gains_more_is_better(first: str, second: st
 
 
 def test_two_replies_that_gain_the_same_are_a_tie() -> None:
-    verdict = run(judge_with(WordScoringModel()).compare(judged("Bees keeps."), judged("Hives honey.")))
+    verdict = run(
+        judge_with(WordScoringModel()).compare(judged("Bees keeps honey."), judged("Hives honey bees."))
+    )
     assert verdict.value == 0.5
 
 
@@ -165,16 +169,16 @@ def test_the_embedded_model_knows_a_detective_from_an_ogre(small_model: ChatLlam
     assert own.value > strange.value
 
 
-def test_a_call_that_is_given_up_leaves_the_model_working(small_model: ChatLlamaCpp) -> None:
-    judge = LikelihoodJudge(small_model, model_name="llamacpp:smollm2")
+def test_a_call_that_is_given_up_calls_no_score_off() -> None:
+    model = WordScoringModel(seconds=1.0)
 
     async def given_up() -> None:
-        work = asyncio.ensure_future(judge.judge(judged("I keep bees. " * 40)))
-        await asyncio.sleep(0.05)
+        work = asyncio.ensure_future(judge_with(model).judge(judged(OWN)))
+        await asyncio.sleep(0.4)
+        assert len(model.asked) == 2
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
 
-    run(given_up())
-    [verdict] = run(judge.judge(judged("I keep bees.")))
-    assert verdict.status == "scored"
+    run(asyncio.wait_for(given_up(), 20))
+    assert model.given_up() == 0

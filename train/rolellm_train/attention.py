@@ -61,14 +61,14 @@ def attend(
     import torch
 
     heads, key_heads = query.shape[1], key.shape[1]
-    # (group of queries) × key heads × tokens × width: the group becomes longer, not the keys.
-    grouped = query[0].unflatten(0, (key_heads, heads // key_heads))
+    # key heads × group × tokens × width: queries that share a key head become more tokens, not more keys.
+    grouped = query[0].reshape(key_heads, heads // key_heads, *query.shape[2:])
     # Split, not sliced: the gradient of a slice is as long as the whole sequence.
     lengths = [length for span in spans for length in (span.shared, *span.branches)]
     pieces = zip(
-        grouped.split(lengths, dim=2),
-        key[0].split(lengths, dim=1),
-        value[0].split(lengths, dim=1),
+        torch.split(grouped, lengths, dim=2),
+        torch.split(key[0], lengths, dim=1),
+        torch.split(value[0], lengths, dim=1),
         strict=True,
     )
     parts: list[torch.Tensor] = []
@@ -102,4 +102,4 @@ def _seen(
         attn_mask=sees.repeat(group, 1)[None, None],
         scale=scaling,
     )
-    return said[0].unflatten(1, (group, tokens))
+    return said[0].reshape(-1, group, tokens, said.shape[-1])

@@ -6,7 +6,6 @@ from rolellm_train.attention import Span
 from rolellm_train.packing import Pack
 
 
-
 def batch_of(pack: Pack) -> dict[str, Any]:
     """One sequence, with what is learned of it.
 

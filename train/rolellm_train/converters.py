@@ -74,8 +74,8 @@ def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
                 _fetch(folder, version)
     except OSError as error:
         raise StorageError(
-            f"llama.cpp's converters cannot be kept in {cache} ({error.strerror or error}); free it, or name "
-            "a copy of llama.cpp with --llama-cpp DIR."
+            f"llama.cpp's converters cannot be kept in {cache} ({error.strerror or error}); free it, or "
+            "name a copy of llama.cpp with --llama-cpp DIR."
         ) from error
     return folder
 
@@ -101,7 +101,9 @@ def unpack_converters(archive: Path, folder: Path) -> None:
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise ModelError(f"{archive.name} is damaged ({error}); fetch it again.") from error
     if not {ADAPTER, MODEL} <= digests.keys():
-        raise ModelError(f"{archive.name} holds no converters; name a copy of llama.cpp with --llama-cpp DIR.")
+        raise ModelError(
+            f"{archive.name} holds no converters; name a copy of llama.cpp with --llama-cpp DIR."
+        )
     (folder / _DIGESTS).write_text(json.dumps(digests, indent=1), encoding="utf-8")
 
 

@@ -1,6 +1,5 @@
 """The base of an adapter, as the files that converters and transformers read."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -51,7 +50,9 @@ def find_base(name: str) -> ExportBase:
         check_gguf(file)
         return ExportBase(EMBEDDED if rest == EMBEDDED else file.stem, gguf=file)
     if provider not in ("", "huggingface"):
-        raise ModelError(f"The base {name} cannot be exported; name a GGUF file or a model of transformers.")
+        raise ModelError(
+            f"The base {name} cannot be exported; name a GGUF file or a model of transformers."
+        )
     if path.is_dir():
         return ExportBase(path.resolve().name, folder=path.resolve())
     return ExportBase(rest, folder=_from_hub(rest))
@@ -75,9 +76,11 @@ def lay_out(base: ExportBase, folder: Path) -> None:
     folder.mkdir()
     for file in base.folder.iterdir():
         if file.suffix in _DATA:
-            os.symlink(file.resolve(), folder / file.name)
+            (folder / file.name).symlink_to(file.resolve())
     if not any(folder.glob("*.safetensors")):
-        raise ModelError(f"The weights in {base.folder} are no safetensors; save the model with transformers.")
+        raise ModelError(
+            f"The weights in {base.folder} are no safetensors; save the model with transformers."
+        )
 
 
 def count_base_weights(base: ExportBase) -> int:
@@ -115,6 +118,6 @@ def _from_hub(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=patterns))
     except Exception as error:  # what the hub's client raises depends on its HTTP library
         raise ModelError(
-            f"There is no base {name!r} ({one_line(str(error), 120)}); name a GGUF file, a folder, or a model "
-            "at a hub that you can reach, with --base."
+            f"There is no base {name!r} ({one_line(str(error), 120)}); name a GGUF file, a folder, or a "
+            "model at a hub that you can reach, with --base."
         ) from error

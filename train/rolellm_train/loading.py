@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +90,11 @@ def open_base(recipe: Recipe) -> Base:
 
 def _unquantized(model: Any) -> None:
     """What came from a GGUF is no longer quantized, and the converters ask for its architecture."""
-    for place, mark in ((model, "hf_quantizer"), (model, "is_quantized"), (model.config, "quantization_config")):
+    for place, mark in (
+        (model, "hf_quantizer"),
+        (model, "is_quantized"),
+        (model.config, "quantization_config"),
+    ):
         with contextlib.suppress(AttributeError):
             delattr(place, mark)
     model.config.architectures = [type(model).__name__]
@@ -123,7 +128,7 @@ def _end(tokenizer: Any, template: ChatTemplate) -> int:
 
 
 def with_adapter(model: Any, recipe: Recipe) -> Any:
-    """The model with low-rank weights in all its linear layers; only they learn (LoRA, arXiv 2106.09685)."""
+    """The model with low-rank weights in all linear layers; only they learn (LoRA, arXiv 2106.09685)."""
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
@@ -132,9 +137,13 @@ def with_adapter(model: Any, recipe: Recipe) -> Any:
         lora_dropout=recipe.dropout,
         target_modules="all-linear",
         task_type="CAUSAL_LM",
-        base_model_name_or_path=recipe.base,
     )
-    return get_peft_model(model, config)
+    # What the adapter's own file says of its base.
+    model.name_or_path = recipe.base
+    with warnings.catch_warnings():
+        # PEFT asks for what transformers has renamed.
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model, config)
 
 
 @contextlib.contextmanager
@@ -145,7 +154,7 @@ def _quiet() -> Iterator[None]:
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     # Reading a GGUF draws a bar of its own, whatever is said.
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
             yield
         finally:

@@ -13,7 +13,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.model import LlamaModel
 
-_BATCH: Final = 256
+_BATCH: Final = 512
 
 
 class LogitReader:

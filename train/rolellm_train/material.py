@@ -67,9 +67,8 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Mat
 
 
 def _allowed(row: Row, recipe: Recipe) -> bool:
-    if not recipe.keep_apart or not is_held_out(row.persona.name):
-        return True
-    return row.source == "general" and row.persona.name in recipe.general_roles
+    kind = "general" if row.source == "general" else "role_specific"
+    return not recipe.keep_apart or not is_held_out(row.persona.name, kind)
 
 
 def _split(rows: Sequence[Row], recipe: Recipe) -> tuple[list[Row], list[Row]]:

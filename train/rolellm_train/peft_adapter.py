@@ -49,7 +49,9 @@ def read_adapter(folder: Path) -> PeftAdapter:
         raise ModelError(f"The adapter {folder} is of the kind {kind}; only LoRA can be exported.")
     for key, told in _UNSAYABLE.items():
         if config.get(key):
-            raise ModelError(f"The adapter {folder} has {told}, which GGUF cannot hold; tune one without it.")
+            raise ModelError(
+                f"The adapter {folder} has {told}, which GGUF cannot hold; tune one without it."
+            )
     if config.get("bias", "none") != "none":
         raise ModelError(f"The adapter {folder} has biases, which GGUF cannot hold; tune one without them.")
     weights = _read_weights(folder / _WEIGHTS)
@@ -115,7 +117,9 @@ def _shapes(folder: Path, weights: "Mapping[str, torch.Tensor]") -> dict[str, tu
         if mark:
             other = weights.get(name.replace(".lora_A.", ".lora_B."))
             if other is None or other.dim() != 2 or tensor.dim() != 2 or other.shape[1] != tensor.shape[0]:
-                raise ModelError(f"The adapter {folder} is damaged at {weight}; copy it again, or train it again.")
+                raise ModelError(
+                    f"The adapter {folder} is damaged at {weight}; copy it again, or train it again."
+                )
             shapes[f"{weight}.weight"] = (int(other.shape[0]), int(tensor.shape[1]))
     if not shapes:
         raise ModelError(f"The adapter {folder} holds no LoRA weights; train it again.")

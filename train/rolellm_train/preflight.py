@@ -1,5 +1,115 @@
-"""What a recipe is refused for before any hour is spent on it."""
-from typing import Any
+"""What a training is refused for before any hour is spent on it."""
+
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
-def check(recipe: Recipe, model: Any) -> None:
-    """Stub."""
+
+_ARCHITECTURES = "architectures.txt"
+_STATE = 16
+"""Bytes of a weight that learns: itself, its gradient, and Adam's two averages."""
+_KEPT = 34
+"""Numbers of a token and layer, as multiples of the hidden width, that a backward pass wants (Korthikanti
+et al., arXiv 2205.05198, §4.1, without the attention scores, which are computed piece by piece)."""
+_LOGITS = 10
+"""Bytes of a token's logit: computed, as a 32-bit float, and its gradient."""
+_GIB = 2**30
+
+
+class Needed(NamedTuple):
+    """Memory of a training, in bytes; about."""
+
+    weights: int
+    learning: int
+    activations: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return sum(self)
+
+
+def check(recipe: Recipe, model: Any) -> Needed:
+    """Refuse what could not be exported, computed rightly, or held in memory.
+
+    Args:
+        recipe: how it is tuned.
+        model: the base, in memory, without its adapter.
+
+    Raises:
+        TrainingError: in one sentence with what would do.
+    """
+    _check_architecture(recipe, model)
+    _check_windows(recipe, model)
+    needed = memory_needed(recipe, model)
+    free = _free_memory()
+    # The base is in memory already.
+    if needed.learning + needed.activations > free:
+        raise TrainingError(
+            f"Training {recipe.base} needs about {needed.total / _GIB:.1f} GiB, and {free / _GIB:.1f} are "
+            f"free; {_advice(recipe, free)}."
+        )
+    return needed
+
+
+def memory_needed(recipe: Recipe, model: Any) -> Needed:
+    """What a training takes, by the sizes of the model's layers."""
+    config = model.config
+    config = getattr(config, "text_config", config)
+    weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    learning = sum(
+        recipe.rank * sum(weight.shape)
+        for name, weight in model.named_parameters()
+        if weight.ndim == 2 and "embed" not in name and "lm_head" not in name
+    )
+    # With checkpointing each layer keeps its input alone, and one at a time all of it.
+    layers = config.num_hidden_layers
+    of_a_token = (layers + _KEPT) if recipe.checkpointing else layers * _KEPT
+    kept = 2 * of_a_token * config.hidden_size * recipe.pack
+    answers = recipe.pack // 2
+    return Needed(weights, learning * _STATE, kept + answers * config.vocab_size * _LOGITS)
+
+
+def _check_architecture(recipe: Recipe, model: Any) -> None:
+    known = (files("rolellm_train") / _ARCHITECTURES).read_text(encoding="utf-8").splitlines()
+    name = type(model).__name__
+    if name not in known:
+        raise TrainingError(
+            f"{recipe.base} is a {name}, which llama.cpp's converters do not take, so that it could not be "
+            "exported; choose another base."
+        )
+
+
+def _check_windows(recipe: Recipe, model: Any) -> None:
+    """A layer that looks back over fewer tokens than a row has would be trained to look further."""
+    config = getattr(model.config, "text_config", model.config)
+    window = getattr(config, "sliding_window", None)
+    if window and getattr(config, "use_sliding_window", True) and window < recipe.longest:
+        raise TrainingError(
+            f"Layers of {recipe.base} see {window} tokens back; set “longest: {window}” in the recipe."
+        )
+    longest = getattr(config, "max_position_embeddings", None)
+    if longest and longest < recipe.longest:
+        raise TrainingError(
+            f"{recipe.base} reads {longest} tokens; set “longest: {longest}” in the recipe."
+        )
+
+
+def _free_memory() -> int:
+    import psutil
+    import torch
+
+    if torch.cuda.is_available():
+        free: int = torch.cuda.mem_get_info()[0]
+        return free
+    available: int = psutil.virtual_memory().available
+    return available
+
+
+def _advice(recipe: Recipe, free: int) -> str:
+    if not recipe.checkpointing:
+        return "set “checkpointing: true” in the recipe, or choose a smaller base"
+    if recipe.pack > recipe.longest:
+        return f"set “pack: {recipe.longest}” in the recipe, or choose a smaller base"
+    return "choose a smaller base"

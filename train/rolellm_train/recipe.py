@@ -38,10 +38,8 @@ class Recipe(BaseModel):
     """The same for the cast's demonstrations."""
     answers: int = Field(default=1, ge=1, le=20)
     """Of a row's references, each learned as a row of its own."""
-    general_roles: tuple[str, ...] = ()
-    """Whose general rows are learned even if the role is kept apart; no role-specific ones are."""
     keep_apart: bool = True
-    """Leave out the ten roles that the paper keeps for its role generalization."""
+    """Leave out the roles that the paper keeps for its role generalization."""
     held_out_questions: int = Field(default=2, ge=0)
     """Of each role, for the loss that training is stopped by."""
     limit: int | None = Field(default=None, ge=1)

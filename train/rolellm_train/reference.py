@@ -29,7 +29,12 @@ class Reference:
     chats: tuple[tuple[Turn, ...], ...]
     ids: tuple[tuple[int, ...], ...]
     template: str
+    bos: str
+    """The mark of the beginning, as text; empty when the model has none."""
+    eos: str
+    """The mark of an answer's end."""
     dtype: str
+    """Of the weights, as torch names it."""
     reply: str
     """To the first chat, always the likeliest token."""
     longest: int
@@ -72,7 +77,17 @@ def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place
             logits = tuned.model(torch.tensor([tokens[:longest]])).logits[0, -POSITIONS:]
             np.save(_logits_file(place, number), logits.float().numpy())
     reply = _reply(tuned, ids[0][:longest])
-    return Reference(turns, ids, tuned.template, tuned.dtype, reply, longest, place)
+    return Reference(
+        chats=turns,
+        ids=ids,
+        template=tuned.template,
+        bos=tuned.tokenizer.bos_token or "",
+        eos=tuned.tokenizer.eos_token or "",
+        dtype=tuned.dtype,
+        reply=reply,
+        longest=longest,
+        place=place,
+    )
 
 
 def _reply(tuned: Tuned, prompt: Sequence[int]) -> str:

@@ -113,23 +113,18 @@ def _run_steps(
     checkpoints = run.folder / CHECKPOINTS
     trainer = trainer_of(model, recipe, packs, held_out, folder=checkpoints, tell=record)
     last = last_whole_checkpoint(checkpoints)
-    try:
-        trainer.train(resume_from_checkpoint=str(last) if last else None)
-    except OSError as error:
-        raise StorageError(
-            f"A checkpoint could not be written to {checkpoints} ({error.strerror or error}); "
-            "make room and start again: training goes on from the one before."
-        ) from error
-    best = trainer.state.best_metric
-    return best, int(trainer.state.global_step)
+    trainer.train(resume_from_checkpoint=str(last) if last else None)
+    return trainer.state.best_metric, int(trainer.state.global_step)
 
 
 def _save_adapter(model: Any, place: Path) -> None:
     """Whole or not at all."""
+    from rolellm_train.trainer import save_adapter
+
     part = place.with_name(f"{place.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        model.save_pretrained(part)
+        save_adapter(model, part)
     except OSError as error:
         raise StorageError(f"The adapter cannot be written to {place} ({error}); make room.") from error
     shutil.rmtree(place, ignore_errors=True)

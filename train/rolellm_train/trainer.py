@@ -1,16 +1,15 @@
 """The loop: transformers' Trainer over packs, with the loss of answers alone."""
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
-from transformers.trainer_utils import get_last_checkpoint
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
+from rolellm_agents.errors import StorageError
 from rolellm_train.batches import batch_of
 from rolellm_train.errors import TrainingError
 from rolellm_train.packing import Pack
@@ -23,7 +22,7 @@ Step = Callable[[int, int, Mapping[str, float]], None]
 """Is told which step is done, of how many, and its figures."""
 
 
-class PackTrainer(Trainer):
+class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed here
     """Learns packs, one a batch."""
 
     def __init__(self, *, held_out: Sequence[Pack], **settings: Any) -> None:
@@ -52,8 +51,20 @@ class PackTrainer(Trainer):
         """The loss on what is held out, over all its tokens."""
         figures = {"eval_loss": self.held_out_loss()}
         self.log(figures)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
+        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
         return figures
+
+    def _save_checkpoint(self, *given: Any, **named: Any) -> None:
+        try:
+            super()._save_checkpoint(*given, **named)
+        except OSError as error:
+            raise StorageError(
+                f"A checkpoint could not be written to {self.args.output_dir} ({error.strerror or error}); "
+                "make room and start again: training goes on from the one before."
+            ) from error
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        save_adapter(self.model, Path(output_dir or self.args.output_dir))
 
     def held_out_loss(self) -> float:
         """The mean over the held-out answers' tokens."""
@@ -69,6 +80,11 @@ class PackTrainer(Trainer):
         return total / tokens
 
 
+def save_adapter(model: Any, folder: Path) -> None:
+    """Write a model's adapter in PEFT's form; the embeddings never learn, so nothing asks a hub for them."""
+    model.save_pretrained(folder, save_embedding_layers=False)
+
+
 def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
     """The summed negative log-probability of a batch's labels."""
     asked = {name: value for name, value in inputs.items() if name != "labels"}
@@ -77,7 +93,7 @@ def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tens
 
 
 @dataclass
-class _Telling(TrainerCallback):
+class _Telling(TrainerCallback):  # type: ignore[misc]
     """Passes on how far training is, and marks checkpoints that are whole."""
 
     tell: Step
@@ -128,7 +144,7 @@ def trainer_of(
         load_best_model_at_end=evaluated,
         metric_for_best_model="eval_loss" if evaluated else None,
         greater_is_better=False if evaluated else None,
-        gradient_checkpointing=recipe.checkpointing,
+        activation_checkpointing=recipe.checkpointing,
         remove_unused_columns=False,
         label_names=["labels"],
         seed=recipe.seed,
@@ -140,7 +156,7 @@ def trainer_of(
     callbacks: list[TrainerCallback] = [_Telling(tell)]
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
-    return PackTrainer(
+    trainer = PackTrainer(
         held_out=held_out,
         model=model,
         args=arguments,
@@ -148,13 +164,16 @@ def trainer_of(
         eval_dataset=list(held_out) if evaluated else None,
         callbacks=callbacks,
     )
+    # It would print every step on standard output, which is for results.
+    trainer.remove_callback(PrinterCallback)
+    return trainer
 
 
 def computes_bf16() -> bool:
     """Whether this machine computes with 16-bit floats as fast as with longer ones, or faster."""
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported()
-    return torch.cpu._is_avx512_bf16_supported()  # noqa: SLF001  # there is no other way to ask
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported())  # noqa: SLF001  # nothing else tells
 
 
 def last_whole_checkpoint(folder: Path) -> Path | None:

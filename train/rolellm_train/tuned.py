@@ -36,8 +36,8 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
     Args:
         base: the folder of the base.
         adapter: PEFT's folder.
-        template: the chat template it was tuned with; the base's own when None, and ChatML, as in llama.cpp,
-            when it has none.
+        template: the chat template it was tuned with; the base's own when None, and ChatML, as in
+            llama.cpp, when it has none.
         weights: how many the base has.
 
     Raises:
@@ -77,7 +77,9 @@ def save_merged(tuned: Tuned, folder: Path) -> None:
     try:
         merged = tuned.model.merge_and_unload(safe_merge=True)
     except ValueError as error:
-        raise ModelError(f"The adapter cannot be merged ({one_line(str(error), 120)}); train it again.") from error
+        raise ModelError(
+            f"The adapter cannot be merged ({one_line(str(error), 120)}); train it again."
+        ) from error
     merged.config.architectures = [type(merged).__name__]
     with quiet():
         merged.save_pretrained(folder)

@@ -11,7 +11,21 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import bench, chat, data, doctor, history, judge, models, persona, recall, say, scene
+from rolellm_tui.cli import (
+    bench,
+    chat,
+    data,
+    doctor,
+    export,
+    history,
+    judge,
+    models,
+    persona,
+    recall,
+    say,
+    scene,
+    train,
+)
 from rolellm_tui.cli.output import complain
 
 app = typer.Typer(
@@ -38,7 +52,9 @@ app.command("recall")(recall.recall)
 app.add_typer(models.app)
 app.add_typer(history.app)
 app.add_typer(data.app)
+app.command("train")(train.train)
 app.add_typer(judge.app)
+app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app)
 

@@ -5,7 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from rolellm_tui.cli import bench_rolebench, bench_score, bench_speakers
+from rolellm_tui.cli import (
+    bench_interview,
+    bench_report,
+    bench_rolebench,
+    bench_score,
+    bench_speakers,
+)
 from rolellm_tui.cli.options import (
     EmbeddingsOption,
     JsonOption,
@@ -20,6 +26,8 @@ app = typer.Typer(name="bench", help="Measure this machine.", no_args_is_help=Tr
 RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="How often each is measured.")]
 
 app.command("rolebench")(bench_rolebench.rolebench)
+app.command("interview")(bench_interview.interview)
+app.command("report")(bench_report.report)
 app.command("score")(bench_score.score)
 app.command("rouge")(bench_score.rouge)
 app.command("speakers")(bench_speakers.speakers)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rolellm_agents.judging.human_labels import HumanLabel
     from rolellm_agents.scoring.correlation import Correlated
     from rolellm_graphs.judge_check import MeasureCheck
+    from rolellm_graphs.likelihood_judge import LikelihoodJudge
+    from rolellm_graphs.ranking_judge import RankingJudge
+    from rolellm_graphs.rubric_judge import RubricJudge
     from rolellm_tui.cli.judge_options import OpenModel
 
 
@@ -56,7 +59,7 @@ def check(
     from rolellm_agents.judging import JudgingError
     from rolellm_agents.judging.faults import bundled_faults, read_faults, some_of_each_kind
     from rolellm_agents.judging.human_labels import read_labels
-    from rolellm_graphs.judges import judge_config
+    from rolellm_graphs.judges import judge_config, judge_named
     from rolellm_tui.cli.judge_options import run_folder, source_name
     from rolellm_tui.cli.judge_showing import judging_progress
 
@@ -66,23 +69,13 @@ def check(
     if not planted and not said:
         raise JudgingError("There is nothing to judge; give a greater --limit, or --labels.")
     chosen = _open(judge, model, base_url)
+    judging = judge_named(judge, chosen.model, model_name=chosen.name, at_once=at_once, seed=seed)
     config = judge_config(judge, [chosen], seed=seed)
     sources = [source_name(str(one)) if one else "" for one in (faults, labels)]
     folder = out or run_folder(config, "check", *sources)
     with judging_progress(folder) as progress:
-        found = asyncio.run(
-            _checked(
-                judge,
-                chosen,
-                planted,
-                said,
-                folder=folder,
-                config=config,
-                at_once=at_once,
-                progress=progress,
-                seed=seed,
-            )
-        )
+        running = {"folder": folder, "config": config, "at_once": at_once, "progress": progress}
+        found = asyncio.run(_checked(judging, planted, said, **running))
     if as_json:
         print_json(
             {
@@ -109,24 +102,18 @@ def _open(judge: str, model: str | None, base_url: str | None) -> "OpenModel":
 
 
 async def _checked(
-    judge: str,
-    chosen: "OpenModel",
+    judge: "RubricJudge | RankingJudge | LikelihoodJudge",
     faults: "Sequence[Fault]",
     labels: "Sequence[HumanLabel]",
-    *,
-    seed: int,
     **running: Any,
 ) -> "list[MeasureCheck]":
+    """By its replies if it judges them; only a judge of pairs is shown two at a time."""
     from rolellm_graphs.judge_check import check_pair_judge, check_reply_judge
-    from rolellm_graphs.judges import REPLY_JUDGES, pair_judge_named, reply_judge_named
+    from rolellm_graphs.ranking_judge import RankingJudge
 
-    options = {"model_name": chosen.name, "at_once": running["at_once"], "seed": seed}
-    if judge in REPLY_JUDGES:
-        of_replies = reply_judge_named(judge, chosen.model, **options)
-        return await check_reply_judge(of_replies, faults, labels, **running)
-    return await check_pair_judge(
-        pair_judge_named(judge, chosen.model, **options), faults, labels, **running
-    )
+    if isinstance(judge, RankingJudge):
+        return await check_pair_judge(judge, faults, labels, **running)
+    return await check_reply_judge(judge, faults, labels, **running)
 
 
 def _as_json(found: "MeasureCheck") -> dict[str, Any]:

@@ -1,0 +1,111 @@
+"""What is read and what is learned of a row."""
+
+from pathlib import Path
+
+import pytest
+from helpers.tiny_gguf import make_tiny_gguf
+from langchain_core.messages import BaseMessage
+
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.template import turns_of
+from rolellm_agents.persona import list_personas, load_persona
+from rolellm_train.batches import batch_of
+from rolellm_train.loading import Base, open_base
+from rolellm_train.material import encoded
+from rolellm_train.packing import pack
+from rolellm_train.recipe import Recipe
+from rolellm_train.rows import Prompts, Row, cast_rows
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
+    file = make_tiny_gguf(tmp_path_factory.mktemp("base") / "tiny.gguf", seed=1)
+    return open_base(Recipe(id="tiny", about="", base=str(file)))
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Base:
+    return open_base(Recipe(id="embedded", about="", base="llamacpp:smollm2"))
+
+
+def some_rows() -> list[Row]:
+    sherlock, wukong = load_persona("sherlock-holmes"), load_persona("孙悟空")
+    return [*cast_rows([sherlock]), *cast_rows([wukong])]
+
+
+def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(base: Base) -> None:
+    rows = some_rows()
+    short, too_long = encoded(rows, base.encoder, 100_000)
+    assert too_long == 0
+    by_prompt = {one.ids: row for one, row in zip(short, rows, strict=True)}
+    for one in pack(short, 8_000, seed=0):
+        learned = batch_of(one)["labels"][0].tolist()
+        for tree in one.trees:
+            for row in tree.rows:
+                count = len(row.ids) - row.answer
+                mine, learned = learned[:count], learned[count:]
+                assert base.tokenizer.decode(mine) == f"{by_prompt[row.ids].answer}<|im_end|>"
+        assert learned == []
+
+
+def test_each_label_is_the_token_after_its_place(base: Base) -> None:
+    short, _ = encoded(some_rows(), base.encoder, 100_000)
+    for one in pack(short, 8_000, seed=0):
+        batch = batch_of(one)
+        ids, positions = batch["input_ids"][0], batch["position_ids"][0]
+        for place, label in zip(batch["logits_to_keep"].tolist(), batch["labels"][0].tolist(), strict=True):
+            # At an answer's beginning the place is the prompt's last token, which lies in the branch.
+            assert ids[place + 1] == label
+            assert positions[place + 1] == positions[place] + 1
+
+
+def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Base) -> None:
+    model = ChatLlamaCpp(model_path=embedded_gguf())
+    loaded = model.load()
+    prompts = Prompts()
+    for persona in [found.persona for found in list_personas().found][::9]:
+        row = next(iter(cast_rows([persona])))
+        messages: list[BaseMessage] = prompts.of(row)
+        one = embedded.encoder.encode(persona.id, messages, row.answer)
+        assert list(one.ids[: one.answer]) == loaded.prompt(turns_of(messages))
+        said = loaded.model.tokenize(row.answer, add_special=False, parse_special=False)
+        assert list(one.ids[one.answer : -1]) == said
+
+
+def test_rows_that_are_too_long_are_counted(base: Base) -> None:
+    every, _ = encoded(some_rows(), base.encoder, 100_000)
+    longest = sorted(len(one.ids) for one in every)[len(every) // 2]
+    short, too_long = encoded(some_rows(), base.encoder, longest)
+    assert too_long == len(every) - len(short) > 0
+    assert max(len(one.ids) for one in short) == longest
+
+
+def test_a_base_without_a_template_is_refused_with_the_way_out(tmp_path: Path, base: Base) -> None:
+    folder = tmp_path / "base"
+    base.model.set_attn_implementation("sdpa")
+    base.model.save_pretrained(folder)
+    base.tokenizer.chat_template, template = None, base.tokenizer.chat_template
+    base.tokenizer.save_pretrained(folder)
+    base.tokenizer.chat_template = template
+    recipe = Recipe(id="bare", about="", base=str(folder))
+    with pytest.raises(Exception, match=r"has no chat template; give it one with “chat_template: chatml”"):
+        open_base(recipe)
+    given = open_base(recipe.model_copy(update={"chat_template": "chatml"}))
+    row = next(iter(cast_rows([load_persona("sherlock-holmes")])))
+    assert "<|im_start|>user" in given.tokenizer.decode(encoded([row], given.encoder, 10_000)[0][0].ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("/nowhere/model.gguf", "no model file"),
+        ("nobody/nothing", "The base nobody/nothing cannot be opened"),
+    ],
+)
+def test_a_base_that_is_not_there_is_one_sentence(
+    name: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(Exception, match=said):
+        open_base(Recipe(id="away", about="", base=name))
