@@ -1,7 +1,7 @@
 """Interviews of several turns, and how far a persona drifts while they last.
 
 An interviewer keeps to a course of questions, or a model asks on by what it hears. What was said goes
-into a run; a judge reads it afterwards, each answer after all that was said before it.
+into a run; a judge reads it afterwards.
 """
 
 import json
@@ -264,10 +264,11 @@ async def _judge(
         return [], ""
     if not hasattr(judge.judge, "judge"):
         raise SettingsError(f"The judge {judge.name!r} compares replies; likelihood or rubric judge one.")
+    back = 1 if judge.name == "likelihood" else None
     items = [
         Judged(key=key, persona=one.persona, turns=turns, reply=reply)
         for one in held
-        for key, turns, reply in _judged_turns(one)
+        for key, turns, reply in _judged_turns(one, back)
     ]
     own = folder / FOLDER / judge.name
     hearing.notice(f"The judge {judge.name} is at work.")
@@ -276,7 +277,7 @@ async def _judge(
             [cast(ReplyJudge, judge.judge)],
             items,
             folder=own,
-            config=judge.config,
+            config={**judge.config, "turns_before": back},
             at_once=limits.at_once,
             progress=hearing.progress,
         ), ""
@@ -284,11 +285,19 @@ async def _judge(
         return read_verdicts(own).verdicts, f"The judge {judge.name} gave up: {error}"
 
 
-def _judged_turns(one: Interview) -> Iterator[tuple[str, tuple[Turn, ...], str]]:
+def _judged_turns(one: Interview, back: int | None) -> Iterator[tuple[str, tuple[Turn, ...], str]]:
+    """Each answer's key, what the judge reads before it, and the answer.
+
+    Args:
+        one: the interview.
+        back: how many turns before the answer are read; all when None. The likelihood judge reads the
+            question alone: what the character said earlier would tell nobody in particular, too, who
+            speaks, and its gain would fall whatever the answers are like.
+    """
     said: list[Turn] = []
     for turn, answer in enumerate(one.answers, 1):
         said.append(Turn("user", answer.question))
-        yield one.turn_key(turn), tuple(said), answer.reply
+        yield one.turn_key(turn), tuple(said[-back:] if back else said), answer.reply
         said.append(Turn("persona", answer.reply))
 
 

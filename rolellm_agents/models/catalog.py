@@ -116,7 +116,7 @@ def _resolve(name: str) -> tuple[str, dict[str, Any]]:
 
 def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-    from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf
+    from rolellm_agents.models.llamacpp.gguf import EMBEDDED, ROLESMOL, embedded_gguf, rolesmol_adapter
 
     _refuse_unknown(
         "llamacpp",
@@ -125,7 +125,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     )
     if not name:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
-    base, adapter = _split_adapter(name)
+    base, adapter = (EMBEDDED, rolesmol_adapter()) if name == ROLESMOL else _split_adapter(name)
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
     if base == EMBEDDED:
@@ -136,7 +136,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     path = Path(base).expanduser()
     if not base.endswith(".gguf") and not path.exists():
         raise ModelError(
-            f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED])}; "
+            f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED, ROLESMOL])}; "
             "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
         )
     return ChatLlamaCpp(model_path=path, **options)

@@ -105,7 +105,7 @@ def export(options: ExportOptions, tell: Tell) -> Exported:
     base = find_base(options.base or source.base or adapter.base)
     with writing_folder(target, replace=options.force) as out:
         weights = count_base_weights(base)
-        check_room(out, room_needed(base, weights, options.merged))
+        check_room(target.parent, room_needed(base, weights, options.merged))
         converters = _converters(options, tell)
         work = ExportWork(source, adapter, base, weights, name, options.merged, converters, out, tell)
         exported = _exported(work, target, force=options.force)

@@ -9,6 +9,7 @@ from rolellm_agents.models.llamacpp.gguf import EMBEDDED, check_gguf, embedded_g
 from rolellm_agents.models.names import named_models
 from rolellm_agents.text import one_line
 from rolellm_train.base import unpack_gguf
+from rolellm_train.tuned import quiet
 
 _DATA: Final = frozenset({".json", ".safetensors", ".model", ".jinja", ".txt"})
 """Kinds of files that hold data; converters would run a base's programs and unpickle its `.bin` files."""
@@ -69,7 +70,8 @@ def lay_out(base: ExportBase, folder: Path) -> None:
         ModelError: it holds no model that transformers can read.
     """
     if base.gguf is not None:
-        unpack_gguf(base.gguf, folder)
+        with quiet():
+            unpack_gguf(base.gguf, folder)
         return
     if base.folder is None or not (base.folder / "config.json").is_file():
         raise ModelError(f"There is no model of transformers in {base.folder}; it has no config.json.")

@@ -23,6 +23,8 @@ ADAPTER_FILE: Final = "adapter.gguf"
 BASE_FILE: Final = "base-f16.gguf"
 _VOCABULARY: Final = 300_000
 """Tokens that the largest vocabularies have."""
+_NARROWEST: Final = 64
+"""Weights of a token at least."""
 
 
 @dataclass
@@ -74,7 +76,8 @@ def room_needed(base: ExportBase, weights: int, merged: Sequence[str]) -> int:
     in_f16 = 2 * weights
     # The model for transformers, in F16 with and without metadata, and what is quantized of it.
     whole = (4 + 2 + 2 + len(set(merged) & set(QUANTIZED))) * weights if merged else 0
-    return unpacked + in_f16 + whole + 4 * COUNT * POSITIONS * _VOCABULARY
+    vocabulary = min(_VOCABULARY, weights // _NARROWEST)
+    return unpacked + in_f16 + whole + 4 * COUNT * POSITIONS * vocabulary
 
 
 def prepare_base(work: ExportWork) -> Path:

@@ -24,7 +24,7 @@ def write_with_metadata(source: Path, target: Path, facts: Mapping[str, Fact]) -
     Args:
         source: a GGUF file.
         target: the file to write.
-        facts: texts and lists of texts by their keys, such as `general.name`.
+        facts: texts and lists of texts by their keys, such as `general.name`; they replace the source's.
 
     Raises:
         OSError: it cannot be written.
@@ -35,7 +35,8 @@ def write_with_metadata(source: Path, target: Path, facts: Mapping[str, Fact]) -
     architecture = reader.fields[gguf.Keys.General.ARCHITECTURE].contents()
     writer = gguf.GGUFWriter(target, architecture)
     for key, field in reader.fields.items():
-        if _is_kept(key) and key != gguf.Keys.General.ARCHITECTURE:  # the writer has put that one first
+        # The writer has put the architecture first.
+        if _is_kept(key) and key not in {gguf.Keys.General.ARCHITECTURE, *facts}:
             kind = field.types[0]
             part = field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
             writer.add_key_value(key, field.contents(), kind, part)

@@ -1,6 +1,7 @@
 """The conversations that an export is compared on: twenty of our own cast, as it is really prompted."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -21,7 +22,7 @@ def parity_chats() -> list[list[BaseMessage]]:
 
 
 def _some(language: Language, count: int) -> Sequence[Persona]:
-    """Spread over the cast that comes along, the same each time."""
+    """Spread over the cast that comes along; of each part the one that is told in the fewest words."""
     cast = sorted(
         (
             found.persona
@@ -30,7 +31,12 @@ def _some(language: Language, count: int) -> Sequence[Persona]:
         ),
         key=lambda persona: persona.id,
     )
-    return [cast[place * len(cast) // count] for place in range(count)]
+    edges = [place * len(cast) // count for place in range(count + 1)]
+    return [min(cast[start:end], key=_length) for start, end in pairwise(edges)]
+
+
+def _length(persona: Persona) -> int:
+    return sum(len(message.text) for message in _chat(persona))
 
 
 def _chat(persona: Persona) -> list[BaseMessage]:

@@ -18,8 +18,9 @@ def parity_markdown(parities: Sequence[Parity], *, dtype: str, versions: str) ->
     replies = "\n\n".join(_reply(parity) for parity in parities)
     return f"""# Parity
 
-The same chats through transformers ({dtype}) and llama.cpp ({versions}): instruction, an exchange, a
-question, each to another character of the cast. Logits are compared at the last tokens of each chat.
+The same chats through transformers ({dtype}) and llama.cpp ({versions}):
+instruction, an exchange, a question, each to another character of the cast.
+Logits are compared at the last tokens of each chat.
 
 | file | over | token ids | chat template | positions | top-1 agreement | largest logit difference | |
 |---|---|---|---|---:|---:|---:|---|

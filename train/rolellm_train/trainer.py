@@ -81,7 +81,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
 
 
 def save_adapter(model: Any, folder: Path) -> None:
-    """Write a model's adapter in PEFT's form; the embeddings never learn, so nothing asks a hub for them."""
+    """Write an adapter in PEFT's form; the embeddings never learn, so no hub is asked about them."""
     model.save_pretrained(folder, save_embedding_layers=False)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,7 @@ def save_merged(tuned: Tuned, folder: Path) -> None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without the bars that transformers draws on the screen."""
-    with contextlib.redirect_stderr(io.StringIO()):
+    """Without the bars that transformers draws on the screen, and its warnings to programmers."""
+    with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         yield

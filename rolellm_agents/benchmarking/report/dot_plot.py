@@ -10,6 +10,7 @@ _LABELS: Final = 122
 _EDGE: Final = 14
 _TOP, _BOTTOM = 6, 34
 _PER_MARK: Final = 11
+_PER_LABEL: Final = 13
 _BETWEEN: Final = 8
 
 
@@ -28,6 +29,7 @@ class Line(NamedTuple):
     """One thing and the figures for it."""
 
     label: str
+    """A second line of it stands behind an end of line."""
     dots: Sequence[Dot]
 
 
@@ -61,14 +63,20 @@ def _marks(lines: Sequence[Line], scale: svg.Scale, floor: float, axis: str) -> 
     for one in lines:
         height = _height(one)
         middle = top + height / 2
-        yield svg.text(
-            _LABELS - 8, middle + svg.TEXT / 3, svg.fitting(one.label, _LABELS - 8), anchor="end"
-        )
+        yield from _label(one.label, middle)
         first = middle - (len(one.dots) - 1) * _PER_MARK / 2
         for number, dot in enumerate(one.dots):
             yield from _dot(dot, scale, first + number * _PER_MARK)
         top += height
         yield svg.line(0, top, svg.WIDTH, top, "grid")
+
+
+def _label(label: str, middle: float) -> Iterator[str]:
+    parts = label.split("\n")
+    first = middle - (len(parts) - 1) * _PER_LABEL / 2 + svg.TEXT / 3
+    for number, part in enumerate(parts):
+        shown = svg.fitting(part, _LABELS - 8)
+        yield svg.text(_LABELS - 8, first + number * _PER_LABEL, shown, anchor="end")
 
 
 def _dot(dot: Dot, scale: svg.Scale, y: float) -> Iterator[str]:
@@ -78,4 +86,4 @@ def _dot(dot: Dot, scale: svg.Scale, y: float) -> Iterator[str]:
 
 
 def _height(one: Line) -> float:
-    return max(1, len(one.dots)) * _PER_MARK + _BETWEEN
+    return max(len(one.dots) * _PER_MARK, len(one.label.split("\n")) * _PER_LABEL) + _BETWEEN

@@ -105,7 +105,7 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
         own = [(row, one) for row, one in told if one["judge"] == judge and one["mean"] is not None]
         by_line: dict[str, list[Dot]] = defaultdict(list)
         for row, one in own:
-            by_line[f"{one['measure']}, {_kind(row['kind']).lower()}"].append(
+            by_line[f"{one['measure']}\n{_kind(row['kind']).lower()}"].append(
                 _judged_dot(row, one, systems)
             )
         if by_line:
@@ -137,8 +137,8 @@ def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
         if found.value is None:
             continue
         ci95 = None if found.low is None or found.high is None else (found.low, found.high)
-        label = f"{one} ~ {other}"
-        drawn.append(Line(label, [Dot(0, found.value, ci95, f"{label}: {with_bounds(found.value, ci95)}")]))
+        told_words = f"{one} and {other}: {with_bounds(found.value, ci95)}"
+        drawn.append(Line(f"{one}\nand {other}", [Dot(0, found.value, ci95, told_words)]))
         cells.append((one, other, short(found.value, "+"), bounds(ci95, "+"), str(found.n)))
     if not drawn:
         yield Words(

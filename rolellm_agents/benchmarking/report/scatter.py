@@ -71,7 +71,7 @@ def frame(
     Args:
         across: the horizontal one.
         upwards: the vertical one.
-        axes: what they are.
+        axes: what they are; an empty one is told by the panel's title.
         places: where the horizontal one has its ticks, if not at round values.
     """
     for tick in upwards.ticks:
@@ -87,4 +87,5 @@ def frame(
             kind="tick",
         )
     middle = (across.start + across.end) / 2
-    yield svg.text(middle, upwards.start + 2 * svg.TEXT + 9, f"{axes[0]} → · {axes[1]} ↑", anchor="middle")
+    named = [f"{axis} {arrow}" for axis, arrow in zip(axes, "→↑", strict=True) if axis]
+    yield svg.text(middle, upwards.start + 2 * svg.TEXT + 9, " · ".join(named), anchor="middle")

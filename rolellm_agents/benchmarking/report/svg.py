@@ -14,7 +14,7 @@ from rolellm_agents.text import one_line
 WIDTH: Final = 356
 """Of every picture, in pixels: as wide as a telephone; elsewhere several stand side by side."""
 TEXT: Final = 11
-_LETTER: Final = 5.9
+_LETTER: Final = 6.3
 """How wide a letter is in the mean; Chinese ones take two."""
 _TICKS: Final = 4
 _RADIUS: Final = 4.0

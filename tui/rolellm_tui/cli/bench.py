@@ -11,6 +11,7 @@ from rolellm_tui.cli import (
     bench_rolebench,
     bench_score,
     bench_speakers,
+    bench_train,
 )
 from rolellm_tui.cli.options import (
     EmbeddingsOption,
@@ -31,6 +32,7 @@ app.command("report")(bench_report.report)
 app.command("score")(bench_score.score)
 app.command("rouge")(bench_score.rouge)
 app.command("speakers")(bench_speakers.speakers)
+app.command("train")(bench_train.train)
 
 
 @app.command("start")

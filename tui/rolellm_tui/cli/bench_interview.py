@@ -164,9 +164,11 @@ def _judge(name: str | None, model_name: str, at_once: int) -> "NamedJudge | Non
 
 def _show(system: Mapping[str, Any]) -> None:
     """A row for each turn, and the slopes below."""
+    from rolellm_agents.benchmarking.report.figures import counted
+
     print_text(
-        f"{system['model']} · {system['strategy']}: {system['interviews']} interviews with "
-        f"{system['personas']} personas"
+        f"{system['model']} · {system['strategy']}: {counted(system['interviews'], 'interview')} with "
+        f"{counted(system['personas'], 'persona')}"
     )
     figures = {(one["measure"], one["turn"]): one for one in system["turns"]}
     slopes = {one["measure"]: one for one in system["slopes"]}

@@ -12,9 +12,7 @@ from rolellm_tui.cli.output import print_json, print_text
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            help="Folders of runs: of “bench rolebench”, of “bench interview”, of “judge”.", metavar="RUN…"
-        ),
+        typer.Argument(help="Folders of runs: of “bench rolebench”, of “bench interview”, of “judge”."),
     ],
     to: Annotated[
         Path | None,
