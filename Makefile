@@ -38,6 +38,7 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	$(BIN)/rolellm bench cards
 	$(BIN)/rolellm bench chat
 	$(BIN)/rolellm bench recall
+	$(BIN)/rolellm bench rouge
 	$(BIN)/rolellm bench engine
 
 fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)

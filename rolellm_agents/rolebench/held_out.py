@@ -21,8 +21,11 @@ HELD_OUT_ROLES: Final = (
 """The ten of the published role generalization, named as they are in the data; all of them English."""
 
 LEARNED_IN_GENERAL: Final = ("John Keating", "Walt Kowalski")
-"""Of those, whose answers to general instructions may be learned all the same: the part of RoleBench that
-can be had has general rows of four roles alone, all of them held out, so two are learned and two measured."""
+"""Of those, whose answers to general instructions may be learned all the same.
+
+The part of RoleBench that can be had has general rows of four roles alone, all of them held out: two are
+learned and two measured.
+"""
 
 _KEYS: Final[AbstractSet[str]] = frozenset(map(role_key, HELD_OUT_ROLES))
 _GENERAL_KEYS: Final = _KEYS - frozenset(map(role_key, LEARNED_IN_GENERAL))

@@ -1,6 +1,7 @@
 """A tiny base, an adapter over it, and converters for just these: an export in seconds."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from helpers.tiny_gguf import make_tiny_gguf
@@ -39,7 +40,9 @@ shutil.copy(Path(__file__).parent / "base.gguf", sys.argv[sys.argv.index("--outf
 """
 
 
-def make_base(place: Path, *, seed: int = 1, width: int = 64, **facts: str) -> Path:
+def make_base(
+    place: Path, *, seed: int = 1, width: int = 64, facts: Mapping[str, str] | None = None
+) -> Path:
     """A GGUF that transformers reads with the same tokens.
 
     Args:
@@ -51,7 +54,7 @@ def make_base(place: Path, *, seed: int = 1, width: int = 64, **facts: str) -> P
     place.mkdir(parents=True, exist_ok=True)
     own = make_tiny_gguf(place / "own.gguf", seed=seed, width=width, n_ctx=_CONTEXT)
     # In transformers a tokenizer of this kind splits words as GPT-2's does.
-    write_with_metadata(own, place / "tiny.gguf", {"tokenizer.ggml.pre": "gpt-2", **facts})
+    write_with_metadata(own, place / "tiny.gguf", {"tokenizer.ggml.pre": "gpt-2", **(facts or {})})
     own.unlink()
     return place / "tiny.gguf"
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from helpers.texts import is_one_sentence
+from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import PROVIDERS, describe_model, get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.gguf import embedded_gguf, rolesmol_adapter
 from rolellm_agents.models.local import load_model
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.paths import user_paths
@@ -87,6 +88,7 @@ def test_the_key_comes_from_the_variable_that_is_named(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("name", "options", "described"),
     [
+        ("llamacpp:rolesmol", {}, "llamacpp:SmolLM2-135M-Instruct.Q4_1+rolesmol"),
         ("llamacpp:smollm2", {}, "llamacpp:SmolLM2-135M-Instruct.Q4_1"),
         ("openai:qwen3-8b", {"base_url": OWN}, "openai:qwen3-8b"),
         ("scripted:Hello.", {}, "scripted:scripted"),
@@ -186,7 +188,7 @@ def test_a_name_like_no_other_is_told_how_models_are_named(name: str) -> None:
         ("smolm2", "llamacpp:smollm2"),
         ("gpt-4o-mini", "openai:gpt-4o-mini"),
         ("workstatoin", "workstation"),
-        ("llamacpp:smolm2", "smollm2"),
+        ("llamacpp:smolm2", "smollm2 or rolesmol"),
         ("llamacp:smollm2", "llamacpp"),
         ("opnai:gpt-4o-mini", "openai"),
     ],
@@ -334,3 +336,14 @@ def test_a_file_with_a_plus_in_its_name_is_no_adapter(tmp_path: Path) -> None:
 def test_a_missing_adapter_is_told(name: str, told: str) -> None:
     with pytest.raises(ModelError, match=told):
         get_model(f"llamacpp:{name}")
+
+
+def test_rolesmol_is_the_embedded_model_with_weights_of_its_own_that_change_its_words() -> None:
+    asked = [SystemMessage("You are Shrek. Answer as Shrek."), HumanMessage("Who are you?")]
+    base, tuned = (
+        get_model(f"llamacpp:{name}", temperature=0, max_tokens=24) for name in ("smollm2", "rolesmol")
+    )
+    assert isinstance(tuned, ChatLlamaCpp)
+    assert tuned.model_path == embedded_gguf()
+    assert tuned.adapter_path == rolesmol_adapter()
+    assert base.invoke(asked).text != tuned.invoke(asked).text

@@ -32,7 +32,7 @@ def test_losses_and_gradients_are_those_of_the_rows_one_by_one(tmp_path: Path) -
     def measured(packs: list[Pack]) -> tuple[float, list[float]]:
         model.zero_grad()
         loss = torch.stack([answer_loss(model, batch_of(one)) for one in packs]).sum()
-        loss.backward()
+        torch.autograd.backward(loss)
         learning = [weight for weight in model.parameters() if weight.requires_grad]
         return float(loss.detach()), [
             float(weight.grad.norm()) for weight in learning if weight.grad is not None

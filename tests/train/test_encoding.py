@@ -100,7 +100,7 @@ def test_a_base_without_a_template_is_refused_with_the_way_out(tmp_path: Path, b
     ("name", "said"),
     [
         ("/nowhere/model.gguf", "no model file"),
-        ("nobody/nothing", "The base nobody/nothing cannot be opened"),
+        ("nobody/nothing", "There is no base 'nobody/nothing'"),
     ],
 )
 def test_a_base_that_is_not_there_is_one_sentence(

@@ -17,7 +17,6 @@ from helpers.user_files import write_models
 from rolellm_agents.errors import ModelError, RoleLLMError, SettingsError, StorageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.names import named_models
-from rolellm_train import export_folder
 from rolellm_train.base import unpack_gguf
 from rolellm_train.export import Exported, ExportOptions, export
 from rolellm_train.gguf_metadata import read_metadata
@@ -139,7 +138,7 @@ def test_what_was_not_converted_as_it_was_tuned_is_not_kept(run: Path, made: Pat
 
 
 def test_another_template_than_the_bases_is_not_kept(run: Path, made: Path, tmp_path: Path) -> None:
-    base = make_base(tmp_path / "other", **{"tokenizer.chat_template": "{{ messages[-1]['content'] }}"})
+    base = make_base(tmp_path / "other", facts={"tokenizer.chat_template": "{{ messages[-1]['content'] }}"})
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))["config"]
     config |= {"base": str(base), "recipe": {"id": "smoke", "chat_template": "chatml"}}
     change_json(run / "config.json", config=config)
@@ -168,6 +167,12 @@ def test_an_export_that_fails_leaves_the_one_before_it(run: Path, made: Path, tm
         exported(run, made, llama_cpp=broken, force=True)
     assert (run / "export" / "adapter.gguf").is_file()
     assert left_beside(run / "export") == {"export", ".export.lock"}
+
+
+def test_an_adapter_that_does_not_say_its_base_is_refused(made: Path, tmp_path: Path) -> None:
+    source = shutil.copytree(made / "adapter", tmp_path / "mine")
+    change_json(source / "adapter_config.json", base_model_name_or_path=None)
+    refused(source, made, ModelError, "name that with --base")
 
 
 def test_an_adapter_for_another_base_is_refused(run: Path, made: Path, tmp_path: Path) -> None:
@@ -254,6 +259,7 @@ def test_a_source_that_is_incomplete_is_refused(
     ("options", "error", "match"),
     [
         ({"base": "llamacpp:nothing.gguf"}, ModelError, "There is no model file"),
+        ({"base": "no/such"}, ModelError, "There is no base 'no/such'"),
         ({"base": "openai:gpt-4o"}, ModelError, "cannot be exported"),
         ({"merged": ["q5_k"]}, ModelError, "cannot be written in 'q5_k'.*f16, q8_0, q4_k_m"),
         ({"name": "a b"}, SettingsError, "is no name for a model"),
@@ -271,7 +277,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_written(
     run: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(run)._replace(free=200_000_000)
-    monkeypatch.setattr(export_folder.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr("rolellm_train.export_folder.shutil.disk_usage", lambda _: usage)
     refused(run, made, StorageError, r"takes \d+\.\d GB on the way and 0\.0 GB are free in .*; make room")
 
 

@@ -52,17 +52,18 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 num_attention_heads=4,
                 num_key_value_heads=2,
                 max_position_embeddings=512,
-                tie_word_embeddings=True,
-                # Strong enough that the likeliest of 49,152 tokens is no mere chance.
-                initializer_range=0.2,
+                initializer_range=0.06,
             )
         )
+        # Some words are likelier than others, as in life: the likeliest of 49,152 is then no mere chance.
+        with torch.no_grad():
+            model.lm_head.weight *= (2 * torch.randn(len(tokenizer), 1)).exp()
         model.save_pretrained(place / "base")
         tokenizer.save_pretrained(place / "base")
         adapted = get_peft_model(model, LoraConfig(r=8, lora_alpha=16, target_modules="all-linear"))
         for name, weight in adapted.named_parameters():
             if "lora_B" in name:
-                torch.nn.init.normal_(weight, std=0.1)
+                torch.nn.init.normal_(weight, std=0.05)
         adapted.save_pretrained(place / "adapter")
     return place
 
@@ -93,4 +94,7 @@ def test_an_export_by_llama_cpps_converters_is_what_was_tuned(tuned: Path, conve
     report = json.loads((tuned / "out" / "parity.json").read_text(encoding="utf-8"))
     assert report["parity"][0]["agreement"] >= 0.99
     assert yaml.safe_load((tuned / "out" / "README.md").read_text(encoding="utf-8").split("---\n")[1])
-    assert (tuned / "out" / "Modelfile").read_text(encoding="utf-8").startswith("FROM ./tiny-q8_0.gguf\n")
+    modelfile = (tuned / "out" / "Modelfile").read_text(encoding="utf-8")
+    assert modelfile.startswith("FROM ./tiny-q8_0.gguf\n")
+    # This tokenizer's mark of the beginning is the one that begins a turn, and nobody else puts it.
+    assert '{{ if eq .Role "system" }}<|im_start|>system\n' in modelfile

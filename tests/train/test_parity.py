@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reference(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
+def reference(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     place = tmp_path_factory.mktemp("reference")

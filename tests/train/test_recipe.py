@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-
 from helpers.tiny_gguf import make_tiny_gguf
+
 from rolellm_agents.errors import RoleLLMError
 from rolellm_train import preflight
 from rolellm_train.loading import open_base

@@ -108,7 +108,7 @@ def _ours(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
                 ends.append(time.perf_counter()) if "loss" in figures else None
             ),
         )
-        trainer.get_train_dataloader = lambda: _in_order(trainer, packs)
+        trainer.get_train_dataloader = lambda: _in_order(trainer)
         trainer.train()
     counted = packs[_WARM_UP:]
     return _figures(
@@ -120,11 +120,11 @@ def _ours(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
     )
 
 
-def _in_order(trainer: Any, packs: Sequence[Any]) -> Any:
+def _in_order(trainer: Any) -> Any:
     from torch.utils.data import DataLoader
 
     return trainer.accelerator.prepare(
-        DataLoader(list(packs), batch_size=1, collate_fn=trainer.data_collator)
+        DataLoader[Any](trainer.train_dataset, batch_size=1, collate_fn=trainer.data_collator)
     )
 
 

@@ -43,6 +43,8 @@ def find_base(name: str) -> ExportBase:
         ModelError: there is no such base.
         SettingsError: `models.toml` cannot be used.
     """
+    if not name:
+        raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
     named = named_models().get(name)
     provider, _, rest = (named.spec if named else name).rpartition(":")
     path = Path(rest).expanduser()

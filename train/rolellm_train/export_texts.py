@@ -54,6 +54,6 @@ def _modelfile(work: ExportWork, reference: Reference, files: Mapping[str, int])
         model=f"./{merged[0]}" if merged else base,
         adapter=None if merged else f"./{ADAPTER_FILE}",
         template=ChatTemplate(reference.template, bos=reference.bos, eos=reference.eos),
-        bos=reference.bos,
+        bos=reference.bos if reference.adds_bos else "",
         ends=[reference.eos],
     )

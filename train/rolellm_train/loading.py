@@ -1,21 +1,18 @@
 """The base that is tuned, in transformers: found, opened, and given the weights that learn."""
 
 import contextlib
-import os
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.gguf import EMBEDDED, embedded_gguf
 from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
 from rolellm_agents.text import one_line
 from rolellm_train import attention
 from rolellm_train.encoding import Encoder
 from rolellm_train.errors import TrainingError
+from rolellm_train.export_base import find_base
 from rolellm_train.recipe import Recipe
+from rolellm_train.tuned import quiet
 
 
 @dataclass(frozen=True)
@@ -30,27 +27,17 @@ class Base:
 
 
 def base_source(name: str) -> tuple[str, dict[str, Any]]:
-    """Where transformers finds a base: a folder or a name at a hub, and how to open it.
+    """Where transformers opens a base: a folder, and how.
 
     Raises:
-        ModelError: there is no such file.
+        ModelError: there is no such base.
+        SettingsError: `models.toml` cannot be used.
     """
-    spec = name.removeprefix("huggingface:")
-    if spec.startswith("llamacpp:"):
-        file = spec.removeprefix("llamacpp:")
-        path = embedded_gguf() if file == EMBEDDED else Path(file).expanduser()
-        return _gguf_source(path)
-    path = Path(spec).expanduser()
-    if path.suffix == ".gguf":
-        return _gguf_source(path)
-    return (str(path), {"local_files_only": True}) if path.is_dir() else (spec, {})
-
-
-def _gguf_source(path: Path) -> tuple[str, dict[str, Any]]:
-    from rolellm_agents.models.llamacpp.gguf import check_gguf
-
-    check_gguf(path)
-    return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
+    found = find_base(name)
+    how: dict[str, Any] = {"local_files_only": True}
+    if found.gguf is not None:
+        return str(found.gguf.parent), {"gguf_file": found.gguf.name, **how}
+    return str(found.folder), how
 
 
 def open_base(recipe: Recipe) -> Base:
@@ -72,7 +59,7 @@ def open_base(recipe: Recipe) -> Base:
     source, how = base_source(recipe.base)
     dtype = torch.bfloat16 if torch.cuda.is_available() else torch.float32
     try:
-        with _quiet():
+        with quiet():
             tokenizer = AutoTokenizer.from_pretrained(source, **how)
             model = AutoModelForCausalLM.from_pretrained(
                 source, dtype=dtype, attn_implementation=attention.NAME, **how
@@ -140,23 +127,5 @@ def with_adapter(model: Any, recipe: Recipe) -> Any:
     )
     # What the adapter's own file says of its base.
     model.name_or_path = recipe.base
-    with warnings.catch_warnings():
-        # PEFT asks for what transformers has renamed.
-        warnings.simplefilter("ignore", FutureWarning)
+    with quiet():
         return get_peft_model(model, config)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the bars that transformers draws on the screen."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    # Reading a GGUF draws a bar of its own, whatever is said.
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
-        try:
-            yield
-        finally:
-            if shown:
-                logging.enable_progress_bar()

@@ -67,7 +67,7 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Mat
 
 
 def _allowed(row: Row, recipe: Recipe) -> bool:
-    kind = "general" if row.source == "general" else "role_specific"
+    kind: Kind = "general" if row.source == "general" else "role_specific"
     return not recipe.keep_apart or not is_held_out(row.persona.name, kind)
 
 

@@ -23,7 +23,7 @@ def modelfile(
         model: the path of the model, or of an adapter's base.
         adapter: the path of the adapter.
         template: the model's own.
-        bos: the mark of the beginning, which Ollama puts itself.
+        bos: the mark of the beginning, where Ollama puts it itself; else empty.
         ends: texts of the tokens that end an answer.
     """
     lines = [f"FROM {model}"]
@@ -47,7 +47,7 @@ def go_template(template: ChatTemplate, bos: str) -> str:
 
     Args:
         template: the model's own.
-        bos: the mark of the beginning, left out here.
+        bos: the mark of the beginning, which is left out here; empty when it is not.
     """
     asked = [_turn(role, f"{role} {number}") for number in (1, 2) for role in ("user", "assistant")]
     conversation = [_turn("system", "about"), *asked[:-1]]

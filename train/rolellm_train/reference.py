@@ -31,6 +31,8 @@ class Reference:
     template: str
     bos: str
     """The mark of the beginning, as text; empty when the model has none."""
+    adds_bos: bool
+    """Whether the tokenizer puts that mark itself."""
     eos: str
     """The mark of an answer's end."""
     dtype: str
@@ -82,6 +84,7 @@ def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place
         ids=ids,
         template=tuned.template,
         bos=tuned.tokenizer.bos_token or "",
+        adds_bos=_adds_bos(tuned.tokenizer),
         eos=tuned.tokenizer.eos_token or "",
         dtype=tuned.dtype,
         reply=reply,
@@ -120,6 +123,10 @@ def _ids(tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
     begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
     ids: list[int] = tokenizer(text, add_special_tokens=not begun)["input_ids"]
     return ids
+
+
+def _adds_bos(tokenizer: Any) -> bool:
+    return bool(tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id])
 
 
 def _rendered(tokenizer: Any, turns: Sequence[Turn]) -> str:

@@ -40,7 +40,8 @@ def list_(as_json: JsonOption = False) -> None:
             "name": provider.example,
             "spec": provider.example,
             "kind": "embedded" if provider.name == "llamacpp" else "example",
-            "help": "SmolLM2-135M, in the box; llamacpp:/path/model.gguf takes other files"
+            "help": "SmolLM2-135M, in the box; llamacpp:rolesmol is the same, tuned to speak in role; "
+            "llamacpp:/path/model.gguf takes other files"
             if provider.name == "llamacpp"
             else provider.help,
         }
