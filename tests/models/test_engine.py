@@ -187,6 +187,14 @@ def test_a_score_is_the_log_probability_of_each_token(context: FakeContext) -> N
     assert engine.score(prompt, continuation).result(SECONDS) == expected
 
 
+def test_whoever_gives_a_score_up_does_not_stop_the_engine(context: FakeContext) -> None:
+    engine = make_engine(context)
+    given_up = engine.score([4, 5, 6], [7, 8, 9])
+    given_up.cancel()
+    assert len(engine.score([4, 5, 6], [7, 8]).result(SECONDS)) == 2
+    assert len(given_up.result(SECONDS)) == 3
+
+
 def test_a_cancelled_answer_keeps_what_was_said_and_frees_its_sequence() -> None:
     context = FakeContext(sequences=1)
     engine = make_engine(context)

@@ -113,6 +113,8 @@ class Scoring(Job):
         # What follows the last token is nobody's question.
         super().__init__([*prompt, *continuation[:-1]], adapter, first_wanted=len(prompt) - 1)
         self.result: Future[list[float]] = Future()
+        # Nobody can cancel it any more: a result for a cancelled future would end the engine's thread.
+        self.result.set_running_or_notify_cancel()
         self._ahead = list(continuation)
         self._found: list[float] = []
 
