@@ -4,6 +4,7 @@ After CoSER (arXiv 2502.09082): a critic lists flaws with a severity from 1 to 5
 each dimension's score is 100 less five for each point of severity, corrected for the scene's length.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -30,6 +31,8 @@ _LONGEST_ABOUT: Final = 800
 _POINTS: Final = 5.0
 _FREE: Final = 0.3
 """Severity that each line may have for nothing: the longer a scene, the more there is to find."""
+_SHOWN: Final = re.compile(r"1 to 5|a number|1到5|行号")
+"""What stands in the form that a critic is shown."""
 _FLAW_KEYS: Final = ("flaw", "what", "problem", "reason", "description", "毛病", "问题", "描述")
 _LINE_KEYS: Final = ("line", "line_number", "行", "行号")
 _SEVERITY_KEYS: Final = ("severity", "严重程度", "严重性", "程度")
@@ -130,7 +133,7 @@ def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Ques
 
 
 def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
-    """The flaws in a critic's words; None when they hold no list of flaws.
+    """The flaws in a critic's words; None when they hold no list of flaws, or nothing but nonsense.
 
     Args:
         text: what the model wrote.
@@ -144,6 +147,8 @@ def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
         return None
     read = [_flaw(entry, scene, part) for entry in found]
     kept = {(flaw.line, flaw.what): flaw for flaw in read if flaw is not None}
+    if read and not kept:
+        return None
     return FoundFlaws(tuple(kept.values()), read.count(None))
 
 
@@ -186,9 +191,14 @@ def _list_in(value: Any, depth: int) -> list[Any] | None:
 def _flaw(entry: Any, scene: JudgedScene, part: range) -> Flaw | None:
     what = shortened(_of(entry, _FLAW_KEYS))
     line, severity = _number(_of(entry, _LINE_KEYS)), _number(_of(entry, _SEVERITY_KEYS))
-    if not what or line is None or line not in part or severity not in (1, 2, 3, 4, 5):
+    if not _says_something(what) or line is None or line not in part or severity not in (1, 2, 3, 4, 5):
         return None
     return Flaw(what, line, scene.lines[line - 1].speaker, severity)
+
+
+def _says_something(what: str) -> bool:
+    """Whether a flaw has words beside those of the form that was shown, which small models copy."""
+    return sum(map(str.isalpha, _SHOWN.sub("", what))) > 1
 
 
 def _number(value: Any) -> int | None:

@@ -169,3 +169,14 @@ def test_another_flaw_never_raises_a_score_and_length_never_lowers_it(
     score = flaw_score(severities, lines)
     assert 0 <= flaw_score([*severities, more], lines) <= score <= 100
     assert flaw_score(severities, lines + 1) >= score
+
+
+@pytest.mark.parametrize("copied", ["… 1 to 5", "…(1 to 5)", "……1到5", "…", "a number"])
+def test_a_critic_that_copies_the_form_has_found_nothing_and_is_not_scored(copied: str) -> None:
+    nonsense = {"flaw": copied, "line": 1, "severity": 5}
+    assert read_flaws(json.dumps({"flaws": [nonsense, nonsense]}), scene(2), range(1, 3)) is None
+    real = {"flaw": "He knows what he was not told.", "line": 2, "severity": 3}
+    found = read_flaws(json.dumps({"flaws": [nonsense, real]}), scene(2), range(1, 3))
+    assert found is not None
+    assert [flaw.line for flaw in found.flaws] == [2]
+    assert found.dropped == 1
