@@ -140,7 +140,8 @@ async def test_a_model_that_always_fails_is_not_asked_for_ever(tmp_path: Path) -
     model = Oracle(failures=[ModelError("The key is wrong.")] * 1_000)
     outcome = await run(tmp_path, model, instructions=many)
     assert outcome.stopped == "failures"
-    assert len(model.calls) < 30
+    # Twenty failures end it; the samples of the eight rows under way may have been sent for by then.
+    assert len(model.calls) <= 20 + 8 * 6
     assert rows(tmp_path) == []
 
 
