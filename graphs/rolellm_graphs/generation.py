@@ -17,7 +17,7 @@ from rolellm_agents.generating.waiting import Gate
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.llamacpp.gguf import is_embedded
 from rolellm_agents.models.local import load_model
-from rolellm_graphs.model_calls import BudgetSpentError, ModelCalls, Reply
+from rolellm_graphs.model_calls import BudgetSpentError, ClosedError, ModelCalls, Reply
 
 AT_ONCE: Final = 8
 """Requests at the same time: llama.cpp decodes them in one batch, and servers take as many."""
@@ -132,7 +132,9 @@ class Generation:
         try:
             value = await make()
         except BudgetSpentError:
-            self.stopped = "budget"
+            self.stopped = self.stopped or "budget"
+            return None
+        except ClosedError:
             return None
         except Exception as error:
             explained = explain_failure(error, self._model)
@@ -182,6 +184,7 @@ class Generation:
         self.failures.add(error)
         if self.failures.in_a_row >= _GIVE_UP:
             self.stopped = "failures"
+            self.calls.close()
 
     def _tell_of_waiting(self, seconds: float) -> None:
         self._hearing.notice(f"The model's server cannot take requests now; waiting {seconds:.0f} s.")

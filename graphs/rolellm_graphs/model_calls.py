@@ -28,6 +28,10 @@ class BudgetSpentError(Exception):
     """There is not enough left for another request; not a failure."""
 
 
+class ClosedError(Exception):
+    """Nothing more is to be asked; not a failure."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a model said."""
@@ -61,7 +65,12 @@ class ModelCalls:
         self._budget = budget
         self._gate = gate
         self._takes_forms = True
+        self._closed = False
         self._longest = getattr(model, "max_tokens", None) or _USUAL_ANSWER
+
+    def close(self) -> None:
+        """Ask nothing more: whoever waits for room gets `ClosedError`; what was sent is waited for."""
+        self._closed = True
 
     async def say(self, messages: Sequence[BaseMessage], *, seed: int) -> Reply:
         """An answer in words.
@@ -121,6 +130,8 @@ class ModelCalls:
     ) -> Reply:
         expected = Tokens(_estimated(messages), longest)
         async with self._room:
+            if self._closed:
+                raise ClosedError
             if not self._budget.reserve(expected):
                 raise BudgetSpentError
             used = Tokens()
