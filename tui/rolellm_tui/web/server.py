@@ -265,6 +265,9 @@ class _Tab(AppService):
                 if process.returncode is None:
                     process.kill()
             await super().stop()
+            if process is not None:
+                # Its end is told by another thread; a loop that closes before leaves its pipes open.
+                await process.wait()
 
 
 def _as_shell_command(program: Sequence[str]) -> str:
