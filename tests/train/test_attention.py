@@ -8,6 +8,7 @@ from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.persona import list_personas
 from rolellm_train.batches import batch_of
+from rolellm_train.conversations import conversations_of
 from rolellm_train.loading import open_base, with_adapter
 from rolellm_train.material import encoded
 from rolellm_train.packing import Pack, Tree, pack
@@ -25,7 +26,7 @@ def test_losses_and_gradients_are_those_of_the_rows_one_by_one(tmp_path: Path) -
         if "lora_B" in name:  # zeros at first, which would hide all gradients of A
             torch.nn.init.normal_(weight, std=0.1)
     cast = [found.persona for found in list_personas().found][:3]
-    short, _ = encoded(cast_rows(cast), base.encoder, 4_000)
+    short, _ = encoded(conversations_of(cast_rows(cast), 0.5, seed=0), base.encoder, 4_000)
     (together,) = pack(short[:12], 60_000, seed=0)
     assert max(tree.shared for tree in together.trees) > 100
 

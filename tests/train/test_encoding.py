@@ -1,5 +1,6 @@
 """What is read and what is learned of a row."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -34,23 +35,27 @@ def some_rows() -> list[Row]:
     return [*cast_rows([sherlock]), *cast_rows([wukong])]
 
 
+def alone(rows: Iterable[Row]) -> list[list[Row]]:
+    return [[row] for row in rows]
+
+
 def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(base: Base) -> None:
     rows = some_rows()
-    short, too_long = encoded(rows, base.encoder, 100_000)
+    short, too_long = encoded(alone(rows), base.encoder, 100_000)
     assert too_long == 0
     by_prompt = {one.ids: row for one, row in zip(short, rows, strict=True)}
     for one in pack(short, 8_000, seed=0):
         learned = batch_of(one)["labels"][0].tolist()
         for tree in one.trees:
             for row in tree.rows:
-                count = len(row.ids) - row.answer
+                count = len(row.answers[0])
                 mine, learned = learned[:count], learned[count:]
                 assert base.tokenizer.decode(mine) == f"{by_prompt[row.ids].answer}<|im_end|>"
         assert learned == []
 
 
 def test_each_label_is_the_token_after_its_place(base: Base) -> None:
-    short, _ = encoded(some_rows(), base.encoder, 100_000)
+    short, _ = encoded(alone(some_rows()), base.encoder, 100_000)
     for one in pack(short, 8_000, seed=0):
         batch = batch_of(one)
         ids, positions = batch["input_ids"][0], batch["position_ids"][0]
@@ -67,16 +72,44 @@ def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Base) -
     for persona in [found.persona for found in list_personas().found][::9]:
         row = next(iter(cast_rows([persona])))
         messages: list[BaseMessage] = prompts.of(row)
-        one = embedded.encoder.encode(persona.id, messages, row.answer)
-        assert list(one.ids[: one.answer]) == loaded.prompt(turns_of(messages))
+        one = embedded.encoder.encode(persona.id, [(messages, row.answer)])
+        (answer,) = one.answers
+        assert list(one.ids[: answer.start]) == loaded.prompt(turns_of(messages))
         said = loaded.model.tokenize(row.answer, add_special=False, parse_special=False)
-        assert list(one.ids[one.answer : -1]) == said
+        assert list(one.ids[answer.start : -1]) == said
+
+
+def test_in_a_conversation_all_answers_are_learned_each_as_a_conversation_would_ask_for_it(
+    embedded: Base,
+) -> None:
+    loaded = ChatLlamaCpp(model_path=embedded_gguf()).load()
+    prompts = Prompts()
+    for persona in [found.persona for found in list_personas().found if found.persona.language == "en"][
+        ::9
+    ]:
+        rows = list(cast_rows([persona]))[:3]
+        ((one,), _) = encoded([rows], embedded.encoder, 10_000)
+        assert len(one.answers) == len(rows)
+        for before, (answer, row) in enumerate(zip(one.answers, rows, strict=True)):
+            asked = loaded.prompt(turns_of(prompts.of(row, rows[:before])))
+            assert list(one.ids[: answer.start]) == asked
+            said = embedded.tokenizer.decode(list(one.ids[answer.start : answer.stop]))
+            assert said == f"{row.answer}<|im_end|>"
+        labels = batch_of(pack([one], 10_000, seed=0)[0])["labels"][0].tolist()
+        assert labels == [one.ids[place] for answer in one.answers for place in answer]
+
+
+def test_a_conversation_that_is_too_long_is_learned_row_by_row(base: Base) -> None:
+    rows = list(cast_rows([load_persona("sherlock-holmes")]))[:3]
+    singly, _ = encoded(alone(rows), base.encoder, 100_000)
+    longest = max(len(one.ids) for one in singly)
+    assert encoded([rows], base.encoder, longest) == (singly, 0)
 
 
 def test_rows_that_are_too_long_are_counted(base: Base) -> None:
-    every, _ = encoded(some_rows(), base.encoder, 100_000)
+    every, _ = encoded(alone(some_rows()), base.encoder, 100_000)
     longest = sorted(len(one.ids) for one in every)[len(every) // 2]
-    short, too_long = encoded(some_rows(), base.encoder, longest)
+    short, too_long = encoded(alone(some_rows()), base.encoder, longest)
     assert too_long == len(every) - len(short) > 0
     assert max(len(one.ids) for one in short) == longest
 
@@ -93,7 +126,7 @@ def test_a_base_without_a_template_is_refused_with_the_way_out(tmp_path: Path, b
         open_base(recipe)
     given = open_base(recipe.model_copy(update={"chat_template": "chatml"}))
     row = next(iter(cast_rows([load_persona("sherlock-holmes")])))
-    assert "<|im_start|>user" in given.tokenizer.decode(encoded([row], given.encoder, 10_000)[0][0].ids)
+    assert "<|im_start|>user" in given.tokenizer.decode(encoded([[row]], given.encoder, 10_000)[0][0].ids)
 
 
 @pytest.mark.parametrize(

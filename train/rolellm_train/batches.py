@@ -26,8 +26,9 @@ def batch_of(pack: Pack) -> dict[str, Any]:
         positions += range(shared)
         for row in tree.rows:
             offset = len(ids) - shared
-            places += range(offset + row.answer - 1, offset + len(row.ids) - 1)
-            labels += row.ids[row.answer :]
+            for answer in row.answers:
+                places += range(offset + answer.start - 1, offset + answer.stop - 1)
+                labels += row.ids[answer.start : answer.stop]
             ids += row.ids[shared:]
             positions += range(shared, len(row.ids))
         spans.append(Span(shared, tuple(len(row.ids) - shared for row in tree.rows)))

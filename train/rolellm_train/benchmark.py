@@ -91,7 +91,7 @@ def _ours(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
     from rolellm_train.trainer import trainer_of
 
     base = open_base(recipe)
-    short, _ = encoded(rows, base.encoder, recipe.longest)
+    short, _ = encoded(([row] for row in rows), base.encoder, recipe.longest)
     packs = pack(short, recipe.pack, seed=0)[: steps + _WARM_UP]
     if len(packs) < steps + _WARM_UP:
         raise TrainingError(f"There are rows for {len(packs) - _WARM_UP} steps only.")

@@ -19,14 +19,14 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One answer in its conversation, as the model reads it."""
+    """A conversation and what is learned of it, as the model reads it."""
 
     group: str
     """Whose it is: rows of one group begin alike."""
     ids: tuple[int, ...]
-    """Prompt, answer, and the token that ends it."""
-    answer: int
-    """Where the answer begins; what stands from here on is learned, nothing else."""
+    """Prompt, answers, and the tokens that end them."""
+    answers: tuple[range, ...]
+    """Where the answers stand, each with the token that ends it: they are learned, nothing else."""
 
 
 class Encoder:
@@ -46,18 +46,28 @@ class Encoder:
         self._end = end
         self._bos = bos
 
-    def encode(self, group: str, messages: Sequence[BaseMessage], answer: str) -> Encoded:
-        """A prompt and its answer.
+    def encode(self, group: str, turns: Sequence[tuple[Sequence[BaseMessage], str]]) -> Encoded:
+        """A conversation.
 
-        The answer is tokenized by itself, since the model, too, begins it after the prompt's last token.
+        An answer is tokenized by itself, since the model, too, begins it after the prompt's last token.
+        Where the next prompt has other tokens for it (a template may shorten what was said), it is read
+        as that prompt has it, and not learned.
 
         Args:
-            group: whose row it is.
-            messages: the prompt, as a strategy composes it.
-            answer: what is to be learned; not empty.
+            group: whose conversation it is.
+            turns: the prompt of each, as a strategy composes it with the turns before, and its answer,
+                which is not empty; at least one.
         """
-        prompt = self._tokenizer.encode(self._template.render(turns_of(messages)), add_special_tokens=False)
-        if self._bos is not None and prompt[:1] != [self._bos]:
-            prompt = [self._bos, *prompt]
-        said = self._tokenizer.encode(answer, add_special_tokens=False)
-        return Encoded(group, (*prompt, *said, self._end), len(prompt))
+        read: list[int] = []
+        answers: list[range] = []
+        for messages, answer in turns:
+            prompt = self._prompt(messages)
+            answers = answers if prompt[: len(read)] == read else []
+            said = self._tokenizer.encode(answer, add_special_tokens=False)
+            read = [*prompt, *said, self._end]
+            answers.append(range(len(prompt), len(read)))
+        return Encoded(group, tuple(read), tuple(answers))
+
+    def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
+        ids = self._tokenizer.encode(self._template.render(turns_of(messages)), add_special_tokens=False)
+        return ids if self._bos is None or ids[:1] == [self._bos] else [self._bos, *ids]

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,16 +106,36 @@ def _weight(recipe: Recipe, source: Source) -> float:
     return weight
 
 
-def encoded(rows: Iterable[Row], encoder: Encoder, longest: int) -> tuple[list[Encoded], int]:
-    """Rows as tokens.
+def encoded(
+    conversations: Iterable[Sequence[Row]], encoder: Encoder, longest: int
+) -> tuple[list[Encoded], int]:
+    """Conversations as tokens; one that is too long as its rows, each by itself.
 
     Returns:
-        The rows that are no longer than `longest`, and how many are longer.
+        What is no longer than `longest`, and how many rows are longer even by themselves.
     """
     prompts = Prompts()
-    whole = [encoder.encode(row.persona.id, prompts.of(row), row.answer) for row in rows]
-    short = [one for one in whole if len(one.ids) <= longest]
-    return short, len(whole) - len(short)
+
+    def encode(rows: Sequence[Row]) -> Encoded:
+        turns = [(prompts.of(row, rows[:before]), row.answer) for before, row in enumerate(rows)]
+        return encoder.encode(rows[0].persona.id, turns)
+
+    short: list[Encoded] = []
+    too_long = 0
+    for rows in conversations:
+        for one in _whole_or_singly(rows, encode, longest):
+            if len(one.ids) <= longest:
+                short.append(one)
+            else:
+                too_long += 1
+    return short, too_long
+
+
+def _whole_or_singly(
+    rows: Sequence[Row], encode: Callable[[Sequence[Row]], Encoded], longest: int
+) -> list[Encoded]:
+    whole = encode(rows)
+    return [whole] if len(rows) == 1 or len(whole.ids) <= longest else [encode([row]) for row in rows]
 
 
 def counted(rows: Iterable[Row]) -> Mapping[str, int]:

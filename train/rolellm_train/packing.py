@@ -79,8 +79,8 @@ def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[Pack]:
 
 
 def shared_beginning(rows: Sequence[Encoded]) -> int:
-    """How many tokens all prompts begin with alike, up to the one that their answers begin after."""
-    prompts = [row.ids[: row.answer - 1] for row in rows]
+    """How many tokens all begin with alike, up to the one that their first answers begin after."""
+    prompts = [row.ids[: row.answers[0].start - 1] for row in rows]
     # What the first and the last in order have alike, all between them have, too.
     first, last = min(prompts), max(prompts)
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))

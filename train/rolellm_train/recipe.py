@@ -40,6 +40,8 @@ class Recipe(BaseModel):
     """Of a row's references, each learned as a row of its own."""
     keep_apart: bool = True
     """Leave out the roles that the paper keeps for its role generalization."""
+    conversations: float = Field(default=0.0, ge=0, le=1)
+    """The part of the rows that is asked in conversations of several questions, not each alone."""
     held_out_questions: int = Field(default=2, ge=0)
     """Of each role, for the loss that training is stopped by."""
     limit: int | None = Field(default=None, ge=1)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from rolellm_agents.errors import StorageError
 from rolellm_agents.persona import Persona
 from rolellm_agents.runs import Run, open_run
+from rolellm_train.conversations import conversations_of
 from rolellm_train.loading import open_base, with_adapter
 from rolellm_train.loss_curve import write_loss_curve
 from rolellm_train.material import Material, counted, encoded, gather
@@ -69,8 +70,9 @@ def _trained(recipe: Recipe, material: Material, run: Run, tell: Step) -> Tuned:
     from transformers import set_seed
 
     base = open_base(recipe)
-    learned, too_long = encoded(material.learned, base.encoder, recipe.longest)
-    held_out, _ = encoded(material.held_out, base.encoder, recipe.longest)
+    conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
+    learned, too_long = encoded(conversations, base.encoder, recipe.longest)
+    held_out, _ = encoded(([row] for row in material.held_out), base.encoder, recipe.longest)
     packs = pack(learned, recipe.pack, seed=recipe.seed)
     check(recipe, base.model)
     set_seed(recipe.seed)

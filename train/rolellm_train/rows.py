@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.persona import Language, Persona
@@ -96,11 +96,19 @@ class Prompts:
         """Nobody is ready yet."""
         self._ready: dict[str, Prompting] = {}
 
-    def of(self, row: Row) -> list[BaseMessage]:
-        """What the model is sent for a row."""
+    def of(self, row: Row, before: Sequence[Row] = ()) -> list[BaseMessage]:
+        """What the model is sent for a row.
+
+        Args:
+            row: what is asked, and whom.
+            before: what the same character was asked before in the same conversation, with its answers.
+        """
         prompting = self._ready.get(row.persona.id)
         if prompting is None:
             persona = with_macros(row.persona, DEFAULT_USER)
             prompting = Prompting(persona, STRATEGY, user=DEFAULT_USER)
             self._ready[row.persona.id] = prompting
-        return prompting.compose([], [], row.question)
+        history: list[BaseMessage] = []
+        for said in before:
+            history += (HumanMessage(said.question), AIMessage(said.answer))
+        return prompting.compose(history, [], row.question)
