@@ -68,5 +68,5 @@ clean:  ## Remove .venv
 	@echo "Installing the tests' and checkers' packages too, torch and transformers among them. The first"
 	@echo "time llama-cpp-python is compiled, which takes about four minutes; pip says “still running”."
 	@$(PIP) install --constraint constraints.txt torch==2.13.0
-	@$(WITHOUT_AMX) $(PIP) install --constraint constraints.txt --editable ".[hf]" --group test --group lint
+	@$(WITHOUT_AMX) $(PIP) install --constraint constraints.txt --editable ".[hf,serve]" --group test --group lint
 	@touch $@ .venv/.base

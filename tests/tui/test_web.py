@@ -20,9 +20,10 @@ from helpers.commands import COMMAND, rolellm
 from helpers.user_files import conversation_ids, kept, lines, write_models, write_persona
 
 from rolellm_agents.errors import SettingsError
+from rolellm_agents.listening import listen
 from rolellm_tui.web import server
 from rolellm_tui.web.door import Door
-from rolellm_tui.web.server import AppServer, listen, serve
+from rolellm_tui.web.server import AppServer, serve
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 

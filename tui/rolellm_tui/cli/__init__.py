@@ -24,6 +24,7 @@ from rolellm_tui.cli import (
     recall,
     say,
     scene,
+    serve,
     train,
 )
 from rolellm_tui.cli.output import complain
@@ -49,6 +50,7 @@ app.command("say")(say.say)
 app.add_typer(persona.app)
 app.add_typer(scene.app)
 app.command("recall")(recall.recall)
+app.command("serve")(serve.serve)
 app.add_typer(models.app)
 app.add_typer(history.app)
 app.add_typer(data.app)

@@ -1,9 +1,10 @@
 """Who may come in: where the app is served in browsers, and the token that opens it."""
 
-import ipaddress
 import secrets
 import socket
 from dataclasses import dataclass, field
+
+from rolellm_agents.listening import address_of, is_loopback
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,7 @@ class Door:
     @property
     def is_on_loopback(self) -> bool:
         """Whether only programs of this machine can come here."""
-        address = _address(self.host)
-        return self.host == "localhost" if address is None else address.is_loopback
+        return is_loopback(self.host)
 
     def is_called(self, host: str) -> bool:
         """Whether a request's `Host` is ours.
@@ -45,7 +45,7 @@ class Door:
         if not self._is_everywhere:
             return host == self._named(self.host)
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-        return name in ("localhost", socket.gethostname()) or _address(name.strip("[]")) is not None
+        return name in ("localhost", socket.gethostname()) or address_of(name.strip("[]")) is not None
 
     def opens_with(self, offered: str) -> bool:
         """Whether this is the token; how long the answer takes tells nothing of it."""
@@ -53,17 +53,10 @@ class Door:
 
     @property
     def _is_everywhere(self) -> bool:
-        address = _address(self.host)
+        address = address_of(self.host)
         return address is not None and address.is_unspecified
 
     def _named(self, host: str) -> str:
         """As it stands in URLs and in `Host`: without the port that browsers leave out."""
         name = f"[{host}]" if ":" in host else host
         return name if self.port == 80 else f"{name}:{self.port}"
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None

@@ -5,7 +5,6 @@ import os
 import secrets
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,12 +19,10 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server, to_int
 
-from rolellm_agents.errors import SettingsError
+from rolellm_agents.listening import listen
 from rolellm_tui.cli.output import complain, print_text
 from rolellm_tui.web.door import Door
 
-_FIRST_PORT = 8000
-_PORTS_TRIED = 20
 _PATIENCE = 5.0
 """Seconds an app has to end by itself."""
 _HEARTBEAT = 15.0
@@ -63,40 +60,6 @@ _GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>Ro
 def this_program(arguments: Sequence[str]) -> list[str]:
     """How to start `rolellm` with these arguments as another process; the folder it is in is no package."""
     return [sys.executable, "-P", "-c", "from rolellm_tui.cli import main; main()", *arguments]
-
-
-def listen(host: str, port: int | None) -> socket.socket:
-    """Take a port.
-
-    Args:
-        host: a name or an address of this machine.
-        port: this one and no other; 0 is any; None is 8000 or the next that is free.
-
-    Raises:
-        SettingsError: it cannot be had.
-    """
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
-        return _first_free(family, str(address[0]), port)
-    except (OSError, UnicodeError) as error:
-        raise SettingsError(
-            f"{host} cannot be listened on{f' at port {port}' if port else ''} ({_reason(error)}); "
-            "choose another with --host and --port."
-        ) from error
-
-
-def _reason(error: OSError | UnicodeError) -> str:
-    if isinstance(error, UnicodeError):
-        return "this is no name of a machine"
-    # Python adds the address, which is told already.
-    return (error.strerror or str(error)).partition(" (while ")[0]
-
-
-def _first_free(family: int, address: str, port: int | None) -> socket.socket:
-    for one in range(_FIRST_PORT, _FIRST_PORT + _PORTS_TRIED) if port is None else ():
-        with suppress(OSError):
-            return socket.create_server((address, one), family=family)
-    return socket.create_server((address, port or 0), family=family)
 
 
 async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> None:

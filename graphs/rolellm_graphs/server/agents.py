@@ -1,0 +1,130 @@
+"""Everybody who can be asked: found by name, made ready once, kept while they are asked."""
+
+import time
+from collections import OrderedDict
+from http import HTTPStatus
+from threading import Lock
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.errors import SceneError
+from rolellm_agents.persona import Persona, list_personas
+from rolellm_agents.scene import LoadedScene, list_scenes, load_scene
+from rolellm_agents.text import one_line
+from rolellm_graphs.ensemble import Ensemble
+from rolellm_graphs.server.answers import Agent
+from rolellm_graphs.server.failures import ApiError
+from rolellm_graphs.server.names import SCENE, AgentName, unknown_agent
+from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.persona_answers import PersonaAgent
+from rolellm_graphs.server.scene_answers import SceneAgent
+from rolellm_graphs.server.scene_memory import SceneMemory
+from rolellm_graphs.server.wire import ModelCard
+
+_READY = 256
+"""Agents kept ready."""
+_DESCRIBED = 200
+
+
+class Agents:
+    """The cast and the scenes that there are, as a server's clients see them.
+
+    Personas and scenes are found by name among those that are listed, never by a path: a name comes
+    from outside.
+    """
+
+    def __init__(self, options: ServerOptions) -> None:
+        """Nobody is ready yet, and no model is loaded."""
+        self._options = options
+        self._since = int(time.time())
+        self._memory = SceneMemory()
+        self._models: dict[str, BaseChatModel] = {}
+        self._ready: OrderedDict[AgentName, Agent] = OrderedDict()
+        self._lock = Lock()
+        self._personas: dict[str, Persona] = {}
+        self._scenes: dict[str, str] = {}
+        self.look_around()
+
+    def look_around(self) -> None:
+        """Find what there is now; who was edited is made ready anew."""
+        personas = {found.persona.id: found.persona for found in list_personas().found}
+        scenes = {found.scene.id: found.scene.title for found in list_scenes()[0]}
+        with self._lock:
+            if (personas, scenes) != (self._personas, self._scenes):
+                self._personas, self._scenes = personas, scenes
+                self._ready.clear()
+
+    @property
+    def cards(self) -> list[ModelCard]:
+        """All who can be asked: personas, then scenes."""
+        told = [(one.id, one.name, one.description) for one in self._personas.values()]
+        told += [(f"{SCENE}{id}", title, "A scene.") for id, title in self._scenes.items()]
+        return [
+            ModelCard(
+                id=id, created=self._since, name=one_line(name), description=one_line(about, _DESCRIBED)
+            )
+            for id, name, about in told
+        ]
+
+    def model(self, spec: str | None = None) -> BaseChatModel:
+        """The model of a spec that the server offers; its first when None.
+
+        Raises:
+            ModelError: it cannot be used here.
+        """
+        name = spec or self._options.models[0]
+        with self._lock:
+            if name not in self._models:
+                conversations = self._options.concurrent
+                self._models[name] = self._options.make(name, conversations=conversations)
+            return self._models[name]
+
+    def find(self, name: AgentName) -> Agent:
+        """Who is meant.
+
+        Raises:
+            ApiError: there is nobody of this name.
+            RoleLLMError: they cannot be made ready.
+        """
+        with self._lock:
+            if name in self._ready:
+                self._ready.move_to_end(name)
+                return self._ready[name]
+        if name.id not in (self._scenes if name.is_scene else self._personas):
+            self.look_around()
+        agent = self._scene(name) if name.is_scene else self._persona(name)
+        with self._lock:
+            self._ready[name] = agent
+            while len(self._ready) > _READY:
+                self._ready.popitem(last=False)
+        return agent
+
+    def _persona(self, name: AgentName) -> Agent:
+        persona = self._personas.get(name.id)
+        if persona is None:
+            raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{id}" for id in self._scenes)])
+        return PersonaAgent(
+            persona,
+            self.model(name.model),
+            strategy=name.strategy or self._options.strategy,
+            user=self._options.user,
+            max_tokens=self._options.max_tokens,
+        )
+
+    def _scene(self, name: AgentName) -> Agent:
+        if name.id not in self._scenes:
+            raise unknown_agent(f"{SCENE}{name.id}", [f"{SCENE}{id}" for id in self._scenes])
+        try:
+            ensemble = self._ensemble(load_scene(name.id), name)
+            return SceneAgent(ensemble, self._memory, seat=name.seat, turns=self._options.scene_turns)
+        except SceneError as error:
+            raise ApiError(HTTPStatus.NOT_FOUND, str(error), param="model") from error
+
+    def _ensemble(self, loaded: LoadedScene, name: AgentName) -> Ensemble:
+        def make(spec: str, **options: Any) -> BaseChatModel:
+            return self._options.make(spec, **options)
+
+        # The scene's own models stand in its file, which is the server's; a client's wish goes before.
+        wished = self.model(name.model) if name.model or not loaded.scene.model else None
+        return Ensemble(loaded, model=wished, strategy=name.strategy, make=make)

@@ -1,0 +1,219 @@
+"""The server's application: its paths, and what stands before them."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi_swagger import patch_fastapi
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import JSONResponse, PlainTextResponse
+
+from rolellm_agents.models.local import load_model
+from rolellm_graphs.server import limits
+from rolellm_graphs.server.agents import Agents
+from rolellm_graphs.server.answers import Agent, Ended, text_of
+from rolellm_graphs.server.failures import ApiError, add_error_handlers
+from rolellm_graphs.server.metrics import Metrics
+from rolellm_graphs.server.names import SCENE, agent_named
+from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.streams import AnswerInTheMaking, chat_chunks, stream_response, text_chunks
+from rolellm_graphs.server.whole_answers import GoneError, answers, together, while_connected
+from rolellm_graphs.server.wire import (
+    AnswerMessage,
+    Asked,
+    ChatCompletion,
+    ChatMessage,
+    ChatRequest,
+    Choice,
+    Completion,
+    CompletionRequest,
+    Health,
+    ModelCard,
+    ModelList,
+    TextChoice,
+)
+
+_ABOUT = """\
+Characters and scenes as models of OpenAI's API. `model` is a persona's id (`sherlock-holmes`) or a scene's
+(`scene:last-booth`); behind an `@` stand a strategy, a model, or in a scene the seat that you take.
+"""
+_HUNG_UP = 499
+"""What nginx calls a client that did not wait; nobody reads it but the counters."""
+_PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
+
+
+def create_app(options: ServerOptions | None = None) -> FastAPI:
+    """The application, for any ASGI server.
+
+    Args:
+        options: how it is set up; loopback's defaults when None.
+
+    Raises:
+        ModelError: the first model cannot be used here.
+    """
+    options = options or ServerOptions()
+    service = _Service(options)
+
+    @asynccontextmanager
+    async def ready(_: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(load_model, service.agents.model())
+        yield
+
+    app = FastAPI(
+        title="RoleLLM Agents",
+        description=_ABOUT,
+        version=version("rolellm-agents"),
+        lifespan=ready,
+        docs_url=None,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+    )
+    patch_fastapi(app)  # the page's scripts come from here, not from elsewhere
+    _add_paths(app, service)
+    add_error_handlers(app)
+    _add_limits(app, service.metrics, options)
+    return app
+
+
+class _Service:
+    """What the paths share."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self.options = options
+        self.metrics = Metrics()
+        self.agents = Agents(options)
+        self.agents.model()
+
+    async def agent(self, asked: Asked, request: Request) -> Agent:
+        name = agent_named(asked.model, request.headers, self.options.models)
+        if name.is_scene and asked.n > 1:
+            raise ApiError(400, "A scene is played once at a time; leave n out.", param="n")
+        if asked.stream and asked.n > 1:
+            raise ApiError(400, "A stream holds one answer; leave n or stream out.", param="n")
+        return await asyncio.to_thread(self.agents.find, name)
+
+    def making(self, agent: Agent, asked: ChatRequest) -> AnswerInTheMaking:
+        seconds = self.options.answer_seconds
+        return AnswerInTheMaking(agent, asked, seconds=seconds, metrics=self.metrics)
+
+    async def whole(
+        self, agent: Agent, asked: ChatRequest, request: Request
+    ) -> tuple[list[str], list[Ended]]:
+        seconds = self.options.answer_seconds
+        work = answers(agent, asked, seconds=seconds, metrics=self.metrics)
+        given = await while_connected(request, work)
+        ends = [part for parts in given for part in parts if isinstance(part, Ended)]
+        return [text_of(parts) for parts in given], ends
+
+
+def _add_paths(app: FastAPI, service: _Service) -> None:
+    _add_answering(app, service)
+
+    @app.get("/v1/models", summary="Personas and scenes")
+    def models() -> ModelList:
+        service.agents.look_around()
+        return ModelList(data=service.agents.cards)
+
+    @app.get("/v1/models/{model:path}", summary="One persona or scene")
+    async def model(model: str, request: Request) -> ModelCard:
+        name = agent_named(model, request.headers, service.options.models)
+        await asyncio.to_thread(service.agents.find, name)
+        wanted = f"{SCENE}{name.id}" if name.is_scene else name.id
+        return next(card for card in service.agents.cards if card.id == wanted)
+
+    @app.get("/health", summary="Whether it answers")
+    async def health() -> Health:
+        return Health(version=app.version, answering=service.metrics.now_answering)
+
+    @app.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse)
+    async def metrics() -> Response:
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _add_answering(app: FastAPI, service: _Service) -> None:
+    @app.post("/v1/chat/completions", summary="Answer a conversation", response_model=ChatCompletion)
+    async def chat(asked: ChatRequest, request: Request, head: _Head) -> Response:
+        agent = await service.agent(asked, request)
+        head |= {"id": f"chatcmpl-{head['id']}", "model": asked.model}
+        told = _told(asked, agent)
+        if asked.stream:
+            chunks = chat_chunks({**head, "object": "chat.completion.chunk"}, asked, agent.persona)
+            return await stream_response(request, service.making(agent, asked), chunks, told)
+        texts, ends = await service.whole(agent, asked, request)
+        choices = [
+            Choice(
+                index=number,
+                message=AnswerMessage(content=text, name=agent.persona),
+                finish_reason=ended.reason,
+            )
+            for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
+        ]
+        usage = together([ended.usage for ended in ends])
+        whole = ChatCompletion(**head, choices=choices, usage=usage, scene=ends[0].scene)
+        return JSONResponse(whole.model_dump(exclude=None if whole.scene else {"scene"}), headers=told)
+
+    @app.post("/v1/completions", summary="Answer a line", response_model=Completion)
+    async def complete(asked: CompletionRequest, request: Request, head: _Head) -> Response:
+        agent = await service.agent(asked, request)
+        said = _as_chat(asked)
+        head |= {"id": f"cmpl-{head['id']}", "model": asked.model}
+        told = _told(asked, agent)
+        if asked.stream:
+            chunks = text_chunks({**head, "object": "text_completion"}, said)
+            return await stream_response(request, service.making(agent, said), chunks, told)
+        texts, ends = await service.whole(agent, said, request)
+        choices = [
+            TextChoice(index=number, text=text, finish_reason=ended.reason)
+            for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
+        ]
+        whole = Completion(**head, choices=choices, usage=together([ended.usage for ended in ends]))
+        return JSONResponse(whole.model_dump(), headers=told)
+
+    @app.exception_handler(GoneError)
+    async def gone(_: Request, error: Exception) -> Response:
+        return Response(status_code=_HUNG_UP)
+
+
+def _new_head() -> dict[str, Any]:
+    return {"id": secrets.token_hex(12), "created": int(time.time())}
+
+
+_Head = Annotated[dict[str, Any], Depends(_new_head)]
+
+
+def _as_chat(asked: CompletionRequest) -> ChatRequest:
+    """The line as a conversation of one message."""
+    options = asked.model_dump(exclude={"prompt", "echo", "logprobs"}, exclude_none=True)
+    return ChatRequest(**options, messages=[ChatMessage(role="user", content=asked.line)])
+
+
+def _told(asked: Asked, agent: Agent) -> dict[str, str]:
+    """Headers: who answered, and what of the request meant nothing."""
+    told = {"X-RoleLLM-Agent": agent.name}
+    ignored = ",".join(name for name in asked.ignored if name.isascii() and name.isidentifier())
+    return {**told, "X-RoleLLM-Ignored": ignored[:500]} if ignored else told
+
+
+def _add_limits(app: FastAPI, metrics: Metrics, options: ServerOptions) -> None:
+    """The last one stands before all others."""
+    app.add_middleware(limits.BodyLimit, size=options.body_bytes, seconds=options.body_seconds)
+    app.add_middleware(limits.Crowd, at_once=options.concurrent)
+    if options.api_keys:
+        app.add_middleware(limits.Keys, keys=options.api_keys)
+    if options.hosts:
+        app.add_middleware(limits.KnownHosts, hosts=options.hosts)
+    if options.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(options.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=["Retry-After"],
+        )
+    app.add_middleware(limits.Counting, metrics=metrics, paths=_PATHS)

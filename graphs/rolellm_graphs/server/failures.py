@@ -1,0 +1,129 @@
+"""What a client is told when it does not get what it asked for: OpenAI's error shape, one sentence."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from rolellm_agents.errors import MessageError, ModelError, RoleLLMError, SettingsError
+from rolellm_agents.text import one_line
+
+_log = logging.getLogger(__name__)
+_SHOWN = 300
+_UNKNOWN = "Something went wrong here; the server's log has it."
+_TYPES: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "authentication_error",
+    HTTPStatus.FORBIDDEN: "permission_error",
+    HTTPStatus.NOT_FOUND: "not_found_error",
+    HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
+}
+
+
+class ApiError(Exception):
+    """A request that is refused."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Tell what is wrong.
+
+        Args:
+            status: of HTTP.
+            message: one sentence that names the thing and the next step.
+            code: for programs, such as `model_not_found`.
+            param: the field of the request that is meant.
+            headers: to be sent along.
+        """
+        super().__init__(message)
+        self.status = int(status)
+        self.message = message
+        self.code = code
+        self.param = param
+        self.headers = dict(headers or {})
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """In OpenAI's shape."""
+        kind = (
+            "server_error" if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+        )
+        told = {
+            "message": self.message,
+            "type": _TYPES.get(self.status, kind),
+            "param": self.param,
+            "code": self.code,
+        }
+        return {"error": told}
+
+    def response(self) -> Response:
+        """As an answer of HTTP."""
+        return JSONResponse(self.body, self.status, self.headers)
+
+
+def api_error(error: Exception) -> ApiError:
+    """Any error as what a client is told; what is nobody's but ours is logged, and not shown."""
+    match error:
+        case ApiError():
+            return error
+        case MessageError() | SettingsError():
+            return ApiError(HTTPStatus.BAD_REQUEST, str(error))
+        case ModelError() if "too long" in str(error):
+            return ApiError(
+                HTTPStatus.BAD_REQUEST, str(error), code="context_length_exceeded", param="messages"
+            )
+        case ModelError():
+            return ApiError(HTTPStatus.BAD_GATEWAY, str(error), code="model_error")
+        case TimeoutError():
+            return ApiError(
+                HTTPStatus.GATEWAY_TIMEOUT,
+                "The answer took too long; ask for fewer tokens, or try again when less is asked here.",
+                code="timeout",
+            )
+        case RoleLLMError():
+            return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+        case _:
+            _log.error("An answer failed.", exc_info=error)
+            return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, _UNKNOWN, code="internal_error")
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Let every error leave in the same shape."""
+
+    async def on_error(_: Request, error: Exception) -> Response:
+        return api_error(error).response()
+
+    async def on_invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return _invalid(error).response()
+
+    async def on_http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return ApiError(error.status_code, f"{error.detail}.", headers=error.headers).response()
+
+    app.add_exception_handler(ApiError, on_error)
+    app.add_exception_handler(RoleLLMError, on_error)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(Exception, on_error)
+
+
+def _invalid(error: RequestValidationError) -> ApiError:
+    """The first field that is wrong, by its path."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return ApiError(HTTPStatus.BAD_REQUEST, "The request is no JSON; send a JSON object.")
+    where = [str(part) for part in first["loc"][1:]]
+    field = ".".join(where) or "the body"
+    message = one_line(f"{field}: {first['msg'].removeprefix('Value error, ')}.", _SHOWN)
+    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message, param=".".join(where) or None)

@@ -1,0 +1,194 @@
+"""What stands before every request: who may ask, how much, and how many at a time.
+
+These are plain ASGI, since what wraps responses would hold streams back.
+"""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rolellm_graphs.server.failures import ApiError
+from rolellm_graphs.server.metrics import Metrics
+
+_OPEN: Final = ("/", "/health", "/openapi.json", "/docs")
+_OPEN_BELOW: Final = "/swagger/"
+"""What needs no key: whether it answers, and how it is asked."""
+_AGAIN: Final = "1"
+"""Seconds after which a client that came too early may come again."""
+
+
+class KnownHosts:
+    """Refuses requests for a name that is not this server's."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
+        """Let these names in, without their ports."""
+        self._app = app
+        self._hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or refuse it."""
+        if scope["type"] == "http" and _host(Headers(scope=scope).get("host", "")) not in self._hosts:
+            refused = ApiError(
+                HTTPStatus.FORBIDDEN,
+                "This server is not known by this name; use its own address, or start it with --host.",
+            )
+            return await refused.response()(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+class Keys:
+    """Lets those in who have a key."""
+
+    def __init__(self, app: ASGIApp, keys: Iterable[str]) -> None:
+        """Hold the keys' hashes: all are as long as each other, and compared in constant time."""
+        self._app = app
+        self._keys = tuple(_hash(key) for key in keys)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or refuse it."""
+        path = scope.get("path", "")
+        is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
+        if scope["type"] != "http" or is_open or self._opens(Headers(scope=scope)):
+            return await self._app(scope, receive, send)
+        refused = ApiError(
+            HTTPStatus.UNAUTHORIZED,
+            "The API key is missing or wrong; send it as “Authorization: Bearer KEY”.",
+            code="invalid_api_key",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+        return await refused.response()(scope, receive, send)
+
+    def _opens(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        offered = _hash(given.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", ""))
+        # All are compared, so that the time does not tell which one was near.
+        return any([secrets.compare_digest(offered, key) for key in self._keys])
+
+
+class BodyLimit:
+    """Reads a request to its end, within a size and a time, before anybody works on it."""
+
+    def __init__(self, app: ASGIApp, size: int, seconds: float) -> None:
+        """Allow so many bytes in so many seconds."""
+        self._app = app
+        self._size = size
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on whole, or refuse it."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read(Headers(scope=scope), receive)
+        except TimeoutError:
+            slow = ApiError(
+                HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive; send it again."
+            )
+            return await slow.response()(scope, receive, send)
+        except ApiError as error:
+            return await error.response()(scope, receive, send)
+        return None if body is None else await self._app(scope, _replayed(body, receive), send)
+
+    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+        """The whole of it; None when the client went away."""
+        told = headers.get("content-length", "0")
+        if told.isdecimal() and int(told) > self._size:
+            raise self._too_large()
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._size:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    def _too_large(self) -> ApiError:
+        return ApiError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"The request is larger than {self._size:,} bytes; leave out the oldest messages.",
+            headers={"Connection": "close"},
+        )
+
+
+class Crowd:
+    """Lets so many requests be answered at a time; others are told to come again."""
+
+    def __init__(self, app: ASGIApp, at_once: int) -> None:
+        """Let so many in."""
+        self._app = app
+        self._free = at_once
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or refuse it."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return await self._app(scope, receive, send)
+        if not self._free:
+            crowded = ApiError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "As many answers as this server gives at a time are on their way; try again in a second.",
+                code="rate_limit_exceeded",
+                headers={"Retry-After": _AGAIN},
+            )
+            return await crowded.response()(scope, receive, send)
+        self._free -= 1
+        try:
+            return await self._app(scope, receive, send)
+        finally:
+            self._free += 1
+
+
+class Counting:
+    """Counts requests by their path and what they were answered with."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Iterable[str]) -> None:
+        """Count these paths by name, and all others together: a path comes from outside."""
+        self._app = app
+        self._metrics = metrics
+        self._paths = frozenset(paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, and look at its status."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        path = scope["path"] if scope["path"] in self._paths else "other"
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._metrics.requests.labels(path, str(message["status"])).inc()
+            await send(message)
+
+        return await self._app(scope, receive, watched)
+
+
+def _host(header: str) -> str:
+    """The name without its port; an IPv6 address keeps its brackets."""
+    name, colon, port = header.rpartition(":")
+    return (name if colon and port.isdecimal() else header).lower().rstrip(".")
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body once more, then what comes after it: the end of the connection."""
+    read = False
+
+    async def replay() -> Message:
+        nonlocal read
+        if read:
+            return await receive()
+        read = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

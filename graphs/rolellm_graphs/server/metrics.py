@@ -1,0 +1,81 @@
+"""What a server counts, in the form that Prometheus reads."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from rolellm_graphs.server.answers import AnswerPart, Ended, Words
+
+_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+
+
+class Metrics:
+    """Counters of one server."""
+
+    def __init__(self) -> None:
+        """All at zero."""
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "rolellm_requests", "Requests by path and status.", ["path", "status"], registry=self.registry
+        )
+        self.answering = Gauge("rolellm_answering", "Answers on their way.", registry=self.registry)
+        self.tokens = Counter(
+            "rolellm_tokens", "Tokens by what they were.", ["kind"], registry=self.registry
+        )
+        self.first_words = Histogram(
+            "rolellm_first_words_seconds",
+            "From the request to the first words of its answer.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.answers = Histogram(
+            "rolellm_answer_seconds",
+            "From the request to the end of its answer.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.now_answering = 0
+
+    @contextmanager
+    def answer(self) -> Iterator["AnswerClock"]:
+        """Count one answer while it is given."""
+        self.now_answering += 1
+        self.answering.set(self.now_answering)
+        try:
+            yield AnswerClock(self)
+        finally:
+            self.now_answering -= 1
+            self.answering.set(self.now_answering)
+
+    def text(self) -> bytes:
+        """All of it, for `GET /metrics`."""
+        return generate_latest(self.registry)
+
+
+class AnswerClock:
+    """Times one answer and counts its tokens."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        """Begin now."""
+        self._metrics = metrics
+        self._begun = time.monotonic()
+        self._spoken = False
+
+    def hear(self, part: AnswerPart) -> None:
+        """Take the next part."""
+        passed = time.monotonic() - self._begun
+        if isinstance(part, Words) and not self._spoken:
+            self._spoken = True
+            self._metrics.first_words.observe(passed)
+        if isinstance(part, Ended):
+            self._metrics.answers.observe(passed)
+            usage = part.usage
+            cached = usage.prompt_tokens_details.cached_tokens
+            for kind, count in (
+                ("prompt_read", usage.prompt_tokens - cached),
+                ("prompt_cached", cached),
+                ("answer", usage.completion_tokens),
+            ):
+                self._metrics.tokens.labels(kind).inc(max(0, count))

@@ -1,0 +1,86 @@
+"""Who is meant by a request's `model`: a persona or a scene, and how it is played.
+
+`sherlock-holmes`, `sherlock-holmes@few-shot-dialogue`, `sherlock-holmes@llamacpp:smollm2@system`,
+`scene:last-booth@juno-macguff` (where the person sits). Headers say the same for clients that cannot name
+what they want: `X-RoleLLM-Strategy`, `X-RoleLLM-Model`, `X-RoleLLM-Seat`. A suffix is the nearer one.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.text import did_you_mean, one_line
+from rolellm_graphs.server.failures import ApiError
+
+SCENE: Final = "scene:"
+STRATEGY_HEADER: Final = "X-RoleLLM-Strategy"
+MODEL_HEADER: Final = "X-RoleLLM-Model"
+SEAT_HEADER: Final = "X-RoleLLM-Seat"
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class AgentName:
+    """Who is meant."""
+
+    id: str
+    """Of the persona, or of the scene."""
+    is_scene: bool
+    strategy: str | None
+    model: str | None
+    """A spec that the server offers."""
+    seat: str | None
+    """Where the person sits; in scenes alone."""
+
+
+def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) -> AgentName:
+    """Read a name.
+
+    Args:
+        name: as the client sent it.
+        headers: of the request, by lower-case names.
+        models: the specs that may be asked for.
+
+    Raises:
+        ApiError: what stands behind an `@` or in a header is no strategy and no model that is offered.
+    """
+    told, *suffixes = name.strip().split("@")
+    is_scene = told.startswith(SCENE)
+    strategy = _one_of(STRATEGIES, headers.get(STRATEGY_HEADER.lower()), STRATEGY_HEADER, "strategy")
+    model = _one_of(models, headers.get(MODEL_HEADER.lower()), MODEL_HEADER, "model")
+    seat = headers.get(SEAT_HEADER.lower()) if is_scene else None
+    for suffix in suffixes:
+        if suffix in STRATEGIES:
+            strategy = suffix
+        elif suffix in models:
+            model = suffix
+        elif is_scene:
+            seat = suffix
+        else:
+            _one_of([*STRATEGIES, *models], suffix, "model", "strategy or model")
+    return AgentName(told.removeprefix(SCENE), is_scene, strategy, model, seat)
+
+
+def unknown_agent(name: str, known: Collection[str]) -> ApiError:
+    """Nobody of this name."""
+    near = did_you_mean(name, known)
+    return ApiError(
+        HTTPStatus.NOT_FOUND,
+        f"There is no model {one_line(name, _SHOWN)!r}{near}; GET /v1/models lists all.",
+        code="model_not_found",
+        param="model",
+    )
+
+
+def _one_of(known: Collection[str], asked: str | None, where: str, what: str) -> str | None:
+    if asked is None or asked in known:
+        return asked
+    raise ApiError(
+        HTTPStatus.NOT_FOUND,
+        f"There is no {what} {one_line(asked, _SHOWN)!r} here{did_you_mean(asked, known)}; "
+        f"this server has {', '.join(known)}.",
+        code="model_not_found",
+        param=where,
+    )

@@ -1,0 +1,119 @@
+"""A persona that answers requests."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+
+from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.models.local import LocalModel
+from rolellm_agents.persona import Persona
+from rolellm_graphs.chat_model import RoleChatModel
+from rolellm_graphs.server.answers import AnswerPart, Ended, Words
+from rolellm_graphs.server.failures import ApiError
+from rolellm_graphs.server.wire import ChatMessage, ChatRequest, PromptDetails, Usage
+
+_OPENAI = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "response_format")
+"""Fields that every model takes."""
+_LLAMA = ("top_k", "min_p", "repeat_penalty")
+"""Fields that models in this process take besides."""
+
+
+class PersonaAgent:
+    """One persona, as one model plays it by one strategy."""
+
+    def __init__(
+        self, persona: Persona, model: BaseChatModel, *, strategy: str, user: str, max_tokens: int
+    ) -> None:
+        """Prepare it; nothing is loaded yet.
+
+        Args:
+            persona: who answers.
+            model: what plays them.
+            strategy: how they reach it.
+            user: what they call whoever asks.
+            max_tokens: the longest answer that may be asked for.
+
+        Raises:
+            SettingsError: there is no such strategy.
+            PersonaError: the persona's lorebook cannot be used.
+        """
+        self.name = f"{persona.id}@{strategy}"
+        self.persona: str | None = persona.id
+        self._model = model
+        self._max_tokens = max_tokens
+        self._chat = RoleChatModel(persona=persona, model=model, strategy=strategy, user=user)
+
+    async def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
+        """Answer the last message; see `Agent`.
+
+        Raises:
+            ApiError: nobody said anything to answer.
+            RoleLLMError: the model cannot answer.
+        """
+        messages = [_as_langchain(message) for message in asked.messages]
+        _check_line(messages)
+        whole = AIMessageChunk(content="")
+        try:
+            stream = self._chat.astream(messages, stop=asked.marks, **self._options(asked, seed))
+            async with aclosing(stream) as chunks:  # type: ignore[type-var]  # a generator, typed as less
+                async for chunk in chunks:
+                    whole = _with_metadata(whole, chunk)
+                    if chunk.text:
+                        yield Words(chunk.text)
+        except Exception as error:
+            explained = explain_failure(error, self._model)
+            if explained is None:
+                raise
+            raise explained from error
+        reason = whole.response_metadata.get("finish_reason")
+        yield Ended("length" if reason == "length" else "stop", usage_of(whole.usage_metadata))
+
+    def _options(self, asked: ChatRequest, seed: int | None) -> dict[str, Any]:
+        names = (*_OPENAI, *_LLAMA) if isinstance(self._model, LocalModel) else _OPENAI
+        options = {name: getattr(asked, name) for name in names}
+        options |= {"max_tokens": min(asked.longest, self._max_tokens) if asked.longest else None}
+        options |= {"seed": seed}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def usage_of(told: UsageMetadata | None) -> Usage:
+    """The counts in OpenAI's form; zeros where the model tells none."""
+    if told is None:
+        return Usage()
+    details = PromptDetails(cached_tokens=told.get("input_token_details", {}).get("cache_read", 0))
+    return Usage(
+        prompt_tokens=told["input_tokens"],
+        completion_tokens=told["output_tokens"],
+        total_tokens=told["total_tokens"],
+        prompt_tokens_details=details,
+    )
+
+
+def _check_line(messages: Sequence[BaseMessage]) -> None:
+    lines = [message.text.strip() for message in messages if isinstance(message, HumanMessage)]
+    if not lines or not lines[-1]:
+        what = "The last message of the role user is empty; write something in it."
+        missing = "There is no message of the role user that the persona could answer; add one."
+        raise ApiError(HTTPStatus.BAD_REQUEST, what if lines else missing, param="messages")
+
+
+def _with_metadata(whole: AIMessageChunk, chunk: AIMessageChunk) -> AIMessageChunk:
+    """What is told of the answer besides its words; these are not gathered."""
+    if not chunk.usage_metadata and not chunk.response_metadata:
+        return whole
+    return whole + chunk.model_copy(update={"content": ""})
+
+
+def _as_langchain(message: ChatMessage) -> BaseMessage:
+    match message.role:
+        case "user":
+            return HumanMessage(message.text)
+        case "assistant":
+            return AIMessage(message.text)
+        case _:
+            return SystemMessage(message.text)

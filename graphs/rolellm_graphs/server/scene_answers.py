@@ -1,0 +1,192 @@
+"""A scene that answers requests: its characters play on until it is the person's turn again."""
+
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from http import HTTPStatus
+
+from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine, line_of
+from rolellm_agents.scene.happenings import Happening, due, happened
+from rolellm_agents.scene.manners import line_typed
+from rolellm_agents.scene.witness import present_in
+from rolellm_agents.transcript import Message, Transcript
+from rolellm_graphs.ensemble import Ensemble
+from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed
+from rolellm_graphs.scene_run import Played, play
+from rolellm_graphs.scene_state import PersonsLine
+from rolellm_graphs.server.answers import AnswerPart, Ended, Words
+from rolellm_graphs.server.failures import ApiError
+from rolellm_graphs.server.names import SCENE
+from rolellm_graphs.server.scene_memory import SceneMemory
+from rolellm_graphs.server.scene_text import Told, heading, read
+from rolellm_graphs.server.wire import (
+    ChatMessage,
+    ChatRequest,
+    PromptDetails,
+    SceneMessage,
+    SceneTold,
+    Usage,
+)
+from rolellm_graphs.stage import Stage
+
+_SHOWN_TO_THE_AUDIENCE = ("say", "act", "narrate", "join", "leave")
+"""What somebody sees who watches and has no seat."""
+
+
+class SceneAgent:
+    """One scene, as its models play it, with a person in one of its seats or watching."""
+
+    persona: str | None = None
+
+    def __init__(self, ensemble: Ensemble, memory: SceneMemory, *, seat: str | None, turns: int) -> None:
+        """Prepare it; nothing is loaded yet.
+
+        Args:
+            ensemble: the scene and who plays it.
+            memory: of scenes on their way.
+            seat: where the person sits; the first that the scene has for a person when None, and if it
+                has none, the person watches, and what they write happens.
+            turns: of characters in one answer, at most.
+
+        Raises:
+            SceneError: there is no such seat.
+        """
+        self._ensemble = ensemble
+        self._loaded: LoadedScene = ensemble.loaded
+        self._memory = memory
+        self._turns = turns
+        persons = [one.id for one in self._loaded.scene.cast if one.person]
+        self.seat = self._loaded.check_seat(seat) if seat else (persons or [NARRATOR])[0]
+        self.name = f"{SCENE}{self._loaded.scene.id}@{self.seat}"
+
+    async def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
+        """Play on; see `Agent`. A line comes when it stands: till then it may be said again.
+
+        Raises:
+            ApiError: the scene is over.
+            RoleLLMError: somebody's model cannot answer, or what the person does cannot be.
+        """
+        before, said = _split(asked.messages)
+        shown: list[Message] = []
+        with Transcript(None) as transcript:
+            stage = Stage(self._ensemble, transcript, seed=seed, persons=[self.seat])
+            stage.take_over(self._lines(before))
+            if said and stage.ended:
+                raise _over(stage.ended)
+            async for message in self._played(stage, said):
+                if self._sees(message):
+                    told = _told(message)
+                    between = "\n\n" if shown else ""
+                    shown.append(message)
+                    yield Words(between + heading(told, self._loaded.names) + told.text, message.speaker)
+            if not shown and stage.ended:
+                raise _over(stage.ended)
+            text = "\n\n".join(heading(_told(one), self._loaded.names) + one.text for one in shown)
+            texts = [*_texts(asked.messages), ("assistant", text)]
+            self._memory.keep(self.name, texts, stage.lines)
+            messages = [SceneMessage(name=one.speaker, kind=one.kind, content=one.text) for one in shown]
+            told_of = SceneTold(messages=messages, seat=self.seat, ended=stage.ended)
+            yield Ended("stop", _used(stage.messages), told_of)
+
+    async def _played(self, stage: Stage, said: Sequence[str]) -> AsyncGenerator[Message, None]:
+        """What happens now, but for what the person does."""
+        for text in said:
+            line = self._persons_line(text, stage.present)
+            async with aclosing(stage.say(line)) as events:
+                async for event in events:
+                    if (message := _message_of(event)) and not message.made_by.get("person"):
+                        yield message
+        async with aclosing(play(stage, self._turns)) as played:
+            async for one in played:
+                if message := _message_of(one):
+                    yield message
+
+    def _persons_line(self, text: str, present: Iterable[str]) -> PersonsLine:
+        if self.seat == NARRATOR:
+            return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=text.strip())
+        others = {seat: self._loaded.names[seat] for seat in present if seat != self.seat}
+        done = line_typed(text, others)
+        return PersonsLine(seat=self.seat, kind=done.kind, to=list(done.to), text=done.text)
+
+    def _sees(self, message: Message) -> bool:
+        if self.seat == NARRATOR:
+            return message.kind in _SHOWN_TO_THE_AUDIENCE
+        return self.seat in message.audience
+
+    # What happened before
+
+    def _lines(self, messages: Sequence[ChatMessage]) -> list[SceneLine]:
+        """What the messages before tell of, as it is remembered, or else as they tell it."""
+        if not messages:
+            return []
+        remembered = self._memory.find(self.name, _texts(messages))
+        if remembered is not None:
+            return remembered
+        lines: list[SceneLine] = []
+        for message in messages:
+            by_itself = due(self._loaded, lines)
+            lines += by_itself
+            stood = {(line["speaker"], line["text"]) for line in by_itself}
+            for told in self._tellings(message, lines):
+                if (told.speaker, told.text) not in stood:
+                    happening = Happening(*told, {})
+                    lines.append(happened(self._loaded, lines, happening))
+        return lines
+
+    def _tellings(self, message: ChatMessage, lines: Sequence[SceneLine]) -> list[Told]:
+        if message.role == "user":
+            line = self._persons_line(message.text, present_in(self._loaded.scene, lines))
+            return [Told(line["seat"], line["kind"], tuple(line["to"]), line["text"])]
+        if message.role == "assistant":
+            return read(message.text, self._loaded.names)
+        return []  # clients put instructions of their own there, which are none to a scene
+
+
+def _split(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[str]]:
+    """The messages that were answered, and what the person has said since."""
+    played = [message for message in messages if message.role in ("user", "assistant")]
+    said: list[str] = []
+    while played and played[-1].role == "user":
+        said.insert(0, played.pop().text)
+    return played, said
+
+
+def _texts(messages: Iterable[ChatMessage]) -> list[tuple[str, str]]:
+    return [(one.role, one.text) for one in messages if one.role in ("user", "assistant")]
+
+
+def _told(message: Message) -> Told:
+    return Told(message.speaker, message.kind, _heard_by(message), message.text)
+
+
+def _heard_by(message: Message) -> tuple[str, ...]:
+    if message.kind != "whisper":
+        return ()
+    return tuple(seat for seat in line_of(message)["audience"] if seat != message.speaker)
+
+
+def _message_of(event: SceneEvent | Played) -> Message | None:
+    if isinstance(event, TurnFailed):
+        raise event.error
+    return event.message if isinstance(event, MessageDone) else None
+
+
+def _used(messages: Iterable[Message]) -> Usage:
+    """The tokens of all turns that were played."""
+    used = [message.usage for message in messages if message.usage]
+    return Usage(
+        prompt_tokens=sum(one.get("input_tokens", 0) for one in used),
+        completion_tokens=sum(one.get("output_tokens", 0) for one in used),
+        total_tokens=sum(one.get("total_tokens", 0) for one in used),
+        prompt_tokens_details=PromptDetails(
+            cached_tokens=sum(one.get("input_token_details", {}).get("cache_read", 0) for one in used)
+        ),
+    )
+
+
+def _over(why: str) -> ApiError:
+    return ApiError(
+        HTTPStatus.BAD_REQUEST,
+        f"The scene is over ({why}); begin it anew in a new conversation.",
+        code="scene_over",
+        param="messages",
+    )

@@ -1,0 +1,92 @@
+"""A scene's lines as the text of one message, and back.
+
+Clients of OpenAI's API keep a conversation as messages of two; a scene's turn is a message in which each
+line begins with who it is of: `**Juno MacGuff:** words`, `**Juno MacGuff (whispers to Walt):** words`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, get_args
+
+from rolellm_agents.scene import NARRATOR
+from rolellm_agents.transcript.message import Kind
+
+NARRATORS_NAME: Final = "Narrator"
+_PARTS = re.compile(r"(?:\A|\n\n)\*\*(?P<head>[^*\n]{1,200}):\*\*[ \n]", re.MULTILINE)
+_HEAD = re.compile(r"(?P<name>.+?)(?: \((?P<kind>[a-z]+)(?: to (?P<to>.+))?\))?\Z")
+
+
+class Told(NamedTuple):
+    """One line as it is written."""
+
+    speaker: str
+    """A seat, or `NARRATOR`."""
+    kind: Kind
+    to: tuple[str, ...]
+    """The seats a whisper is for."""
+    text: str
+
+
+def heading(told: Told, names: Mapping[str, str]) -> str:
+    """What stands before a line's words.
+
+    Args:
+        told: the line; its words do not matter.
+        names: of the seats.
+    """
+    name = names.get(told.speaker, NARRATORS_NAME)
+    to = f" to {', '.join(names[seat] for seat in told.to)}" if told.to else ""
+    kind = f" ({told.kind}{to})" if told.kind not in ("say", "narrate") else ""
+    return f"**{name}{kind}:** "
+
+
+def written(lines: Iterable[Told], names: Mapping[str, str]) -> str:
+    """Lines as one text."""
+    return "\n\n".join(heading(line, names) + line.text for line in lines)
+
+
+def read(text: str, names: Mapping[str, str]) -> list[Told]:
+    """The lines of a text that `written` gave, or that somebody wrote alike.
+
+    What stands before the first line that is somebody's, or after a name that is nobody's, is narrated.
+    """
+    found: list[Told] = []
+    end, speaker = 0, Told(NARRATOR, "narrate", (), "")
+    for mark in [*_PARTS.finditer(text), None]:
+        head = _speaker(mark["head"], names) if mark else None
+        if mark and head is None:
+            continue  # bold words of somebody's
+        words = text[end : mark.start() if mark else len(text)].strip()
+        if words:
+            found.append(speaker._replace(text=words))
+        if mark and head:
+            end, speaker = mark.end(), head
+    return found
+
+
+def _speaker(head: str, names: Mapping[str, str]) -> Told | None:
+    seats: Mapping[str, str] = {name: seat for seat, name in names.items()} | {NARRATORS_NAME: NARRATOR}
+    if head in seats:
+        seat = seats[head]
+        return Told(seat, "narrate" if seat == NARRATOR else "say", (), "")
+    told = _HEAD.match(head)
+    if told is None or told["name"] not in seats or told["kind"] not in get_args(Kind):
+        return None
+    to = _seats_in(told["to"] or "", seats)
+    kind: Kind = told["kind"]  # type: ignore[assignment]  # one of them, as was seen
+    return None if to is None else Told(seats[told["name"]], kind, to, "")
+
+
+def _seats_in(names: str, seats: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The seats of a list of names, of which one may have a comma in it."""
+    parts: Sequence[str] = names.split(", ") if names else ()
+    found: list[str] = []
+    while parts:
+        longest = next(
+            (length for length in range(len(parts), 0, -1) if ", ".join(parts[:length]) in seats), 0
+        )
+        if not longest:
+            return None
+        found.append(seats[", ".join(parts[:longest])])
+        parts = parts[longest:]
+    return tuple(found)

@@ -1,0 +1,89 @@
+"""The server as a process: it listens, answers, and lets its streams end before it does."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import uvicorn
+
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.listening import is_loopback, listen
+from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.options import ServerOptions
+
+_BACKLOG: Final = 2048
+_HERE: Final = ("localhost", "127.0.0.1", "[::1]")
+"""What programs of this machine call it."""
+
+
+async def serve(
+    options: ServerOptions,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    patience: float = 30.0,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve until a signal ends it: then nobody new is let in, and streams on their way may end.
+
+    Args:
+        options: how the server is set up.
+        host: a name or an address of this machine.
+        port: this one and no other; 0 is any; None is 8000 or the next that is free.
+        patience: seconds that streams have to end; a second signal takes them away.
+        tell: hears where the server is, when it is ready.
+
+    Raises:
+        SettingsError: the address cannot be had, or others could come there without a key.
+        ModelError: the first model cannot be used here.
+    """
+    check_door(host, options)
+    with listen(host, port) as listening:
+        listening.listen(_BACKLOG)
+        url = _url(host, listening)
+        if not options.api_keys:
+            options = replace(options, hosts=(*_HERE, host.lower()))
+        app = await asyncio.to_thread(create_app, options)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=max(1, round(patience)),
+            )
+        )
+        ready = asyncio.create_task(_tell_when_ready(server, url, tell))
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            ready.cancel()
+            with suppress(asyncio.CancelledError):
+                await ready
+
+
+def check_door(host: str, options: ServerOptions) -> None:
+    """Refuse to let strangers in.
+
+    Raises:
+        SettingsError: others could come to this address, and no key is asked of them.
+    """
+    if not is_loopback(host) and not options.api_keys:
+        raise SettingsError(
+            f"Whoever reaches {host} could use this server; give it a key with --api-key or "
+            "ROLELLM_API_KEY, or leave --host out to serve this machine alone."
+        )
+
+
+async def _tell_when_ready(server: uvicorn.Server, url: str, tell: Callable[[str], None]) -> None:
+    while not server.started:
+        await asyncio.sleep(0.02)
+    tell(url)
+
+
+def _url(host: str, listening: socket.socket) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listening.getsockname()[1]}/v1"
