@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
-from helpers.commands import COMMAND
 from langchain_core.language_models import BaseChatModel
 
+from helpers.commands import COMMAND
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.options import ServerOptions
 

@@ -295,7 +295,7 @@ def test_a_kill_leaves_nothing_under_the_final_name_and_the_next_export_tidies_u
     run: Path, made: Path, tmp_path: Path
 ) -> None:
     slow = make_converters(tmp_path / "slow", made / "tiny.gguf")
-    (slow / "convert_hf_to_gguf.py").write_text("import time\ntime.sleep(600)")
+    (slow / "convert_lora_to_gguf.py").write_text("import time\ntime.sleep(600)")
     process = subprocess.Popen(
         (*COMMAND, "export", str(run), "--llama-cpp", str(slow)),
         stderr=subprocess.PIPE,
@@ -304,7 +304,7 @@ def test_a_kill_leaves_nothing_under_the_final_name_and_the_next_export_tidies_u
     )
     assert process.stderr is not None
     with process.stderr:
-        while "Converting the base" not in (line := process.stderr.readline()):
+        while "Converting the adapter" not in (line := process.stderr.readline()):
             assert line, "the export ended by itself"
         time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)

@@ -59,12 +59,12 @@ class Agents:
     def cards(self) -> list[ModelCard]:
         """All who can be asked: personas, then scenes."""
         told = [(one.id, one.name, one.description) for one in self._personas.values()]
-        told += [(f"{SCENE}{id}", title, "A scene.") for id, title in self._scenes.items()]
+        told += [(f"{SCENE}{scene}", title, "A scene.") for scene, title in self._scenes.items()]
         return [
             ModelCard(
-                id=id, created=self._since, name=one_line(name), description=one_line(about, _DESCRIBED)
+                id=agent, created=self._since, name=one_line(name), description=one_line(about, _DESCRIBED)
             )
-            for id, name, about in told
+            for agent, name, about in told
         ]
 
     def model(self, spec: str | None = None) -> BaseChatModel:
@@ -103,7 +103,7 @@ class Agents:
     def _persona(self, name: AgentName) -> Agent:
         persona = self._personas.get(name.id)
         if persona is None:
-            raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{id}" for id in self._scenes)])
+            raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{scene}" for scene in self._scenes)])
         return PersonaAgent(
             persona,
             self.model(name.model),
@@ -114,7 +114,7 @@ class Agents:
 
     def _scene(self, name: AgentName) -> Agent:
         if name.id not in self._scenes:
-            raise unknown_agent(f"{SCENE}{name.id}", [f"{SCENE}{id}" for id in self._scenes])
+            raise unknown_agent(f"{SCENE}{name.id}", [f"{SCENE}{scene}" for scene in self._scenes])
         try:
             ensemble = self._ensemble(load_scene(name.id), name)
             return SceneAgent(ensemble, self._memory, seat=name.seat, turns=self._options.scene_turns)

@@ -15,6 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from rolellm_agents.models.local import load_model
+from rolellm_agents.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, Ended, text_of
@@ -56,6 +57,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
 
     Raises:
         ModelError: the first model cannot be used here.
+        SettingsError: there is no such strategy.
     """
     options = options or ServerOptions()
     service = _Service(options)
@@ -74,6 +76,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
     )
+    app.state.agents = service.agents
     patch_fastapi(app)  # the page's scripts come from here, not from elsewhere
     _add_paths(app, service)
     add_error_handlers(app)
@@ -87,6 +90,7 @@ class _Service:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.metrics = Metrics()
+        get_strategy(options.strategy)
         self.agents = Agents(options)
         self.agents.model()
 

@@ -76,6 +76,10 @@ def api_error(error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
+        case RequestValidationError():
+            return _invalid(error)
+        case HTTPException():
+            return ApiError(error.status_code, f"{error.detail}.", headers=error.headers)
         case MessageError() | SettingsError():
             return ApiError(HTTPStatus.BAD_REQUEST, str(error))
         case ModelError() if "too long" in str(error):
@@ -103,19 +107,8 @@ def add_error_handlers(app: FastAPI) -> None:
     async def on_error(_: Request, error: Exception) -> Response:
         return api_error(error).response()
 
-    async def on_invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return _invalid(error).response()
-
-    async def on_http(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return ApiError(error.status_code, f"{error.detail}.", headers=error.headers).response()
-
-    app.add_exception_handler(ApiError, on_error)
-    app.add_exception_handler(RoleLLMError, on_error)
-    app.add_exception_handler(RequestValidationError, on_invalid)
-    app.add_exception_handler(HTTPException, on_http)
-    app.add_exception_handler(Exception, on_error)
+    for kind in (ApiError, RoleLLMError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, on_error)
 
 
 def _invalid(error: RequestValidationError) -> ApiError:

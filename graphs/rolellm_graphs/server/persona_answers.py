@@ -76,7 +76,8 @@ class PersonaAgent:
     def _options(self, asked: ChatRequest, seed: int | None) -> dict[str, Any]:
         names = (*_OPENAI, *_LLAMA) if isinstance(self._model, LocalModel) else _OPENAI
         options = {name: getattr(asked, name) for name in names}
-        options |= {"max_tokens": min(asked.longest, self._max_tokens) if asked.longest else None}
+        usual = getattr(self._model, "max_tokens", None) or self._max_tokens
+        options |= {"max_tokens": min(asked.longest or usual, self._max_tokens)}
         options |= {"seed": seed}
         return {name: value for name, value in options.items() if value is not None}
 

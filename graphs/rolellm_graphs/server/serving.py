@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -11,6 +10,7 @@ import uvicorn
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.listening import is_loopback, listen
+from rolellm_agents.models.local import load_model
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.options import ServerOptions
 
@@ -38,7 +38,7 @@ async def serve(
 
     Raises:
         SettingsError: the address cannot be had, or others could come there without a key.
-        ModelError: the first model cannot be used here.
+        ModelError: the first model cannot be used here, or not be loaded.
     """
     check_door(host, options)
     with listen(host, port) as listening:
@@ -47,22 +47,15 @@ async def serve(
         if not options.api_keys:
             options = replace(options, hosts=(*_HERE, host.lower()))
         app = await asyncio.to_thread(create_app, options)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=max(1, round(patience)),
-            )
+        await asyncio.to_thread(load_model, app.state.agents.model())
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=max(1, round(patience)),
         )
-        ready = asyncio.create_task(_tell_when_ready(server, url, tell))
-        try:
-            await server.serve(sockets=[listening])
-        finally:
-            ready.cancel()
-            with suppress(asyncio.CancelledError):
-                await ready
+        await _TellingServer(config, lambda: tell(url)).serve(sockets=[listening])
 
 
 def check_door(host: str, options: ServerOptions) -> None:
@@ -78,10 +71,17 @@ def check_door(host: str, options: ServerOptions) -> None:
         )
 
 
-async def _tell_when_ready(server: uvicorn.Server, url: str, tell: Callable[[str], None]) -> None:
-    while not server.started:
-        await asyncio.sleep(0.02)
-    tell(url)
+class _TellingServer(uvicorn.Server):
+    """Says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._tell()
 
 
 def _url(host: str, listening: socket.socket) -> str:

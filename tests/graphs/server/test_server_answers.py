@@ -8,6 +8,7 @@ import httpx
 import pytest
 from helpers.answering_model import AnsweringModel
 from helpers.api_server import asked_in_process, options_of, served
+from pydantic import Field
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
@@ -100,7 +101,7 @@ async def test_a_system_message_is_told_to_the_persona_beside_its_own_descriptio
 class Recording(ScriptedChatModel):
     """Keeps what each call was told besides the messages."""
 
-    told: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = Field(default_factory=list)
 
     def _chunks(self, messages: Any, stop: Any, options: Any, should_stop: Any) -> Any:
         self.told.append({"stop": stop, **options})

@@ -79,7 +79,8 @@ async def test_a_body_that_never_comes_does_not_hold_a_place() -> None:
     async with served(quick(), body_seconds=0.3, concurrent=1) as client:
         host, port = client.base_url.host, client.base_url.port
         reader, writer = await asyncio.open_connection(host, port)
-        head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n"
+        head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\n"
+        head += "Content-Type: application/json\r\nContent-Length: 90\r\n\r\n"
         writer.write(head.encode() + b'{"model"')
         status = (await reader.readline()).decode()
         writer.close()
@@ -106,9 +107,11 @@ async def answering(client: httpx.AsyncClient) -> int:
     return int(told.json()["answering"])
 
 
-async def until_nobody_answers(client: httpx.AsyncClient) -> None:
+async def until_answering(client: httpx.AsyncClient, count: int) -> None:
     async with asyncio.timeout(20):
-        while await answering(client):
+        while True:
+            if await answering(client) == count:
+                return
             await asyncio.sleep(0.02)
 
 
@@ -117,13 +120,11 @@ async def test_when_a_client_hangs_up_the_answer_stops(streams: bool) -> None:
     model = slow()
     async with served(model, concurrent=1) as client:
         asking = asyncio.create_task(client.post(CHAT, json={**ASKED, "stream": streams}))
-        async with asyncio.timeout(20):
-            while not await answering(client):
-                await asyncio.sleep(0.02)
+        await until_answering(client, 1)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await until_nobody_answers(client)
+        await until_answering(client, 0)
         model.replies, model.seconds_per_word = ["Good day."], 0
         assert (await client.post(CHAT, json=ASKED)).status_code == 200
 
