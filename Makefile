@@ -12,7 +12,7 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
-.PHONY: help chat test lint bench screenshot clean
+.PHONY: help chat test lint bench fuzz fuzz-server screenshot clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,13 @@ fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)
 	$(BIN)/python tests/fuzz/make_corpus.py .fuzz/corpus
 	$(BIN)/python tests/fuzz/fuzz_cards.py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
 		-artifact_prefix=.fuzz/ .fuzz/corpus
+
+fuzz-server: .venv/.dev  ## Ask a server whatever its OpenAPI description allows and forbids (schemathesis)
+	@$(PYTHON) -m venv .fuzz/schemathesis && .fuzz/schemathesis/bin/python -m pip install --quiet "schemathesis>=4.32,<5"
+	@$(BIN)/rolellm serve --model "scripted:Good day." --port 8765 & server=$$!; \
+		.fuzz/schemathesis/bin/schemathesis run http://127.0.0.1:8765/openapi.json --wait-for-schema 60 \
+		--max-examples 200 --checks not_a_server_error,response_schema_conformance --exclude-path /metrics; \
+		found=$$?; kill $$server; exit $$found
 
 screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded model
 	$(BIN)/python docs/screenshot.py

@@ -193,7 +193,7 @@ _Head = Annotated[dict[str, Any], Depends(_new_head)]
 
 def _as_chat(asked: CompletionRequest) -> ChatRequest:
     """The line as a conversation of one message."""
-    options = asked.model_dump(exclude={"prompt", "echo", "logprobs"}, exclude_none=True)
+    options = asked.model_dump(include=set(Asked.model_fields), exclude_none=True)
     return ChatRequest(**options, messages=[ChatMessage(role="user", content=asked.line)])
 
 

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from helpers.answering_model import AnsweringModel
 from helpers.api_server import asked_in_process, options_of, served
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import Field
 
 from rolellm_agents.errors import ModelError
@@ -78,12 +79,12 @@ async def test_the_model_is_sent_what_the_role_graph_would_send_it(strategy: str
         response = await client.post(CHAT, json={"model": name, "messages": conversation})
     assert response.headers["x-rolellm-agent"] == name
     graph = role_graph("sherlock-holmes", model=alone, strategy=strategy)
-    said = [
-        ("user", "Good evening."),
-        ("ai", "You have been in Afghanistan."),
-        ("user", "How did you know?"),
+    said: list[AnyMessage] = [
+        HumanMessage("Good evening."),
+        AIMessage("You have been in Afghanistan."),
+        HumanMessage("How did you know?"),
     ]
-    await graph.ainvoke({"messages": said})  # type: ignore[arg-type]  # LangGraph takes pairs
+    await graph.ainvoke({"messages": said})
     assert [one.text for one in asked.calls[0]] == [one.text for one in alone.calls[0]]
     assert [one.type for one in asked.calls[0]] == [one.type for one in alone.calls[0]]
 

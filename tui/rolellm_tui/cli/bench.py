@@ -10,6 +10,7 @@ from rolellm_tui.cli import (
     bench_report,
     bench_rolebench,
     bench_score,
+    bench_serve,
     bench_speakers,
     bench_train,
 )
@@ -33,6 +34,8 @@ app.command("score")(bench_score.score)
 app.command("rouge")(bench_score.rouge)
 app.command("speakers")(bench_speakers.speakers)
 app.command("train")(bench_train.train)
+app.command("serve")(bench_serve.serve)
+app.command("soak")(bench_serve.soak)
 
 
 @app.command("start")

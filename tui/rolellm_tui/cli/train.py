@@ -1,13 +1,16 @@
-"""`rolellm train`: tune a model on characters by RoCIT, as a run that goes on where it was stopped."""
+"""`rolellm train`: tune a model on characters, as a run that goes on where it was stopped."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from rolellm_train.tuning import Tuned
 
 
 def train(
@@ -18,7 +21,9 @@ def train(
     data: Annotated[
         list[Path] | None,
         typer.Option(
-            "--data", help="A folder of RoleBench, or of a generator's run; several may be given."
+            "--data",
+            help="A folder of RoleBench, or of a generator's run; for dpo a judge's run or transcript.db. "
+            "Several may be given.",
         ),
     ] = None,
     out: Annotated[
@@ -37,6 +42,9 @@ def train(
 ) -> None:
     """Tune a model to speak as somebody: role-conditioned instruction tuning, by LoRA.
 
+    The recipe dpo learns from preferred answers instead: the swipes of your conversations, or a judge's
+    verdicts on pairs.
+
     What comes out is a small adapter over the base; `rolellm export` makes a GGUF of it. Stopped and
     started again with the same options, it goes on from the last checkpoint.
 
@@ -45,6 +53,8 @@ def train(
       rolellm train --recipes
       rolellm train --recipe smoke
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
+      rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
+      rolellm train --recipe dpo --data runs/judged --base runs/rolesmol/export/rolesmol-q8_0.gguf
     """
     from rolellm_agents.persona import list_personas
     from rolellm_train.recipe import bundled_recipes, load_recipe
@@ -56,17 +66,17 @@ def train(
     changes = {name: value for name, value in given.items() if value is not None}
     chosen = load_recipe(recipe).model_copy(update=changes)
     cast = [found.persona for found in list_personas().found]
-    folder = out or _usual_folder(chosen.model_dump_json(), data or [])
+    learned_from = data or _usual_data(chosen.objective)
+    folder = out or _usual_folder(chosen.model_dump_json(), learned_from)
     complain(f"The run is kept in {folder}.")
-
-    from rolellm_train.rocit import train as tune
+    tune = _trainer(chosen.objective)
 
     with counted_progress("Training") as progress:
 
         def tell(step: int, steps: int, figures: Mapping[str, float]) -> None:
             progress(step, steps)
 
-        tuned = tune(chosen, data or [], cast, folder, tell=tell)
+        tuned = tune(chosen, learned_from, cast, folder, tell=tell)
     result = {"adapter": str(tuned.adapter), "run": str(folder), **tuned.figures}
     if as_json:
         print_json(result)
@@ -77,6 +87,24 @@ def train(
     if unknown := tuned.figures["unknown_roles"]:
         complain(f"Left out for want of a persona: {', '.join(unknown)}.")
     print_text(f"\nrolellm export {folder} makes a GGUF of it.")
+
+
+def _trainer(objective: str) -> "Callable[..., Tuned]":
+    if objective == "dpo":
+        from rolellm_train.dpo import train as tune_by_preferences
+
+        return tune_by_preferences
+    from rolellm_train.rocit import train as tune
+
+    return tune
+
+
+def _usual_data(objective: str) -> list[Path]:
+    """What is learned from when nothing is named: of preferences, the person's own conversations."""
+    from rolellm_agents.paths import user_paths
+
+    transcript = user_paths().transcript
+    return [transcript] if objective == "dpo" and transcript.is_file() else []
 
 
 def _show_recipes(found: list[Any], *, as_json: bool) -> None:

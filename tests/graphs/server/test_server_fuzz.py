@@ -1,0 +1,64 @@
+"""Whatever is sent, the server answers in OpenAI's shape and never breaks; `make fuzz-server` goes further."""
+
+import asyncio
+from functools import cache
+from typing import Any
+
+from fastapi import FastAPI
+from helpers.api_server import asked_in_process, options_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.wire import ChatRequest, CompletionRequest
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["system", "developer", "user", "assistant", "tool", "x"])},
+        optional={"content": JSON | st.text(max_size=30), "name": JSON},
+    ),
+    max_size=5,
+)
+NAMES = st.sampled_from(["sherlock-holmes", "scene:last-booth", "scene:ten-oclock@visitor", "x@y", "@", "scene:"])
+
+
+def bodies(request: type[ChatRequest | CompletionRequest]) -> st.SearchStrategy[dict[str, Any]]:
+    """Requests of which most fields are of the right kind, and some are anything."""
+    anything = st.dictionaries(st.sampled_from(sorted(request.model_fields)), JSON, max_size=3)
+    usual = st.fixed_dictionaries(
+        {"model": NAMES | st.text(max_size=20), "messages": MESSAGES, "prompt": st.text(max_size=20)}
+    )
+    return st.builds(lambda one, other: {**one, **other}, usual, anything)
+
+
+@cache
+def app() -> FastAPI:
+    return create_app(options_of(ScriptedChatModel(replies=["Good day."])))
+
+
+async def ask(path: str, body: dict[str, Any]) -> None:
+    async with asked_in_process(app()) as client:
+        answer = await client.post(path, json=body)
+    assert answer.status_code < 500, answer.text
+    if answer.status_code != 200:
+        error = answer.json()["error"]
+        assert set(error) == {"message", "type", "param", "code"}
+        assert error["message"]
+
+
+@settings(deadline=None, max_examples=80)
+@given(bodies(ChatRequest))
+def test_any_conversation_is_answered_or_refused(body: dict[str, Any]) -> None:
+    asyncio.run(ask("/v1/chat/completions", body))
+
+
+@settings(deadline=None, max_examples=40)
+@given(bodies(CompletionRequest))
+def test_any_line_is_answered_or_refused(body: dict[str, Any]) -> None:
+    asyncio.run(ask("/v1/completions", body))
