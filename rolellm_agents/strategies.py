@@ -86,6 +86,7 @@ STRATEGIES: dict[str, Strategy] = {
     "system": system,
     "retrieval": retrieval,
 }
+"""By the names that people give."""
 
 
 class Recalls(NamedTuple):

@@ -5,6 +5,7 @@ from rolellm_graphs import role_graph
 ```
 """
 
+from rolellm_graphs.chat_model import RoleChatModel
 from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.events import (
     Event,
@@ -19,22 +20,27 @@ from rolellm_graphs.events import (
     TurnFailed,
     YourTurn,
 )
+from rolellm_graphs.persona_retriever import PersonaRetriever
+from rolellm_graphs.persona_tool import persona_tool
 from rolellm_graphs.profile import ProfileRequest, build_profile, profile_graph
 from rolellm_graphs.role import RoleContext, RoleState, role_graph
 from rolellm_graphs.scene import scene_graph
 from rolellm_graphs.scene_state import PersonsLine, SceneContext, SceneState
 from rolellm_graphs.session import Session
 from rolellm_graphs.stage import Stage
+from rolellm_graphs.tracing import opentelemetry_handler
 
 __all__ = [
     "Ensemble",
     "Event",
     "MessageDone",
+    "PersonaRetriever",
     "PersonsLine",
     "ProfileRequest",
     "Prompted",
     "Recalled",
     "Retried",
+    "RoleChatModel",
     "RoleContext",
     "RoleState",
     "SceneContext",
@@ -48,6 +54,8 @@ __all__ = [
     "TurnFailed",
     "YourTurn",
     "build_profile",
+    "opentelemetry_handler",
+    "persona_tool",
     "profile_graph",
     "role_graph",
     "scene_graph",

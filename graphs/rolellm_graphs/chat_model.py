@@ -6,7 +6,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,20 +18,22 @@ from langchain_core.language_models import (
     LanguageModelInput,
     ModelProfile,
 )
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult, LLMResult
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableLambda
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.cards import Lorebook
-from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.prompting import Prompting
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_graphs.conversation import conversation_of
+from rolellm_graphs.replaced_model import with_model
+from rolellm_graphs.tracing import RECALLED, recalled_documents, run_metadata, run_tags
 
 
 class RoleChatModel(BaseChatModel):
@@ -44,7 +46,7 @@ class RoleChatModel(BaseChatModel):
 
     Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) go on to the
     model inside. The answer has the persona's id as its `name`; its `response_metadata` are those of the
-    model inside, with `persona` and `strategy`.
+    model inside, with `persona`, `strategy` and, where something came to the persona's mind, `recalled`.
 
     It keeps nothing between calls. Timed effects of lorebooks (sticky, cooldown) begin anew with each; for
     those there is `role_graph` with a checkpointer.
@@ -66,6 +68,10 @@ class RoleChatModel(BaseChatModel):
     """How passages are looked up; what suits the strategy when None."""
     memories: tuple[Passage, ...] = Field(frozen=True)
     """Of earlier conversations, as `rolellm_agents.recall.memories_of` reads them."""
+    temperature: float | None = None
+    """Of every answer, unless a call says otherwise; the model's inside when None. So are the next two."""
+    max_tokens: int | None = None
+    stop: list[str] | None = None
 
     _prompting: Prompting = PrivateAttr()
 
@@ -91,8 +97,9 @@ class RoleChatModel(BaseChatModel):
             lorebooks: of the world, beside the persona's own.
             recall: how passages are looked up; what suits the strategy when None.
             memories: of earlier conversations.
-            chat_model: what every LangChain chat model takes, such as `callbacks`, `tags` or `cache`; what
-                is not said is as the model inside has it.
+            chat_model: `temperature`, `max_tokens` and `stop` of every answer, and what every LangChain
+                chat model takes, such as `callbacks`, `tags` or `cache`; what is not said is as the model
+                inside has it. Its connection (`api_key`, `timeout`, `max_retries`, `streaming`) is its own.
 
         Raises:
             PersonaError: there is no such persona, or its lorebook cannot be used.
@@ -117,8 +124,11 @@ class RoleChatModel(BaseChatModel):
             lorebooks=tuple(lorebooks),
             recall=recall,
             memories=tuple(memories),
-            **{**_manners_of(inner), **chat_model},
+            **{**_manners_of(inner), **_given(chat_model)},
         )
+        told = run_metadata(found, strategy, describe_model(inner))
+        self.tags = [*run_tags(found, strategy), *(inner.tags or []), *(self.tags or [])]
+        self.metadata = {**(inner.metadata or {}), **(self.metadata or {}), **told}
         self._prompting = prompting
 
     def prompt(self, messages: LanguageModelInput, *, seed: int | None = None) -> list[BaseMessage]:
@@ -133,7 +143,7 @@ class RoleChatModel(BaseChatModel):
             StorageError: the store of passages cannot be used.
             ModelError: the embeddings cannot be used.
         """
-        return self._prepare(self._convert_input(messages).to_messages(), seed).messages
+        return self._prompt(self._convert_input(messages).to_messages(), seed).messages
 
     def bind_tools(
         self,
@@ -153,10 +163,7 @@ class RoleChatModel(BaseChatModel):
             NotImplementedError: the model inside knows no tools.
         """
         choice = {} if tool_choice is None else {"tool_choice": tool_choice}
-        bound = self.model.bind_tools(tools, **choice, **kwargs)
-        if isinstance(bound, RunnableBinding) and bound.bound is self.model:
-            return self.bind(**bound.kwargs).with_config(bound.config)
-        return self._prompts() | bound
+        return self._through_persona(self.model.bind_tools(tools, **choice, **kwargs))
 
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
@@ -171,8 +178,8 @@ class RoleChatModel(BaseChatModel):
         Raises:
             NotImplementedError: the model inside knows no structured output.
         """
-        return self._prompts() | self.model.with_structured_output(
-            schema, include_raw=include_raw, **kwargs
+        return self._through_persona(
+            self.model.with_structured_output(schema, include_raw=include_raw, **kwargs)
         )
 
     def generate(
@@ -206,9 +213,10 @@ class RoleChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        prepared = self._prepare(messages, kwargs.get("seed"))
-        result = self.model._generate(prepared.messages, stop, run_manager, **kwargs)
-        return self._in_role(result, prepared)
+        prompt = self._prompt(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        result = self.model._generate(prompt.messages, self._stop(stop), run_manager, **options)
+        return self._in_role(result, prompt)
 
     async def _agenerate(
         self,
@@ -217,9 +225,10 @@ class RoleChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        prepared = await self._prepare_async(messages, kwargs.get("seed"))
-        result = await self.model._agenerate(prepared.messages, stop, run_manager, **kwargs)
-        return self._in_role(result, prepared)
+        prompt = await self._prompt_async(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        result = await self.model._agenerate(prompt.messages, self._stop(stop), run_manager, **options)
+        return self._in_role(result, prompt)
 
     def _stream(
         self,
@@ -228,9 +237,10 @@ class RoleChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        prepared = self._prepare(messages, kwargs.get("seed"))
-        told = self._told(prepared)
-        for chunk in self.model._stream(prepared.messages, stop, run_manager, **kwargs):
+        prompt = self._prompt(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        told = self._told(prompt)
+        for chunk in self.model._stream(prompt.messages, self._stop(stop), run_manager, **options):
             yield self._chunk_in_role(chunk, told)
             told = {}
 
@@ -241,44 +251,55 @@ class RoleChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        prepared = await self._prepare_async(messages, kwargs.get("seed"))
-        told = self._told(prepared)
-        answer = self.model._astream(prepared.messages, stop, run_manager, **kwargs)
+        prompt = await self._prompt_async(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        told = self._told(prompt)
+        answer = self.model._astream(prompt.messages, self._stop(stop), run_manager, **options)
         # Whoever leaves early frees the model inside at once.
         async with aclosing(answer) as chunks:  # type: ignore[type-var]  # all models' are generators
             async for chunk in chunks:
                 yield self._chunk_in_role(chunk, told)
                 told = {}
 
-    def _prepare(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prepared":
-        said = _said(messages)
+    def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
+        heard = conversation_of(messages)
         # Nothing is kept between calls, so timed effects begin with none.
-        recalled = self._prompting.look_up(said.history, said.line, {}, seed=seed).recalled
-        prompt = self._prompting.compose(said.history, recalled, said.line, scene=said.scene)
-        return _Prepared([*prompt, *said.since], recalled)
+        recalled = self._prompting.look_up(heard.history, heard.line, {}, seed=seed).recalled
+        prompt = self._prompting.compose(heard.history, recalled, heard.line, scene=heard.scene)
+        return _Prompt([*prompt, *heard.since], recalled)
 
-    async def _prepare_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prepared":
+    async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
         if self._prompting.looks_up_vectors:
-            return await asyncio.to_thread(self._prepare, messages, seed)
-        return self._prepare(messages, seed)
+            return await asyncio.to_thread(self._prompt, messages, seed)
+        return self._prompt(messages, seed)
 
-    def _prompts(self) -> Runnable[LanguageModelInput, list[BaseMessage]]:
-        """From a conversation to the prompt, as a step before what calls the model inside."""
+    def _options(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        own = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {**{name: value for name, value in own.items() if value is not None}, **kwargs}
 
-        def prompt(messages: LanguageModelInput) -> list[BaseMessage]:
-            return self.prompt(messages)
+    def _stop(self, stop: list[str] | None) -> list[str] | None:
+        return self.stop if stop is None else stop
 
-        async def prompt_async(messages: LanguageModelInput) -> list[BaseMessage]:
-            return (await self._prepare_async(self._convert_input(messages).to_messages(), None)).messages
+    def _through_persona(
+        self, chain: Runnable[LanguageModelInput, Any]
+    ) -> Runnable[LanguageModelInput, Any]:
+        """What the model inside made of itself, with the persona in its place."""
+        through = with_model(chain, self.model, self)
+        if through is None:
+            raise NotImplementedError(
+                f"{describe_model(self.model)} does this in a way that a persona cannot; use another model."
+            )
+        return through
 
-        return RunnableLambda(prompt, prompt_async, name=self.persona.id)
-
-    def _told(self, prepared: "_Prepared") -> dict[str, Any]:
+    def _told(self, prompt: "_Prompt") -> dict[str, Any]:
         """What an answer tells of how it came about."""
-        return {"persona": self.persona.id, "strategy": self.strategy}
+        documents = recalled_documents(self._prompting.persona, prompt.recalled)
+        recalled = [{"text": one.page_content, **one.metadata} for one in documents]
+        told = {"persona": self.persona.id, "strategy": self.strategy}
+        return {**told, **({RECALLED: recalled} if recalled else {})}
 
-    def _in_role(self, result: ChatResult, prepared: "_Prepared") -> ChatResult:
-        told = self._told(prepared)
+    def _in_role(self, result: ChatResult, prompt: "_Prompt") -> ChatResult:
+        told = self._told(prompt)
         for generation in result.generations:
             metadata = {**generation.message.response_metadata, **told}
             generation.message = generation.message.model_copy(
@@ -305,7 +326,7 @@ class RoleChatModel(BaseChatModel):
         return None if profile is None else {**profile, **_WORDS_ALONE}
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return self.model._get_ls_params(stop=stop, **kwargs)
+        return self.model._get_ls_params(stop=self._stop(stop), **self._options(kwargs))
 
     @property
     def _llm_type(self) -> str:
@@ -317,6 +338,9 @@ class RoleChatModel(BaseChatModel):
             "persona": self.persona.id,
             "strategy": self.strategy,
             "user": self.user,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "stop": self.stop,
             "model": self.model.asdict(),
             "digest": self._digest,
         }
@@ -340,47 +364,19 @@ _WORDS_ALONE = ModelProfile(
 """What a persona does not take, whatever the model inside may take."""
 
 
-class _Prepared(NamedTuple):
+_LEFT_INSIDE = ("api_key", "timeout", "max_retries", "streaming")
+"""What LangChain has every chat model take, and the model inside was told when it was made."""
+
+
+class _Prompt(NamedTuple):
     """What the model inside is sent, and what was looked up for it."""
 
     messages: list[BaseMessage]
     recalled: list[RecalledItem]
 
 
-class _Said(NamedTuple):
-    """A conversation as a persona hears it."""
-
-    scene: str
-    history: list[BaseMessage]
-    line: str
-    since: list[BaseMessage]
-
-
-def _said(messages: Sequence[BaseMessage]) -> _Said:
-    """Take a conversation apart at the user's last message."""
-    at = next((at for at, one in reversed([*enumerate(messages)]) if isinstance(one, HumanMessage)), None)
-    if at is None:
-        raise MessageError(
-            "None of the messages is the user's, so that the persona has nothing to answer; "
-            "add a HumanMessage."
-        )
-    *before, line = messages[: at + 1]
-    for message in (*before, line):
-        if isinstance(message, HumanMessage):
-            _refuse_more_than_words(message)
-    scene = [one.text for one in before if isinstance(one, SystemMessage) and one.text.strip()]
-    history = [one for one in before if not isinstance(one, SystemMessage)]
-    return _Said("\n\n".join(scene), history, line.text, list(messages[at + 1 :]))
-
-
-def _refuse_more_than_words(message: HumanMessage) -> None:
-    for block in message.content:
-        kind = block.get("type", "unknown") if isinstance(block, dict) else "text"
-        if kind != "text":
-            raise MessageError(
-                f"A user's message holds a part of the type {kind!r}, and a persona is spoken to in words; "
-                "leave it out, or say what it shows."
-            )
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in _LEFT_INSIDE}
 
 
 def _manners_of(model: BaseChatModel) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
+from typing_extensions import TypedDict
 
 from rolellm_agents.generating.budget import Tokens
 from rolellm_agents.generating.characters import Character
@@ -29,7 +30,7 @@ from rolellm_agents.generating.samples import Row, context_rows
 from rolellm_agents.generating.seeds import digest_of, seed_of
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.text import estimated_tokens
-from rolellm_graphs.generation import Generation, Hearing, Limits, Wanted, made_by
+from rolellm_graphs.generation import Generation, Hearing, Limits, Making, Wanted, made_by
 from rolellm_graphs.generator_run import Outcome, Plan, run_plan
 
 QUESTIONS: Final = 3
@@ -81,9 +82,45 @@ Ask = Callable[[int, Wanted, int], Awaitable[list[dict[str, Any]]]]
 """From a request's place, what is wanted and how many at most to the questions."""
 Answer = Callable[[Put], Awaitable[dict[str, Any] | None]]
 """Gives the finished answer; None when there is none."""
+ContextGraph = CompiledStateGraph[PassState, None, PassState, PassState]
 
 
-def context_graph(ask: Ask, answer: Answer) -> CompiledStateGraph[PassState, None, PassState, PassState]:
+def pass_state(character: Character, place: int, *, first: int, most: int) -> PassState:
+    """One request for questions, and as many answers as are wanted, as the graph takes it.
+
+    Args:
+        character: whom it is about.
+        place: of the request among the character's.
+        first: the request's number in the plan; its answers follow.
+        most: questions to answer.
+    """
+    key = f"{character.persona.id}/{character.passes[place].key}"
+    return PassState(
+        place=place,
+        wanted=Wanted(number=first, key=f"{key}/questions"),
+        wanted_answers=[Wanted(number=first + 1 + number, key=f"{key}/{number}") for number in range(most)],
+        answers=[],
+    )
+
+
+def talk_graph(
+    character: Character, making: Making, *, questions: int, guided: bool, model_name: str, seed: int = 0
+) -> ContextGraph:
+    """Build the graph in which a model asks a character and answers for it, as a run has it.
+
+    Args:
+        character: whom to ask.
+        making: where questions and answers are made.
+        questions: that one request asks for, at most.
+        guided: see `ContextRequest`.
+        model_name: what questions and answers call the model.
+        seed: of all chance.
+    """
+    request = ContextRequest(characters=(character,), questions=questions, seed=seed, guided=guided)
+    return _Talk(character, request, making, model_name).graph
+
+
+def context_graph(ask: Ask, answer: Answer) -> ContextGraph:
     """Build the graph that asks for questions and has each of them answered.
 
     Args:
@@ -181,9 +218,13 @@ class _Work:
     def numbers(self) -> range:
         return range(self.first, self.first + 1 + self.most)
 
+    @property
+    def state(self) -> PassState:
+        return pass_state(self.character, self.place, first=self.first, most=self.most)
+
     def item_keys(self) -> list[str]:
-        of_pass = f"{self.character.persona.id}/{self.character.passes[self.place].key}"
-        return [f"{of_pass}/questions", *(f"{of_pass}/{number}" for number in range(self.most))]
+        state = self.state
+        return [wanted["key"] for wanted in (state["wanted"], *state["wanted_answers"])]
 
 
 class _Works:
@@ -216,7 +257,7 @@ async def _ask_all(works: _Works, model_name: str, generation: Generation) -> No
 
     async def hold(work: tuple[_Talk, _Work]) -> None:
         talk, asked = work
-        await talk.hold(asked)
+        await talk.graph.ainvoke(asked.state)
 
     def open_works() -> Iterator[tuple[_Talk, _Work]]:
         talk: _Talk | None = None
@@ -235,24 +276,15 @@ class _Talk:
     """One character's interview with a model."""
 
     def __init__(
-        self, character: Character, request: ContextRequest, generation: Generation, model_name: str
+        self, character: Character, request: ContextRequest, making: Making, model_name: str
     ) -> None:
         self.character = character
         self._count = request.questions
         self._seed = request.seed
         self._interview = Interview(character.persona, guided=request.guided)
-        self._generation = generation
+        self._making = making
         self._model_name = model_name
-        self._graph = context_graph(self._ask, self._answer)
-
-    async def hold(self, work: _Work) -> None:
-        """Ask for questions and have them answered, as far as that is not done."""
-        questions, *answers = (
-            Wanted(number=number, key=key)
-            for number, key in zip(work.numbers, work.item_keys(), strict=True)
-        )
-        state = PassState(place=work.place, wanted=questions, wanted_answers=answers, answers=[])
-        await self._graph.ainvoke(state)
+        self.graph = context_graph(self._ask, self._answer)
 
     async def _ask(self, place: int, wanted: Wanted, most: int) -> list[dict[str, Any]]:
         asked = self.character.passes[place]
@@ -262,17 +294,17 @@ class _Talk:
             messages = self._interview.asking(asked, self._count)
             form = self._interview.form(asked, self._count)
             most = _QUESTION_TOKENS * self._count
-            reply = await self._generation.calls.fill(messages, form, seed=seed, at_least=most)
+            reply = await self._making.calls.fill(messages, form, seed=seed, at_least=most)
             return {
                 **self._interview.questions_of(asked, reply.text, self._count),
                 **made_by(self._model_name, self._interview.asking_prompts(asked), reply, seed),
             }
 
-        item = await self._generation.item(wanted["number"], wanted["key"], make)
+        item = await self._making.item(wanted["number"], wanted["key"], make)
         if item is None:
             return []
         questions: list[dict[str, Any]] = item["questions"][:most]
-        self._generation.expect(len(questions) - most)
+        self._making.expect(len(questions) - most)
         return questions
 
     async def _answer(self, put: Put) -> dict[str, Any] | None:
@@ -282,13 +314,13 @@ class _Talk:
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
             messages = self._interview.answering(asked, question, seed)
-            reply = await self._generation.calls.say(messages, seed=seed)
+            reply = await self._making.calls.say(messages, seed=seed)
             return {
                 **self._interview.answer_of(asked, question, reply.text, unfinished=reply.unfinished),
                 **made_by(self._model_name, self._interview.answering_prompts(asked), reply, seed),
             }
 
-        made: dict[str, Any] | None = await self._generation.item(wanted["number"], wanted["key"], make)
+        made: dict[str, Any] | None = await self._making.item(wanted["number"], wanted["key"], make)
         return made
 
 

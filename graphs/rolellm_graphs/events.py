@@ -55,6 +55,7 @@ class TurnFailed:
 
 
 Event = Recalled | Prompted | TokenDelta | MessageDone | TurnFailed
+"""What a session tells while a persona answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,3 +93,4 @@ class SceneEnded:
 
 
 SceneEvent = Event | SpeakerChosen | Retried | YourTurn | SceneEnded
+"""What a stage tells while a scene is played."""

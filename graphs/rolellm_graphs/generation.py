@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.generating.budget import Budget, Prices
@@ -74,6 +75,22 @@ class Failures:
         self.first = self.first or str(error)
 
 
+Make = Callable[[], Awaitable[dict[str, Any]]]
+"""Makes one item."""
+
+
+class Making(Protocol):
+    """Where items are made, as far as the graphs of the generators know of it."""
+
+    calls: ModelCalls
+
+    def expect(self, items: int) -> None:
+        """There will be so many more items in all, or fewer if it is negative."""
+
+    async def item(self, number: int, key: str, make: Make) -> Any:
+        """The item with this number; None when there is none."""
+
+
 class Generation:
     """The items of one run, as they are made in this process."""
 
@@ -116,7 +133,7 @@ class Generation:
         self._total += items
         self._hearing.progress(self.finished.count, self._total)
 
-    async def item(self, number: int, key: str, make: Callable[[], Awaitable[dict[str, Any]]]) -> Any:
+    async def item(self, number: int, key: str, make: Make) -> Any:
         """The item with this number in the plan: from disk, or made now and kept at once.
 
         Returns:
@@ -190,13 +207,45 @@ class Generation:
         self._hearing.notice(f"The model's server cannot take requests now; waiting {seconds:.0f} s.")
 
 
+class Unrecorded:
+    """Items that are made for whoever waits for them, and kept nowhere."""
+
+    def __init__(self, model: BaseChatModel) -> None:
+        """Ask this model; nothing limits how much."""
+        self._model = model
+        self.calls = ModelCalls(model, at_once=AT_ONCE, budget=Budget(), gate=Gate())
+
+    def expect(self, items: int) -> None:
+        """Nobody counts."""
+
+    async def item(self, number: int, key: str, make: Make) -> Any:
+        """The item, made now.
+
+        Raises:
+            ModelError: the model cannot be loaded, or fails.
+        """
+        try:
+            await asyncio.to_thread(load_model, self._model)
+            return await make()
+        except Exception as error:
+            explained = explain_failure(error, self._model)
+            if explained is None:
+                raise
+            raise explained from error
+
+
+def is_embedded_model(model: BaseChatModel) -> bool:
+    """Whether it is the embedded one."""
+    path = getattr(model, "model_path", None)
+    return isinstance(path, Path) and is_embedded(path)
+
+
 def prepared(model: BaseChatModel, at_once: int) -> BaseChatModel:
     """The model with room for so many requests at once, if it is the embedded one.
 
     Others take as many as their memory allows: a sequence of theirs may need a gigabyte.
     """
-    path = getattr(model, "model_path", None)
-    if isinstance(path, Path) and is_embedded(path) and not getattr(model, "sequences", 1):
+    if is_embedded_model(model) and not getattr(model, "sequences", 1):
         return model.model_copy(update={"sequences": min(at_once, _MOST_SEQUENCES)})
     return model
 

@@ -8,11 +8,12 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
+from typing_extensions import TypedDict
 
 from rolellm_agents.judging.flaws import JudgedScene
 from rolellm_agents.judging.json_form import (

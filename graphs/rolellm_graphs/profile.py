@@ -7,19 +7,22 @@ and a description, and each of its notes must name the line it rests on and shar
 
 import hashlib
 import json
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
+from langgraph.channels import Topic
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from rolellm_agents.ai_talk import ai_talk
+from rolellm_agents.errors import ScriptError
 from rolellm_agents.models.forms import fill_form
 from rolellm_agents.near_copies import near_copies
 from rolellm_agents.paths import user_paths
@@ -67,14 +70,33 @@ class Work(TypedDict):
     draft: dict[str, Any]
 
 
-class ProfileState(TypedDict, total=False):
+class ProfileRequestValues(TypedDict):
+    """A `ProfileRequest` as plain values."""
+
+    script: str
+    """The path of a file."""
+    role: str
+    aliases: NotRequired[list[str]]
+    demonstrations: NotRequired[int]
+    segments: NotRequired[int]
+
+
+class ProfileInput(TypedDict, total=False):
+    """What the graph takes."""
+
+    request: ProfileRequestValues
+    """Nothing, when the graph was built for one request."""
+
+
+class ProfileState(ProfileInput, total=False):
     """What the graph keeps, as plain values."""
 
     draft: dict[str, Any]
     """The persona from reading and counting alone."""
     title: str
     segments: list[dict[str, Any]]
-    notes: Annotated[list[FoundNote], operator.add]
+    notes: Annotated[list[FoundNote], Topic(FoundNote)]
+    """Of all segments; gone when the persona is described, so that another call on a thread has its own."""
     persona: dict[str, Any]
 
 
@@ -110,17 +132,20 @@ class ProfileOutput(TypedDict):
     title: str
 
 
+ProfileGraph = CompiledStateGraph[ProfileState, None, ProfileInput, ProfileOutput]
+
+
 def profile_graph(
-    request: ProfileRequest,
+    request: ProfileRequest | None = None,
     *,
     model: BaseChatModel | None = None,
     run: Run | None = None,
     on_progress: Callable[[SegmentNoted], None] = lambda _: None,
-) -> CompiledStateGraph[ProfileState, None, ProfileState, ProfileOutput]:
-    """Build the graph that makes a persona out of a script; call it with an empty state.
+) -> ProfileGraph:
+    """Build the graph that makes a persona out of a script.
 
     Args:
-        request: the script and the role.
+        request: the script and the role; None takes them from the `request` of each call.
         model: writes knowledge and description; without one they are what can be counted and quoted.
         run: where finished segments are recorded and found again.
         on_progress: told of each segment.
@@ -128,14 +153,15 @@ def profile_graph(
     done: list[int] = []
 
     def read(state: ProfileState) -> dict[str, Any]:
-        script = read_script(request.script)
-        names = names_of(script, request.role, request.aliases)
-        draft = draft_persona(script, names, request.role, demonstrations=request.demonstrations)
+        wanted = request or _request_of(state)
+        script = read_script(wanted.script)
+        names = names_of(script, wanted.role, wanted.aliases)
+        draft = draft_persona(script, names, wanted.role, demonstrations=wanted.demonstrations)
         segments = cut_segments(script, names, most=_SEGMENT_CHARACTERS) if model else []
         return {
             "draft": draft.model_dump(mode="json"),
             "title": script.title,
-            "segments": [asdict(segment) for segment in choose_segments(segments, request.segments)],
+            "segments": [asdict(segment) for segment in choose_segments(segments, wanted.segments)],
         }
 
     def fan_out(state: ProfileState) -> list[Send] | str:
@@ -170,7 +196,7 @@ def profile_graph(
         description = _describe(model, draft, state["title"], found)
         return {"persona": with_notes(draft, description, _knowledge(found)).model_dump(mode="json")}
 
-    builder = StateGraph(ProfileState, output_schema=ProfileOutput)
+    builder = StateGraph(ProfileState, input_schema=ProfileInput, output_schema=ProfileOutput)
     builder.add_node("read", read)
     builder.add_node("note", note)
     builder.add_node("describe", describe)
@@ -214,9 +240,17 @@ def build_profile(
         return persona, title
 
 
-def _run_graph(
-    graph: CompiledStateGraph[ProfileState, None, ProfileState, ProfileOutput],
-) -> tuple[Persona, str]:
+def _request_of(state: ProfileState) -> ProfileRequest:
+    try:
+        told = TypeAdapter(ProfileRequest).validate_python(state.get("request"))
+    except ValidationError as error:
+        raise ScriptError(
+            'No script to read is told; put {"request": {"script": "PATH", "role": "NAME"}} in.'
+        ) from error
+    return replace(told, script=told.script.expanduser())
+
+
+def _run_graph(graph: ProfileGraph) -> tuple[Persona, str]:
     output = graph.invoke({}, {"max_concurrency": AT_ONCE})
     return Persona.model_validate(output["persona"]), output["title"]
 

@@ -20,18 +20,19 @@ from langchain_core.messages import (
 from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import get_runtime
 from langgraph.types import Checkpointer
 
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError
-from rolellm_agents.models.catalog import get_model
+from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.prompting import Prompting
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_graphs.call_context import context_of
 from rolellm_graphs.node import Node
+from rolellm_graphs.tracing import run_metadata, run_tags, tell_recalled, tell_recalled_async
 
 
 class RoleInput(MessagesState, total=False):
@@ -125,18 +126,25 @@ def prompted_role_graph(
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
     """The same graph for those who hold the persona's prompting already."""
 
-    def recall(state: RoleState) -> dict[str, Any]:
+    def look_up(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
-        found = prompting.look_up(history, line, state.get("lore", {}), seed=_context().seed)
+        found = prompting.look_up(history, line, state.get("lore", {}), seed=context_of(RoleContext).seed)
         update: dict[str, Any] = {"recalled": found.recalled}
         return update if found.lore is None else {**update, "lore": found.lore}
 
+    def recall(state: RoleState) -> dict[str, Any]:
+        update = look_up(state)
+        tell_recalled(prompting.persona, state["messages"][-1].text, update["recalled"])
+        return update
+
     async def recall_async(state: RoleState) -> dict[str, Any]:
-        return await asyncio.to_thread(recall, state) if prompting.looks_up_vectors else recall(state)
+        update = await asyncio.to_thread(look_up, state) if prompting.looks_up_vectors else look_up(state)
+        await tell_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
+        return update
 
     def compose(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
-        context = _context()
+        context = context_of(RoleContext)
         prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
         begun = [AIMessage(context.begun)] if context.begun else []
         return {"prompt": messages_to_dict([*prompt, *begun])}
@@ -162,18 +170,19 @@ def prompted_role_graph(
     builder.add_edge("recall", "compose")
     builder.add_edge("compose", "speak")
     builder.add_edge("speak", END)
-    return builder.compile(checkpointer=checkpointer, name=prompting.persona.id)
+    graph = builder.compile(checkpointer=checkpointer, name=prompting.persona.id)
+    persona, strategy = prompting.persona, prompting.strategy
+    return graph.with_config(
+        tags=run_tags(persona, strategy),
+        metadata=run_metadata(persona, strategy, describe_model(chat_model)),
+    )
 
 
 def _call_options() -> dict[str, Any]:
-    context = _context()
+    context = context_of(RoleContext)
     options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
     return options | ({"stop": list(context.stop)} if context.stop else {}) | dict(context.sampling)
 
-
-def _context() -> RoleContext:
-    # LangGraph gives None to those who gave none.
-    return get_runtime(RoleContext).context or RoleContext()
 
 
 def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
+from typing_extensions import TypedDict
 
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.errors import SettingsError
@@ -32,7 +33,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.prompting import Prompting
 from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import did_you_mean, estimated_tokens
-from rolellm_graphs.generation import Generation, Hearing, Limits, Wanted, made_by
+from rolellm_graphs.generation import Generation, Hearing, Limits, Making, Wanted, made_by
 from rolellm_graphs.generator_run import Outcome, Plan, run_plan
 from rolellm_graphs.model_calls import Reply
 
@@ -80,11 +81,29 @@ class Asked(TypedDict):
 
 Answer = Callable[[Asked], Awaitable[dict[str, Any] | None]]
 """Gives the finished answer; None when there is none."""
+RoleGPTGraph = CompiledStateGraph[RowState, None, RowState, RowState]
 
 
-def rolegpt_graph(
-    prompting: Prompting, answer: Answer, *, seed: int = 0
-) -> CompiledStateGraph[RowState, None, RowState, RowState]:
+def voice_graph(
+    persona: Persona, strategy: str, making: Making, *, model_name: str, seed: int = 0
+) -> RoleGPTGraph:
+    """Build the graph in which a model answers for one persona, as a run of RoleGPT has it.
+
+    Args:
+        persona: who answers.
+        strategy: one of RoleGPT's three.
+        making: where the answers are made.
+        model_name: what the answers call the model.
+        seed: of all chance.
+
+    Raises:
+        SettingsError: the strategy is none of the three.
+    """
+    _check_strategy(strategy)
+    return _Voice(persona, strategy, making, seed, model_name).graph
+
+
+def rolegpt_graph(prompting: Prompting, answer: Answer, *, seed: int = 0) -> RoleGPTGraph:
     """Build the graph in which one persona answers an `instruction` as often as is `wanted`.
 
     Args:
@@ -166,7 +185,7 @@ def rolegpt_guess(request: RoleGPTRequest) -> tuple[Callable[[], Iterator[str]],
 
 
 def _prompt_tokens(row: "_Row", seed: int) -> int:
-    prompting = _prompting(row)
+    prompting = _prompting(row.persona, row.strategy)
     found = prompting.look_up([], row.instruction.text, {}, seed=seed)
     messages = prompting.compose([], found.recalled, row.instruction.text)
     return sum(estimated_tokens(message.text) for message in messages)
@@ -213,11 +232,7 @@ class _Rows:
 
 def _check(request: RoleGPTRequest) -> None:
     for strategy in request.strategies:
-        if strategy not in ROLEGPT_STRATEGIES:
-            raise SettingsError(
-                f"RoleGPT does not answer by {strategy!r}{did_you_mean(strategy, ROLEGPT_STRATEGIES)}; "
-                f"it knows {', '.join(ROLEGPT_STRATEGIES)}."
-            )
+        _check_strategy(strategy)
     languages = {instruction.language for instruction in request.instructions}
     for persona in request.personas:
         if persona.language not in languages:
@@ -225,6 +240,14 @@ def _check(request: RoleGPTRequest) -> None:
                 f"There is no instruction in {persona.language!r} for {persona.name}; "
                 "add some, or leave the persona out."
             )
+
+
+def _check_strategy(strategy: str) -> None:
+    if strategy not in ROLEGPT_STRATEGIES:
+        raise SettingsError(
+            f"RoleGPT does not answer by {strategy!r}{did_you_mean(strategy, ROLEGPT_STRATEGIES)}; "
+            f"it knows {', '.join(ROLEGPT_STRATEGIES)}."
+        )
 
 
 async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> None:
@@ -247,7 +270,7 @@ async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> N
                 continue
             # Rows of one voice follow each other, so no more than one is made ready.
             if voice is None or not voice.speaks(row):
-                voice = _Voice(row, generation, request.seed, model_name)
+                voice = _Voice(row.persona, row.strategy, generation, request.seed, model_name)
             yield voice, RowState(instruction=row.instruction.text, wanted=wanted, answers=[])
 
     await generation.work_through(open_rows(), answer_row)
@@ -256,31 +279,30 @@ async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> N
 class _Voice:
     """One persona by one strategy, ready to answer."""
 
-    def __init__(self, row: _Row, generation: Generation, seed: int, model_name: str) -> None:
-        self._row = row
-        self._generation = generation
+    def __init__(self, persona: Persona, strategy: str, making: Making, seed: int, model_name: str) -> None:
+        self._persona = persona
+        self._strategy = strategy
+        self._making = making
         self._seed = seed
         self._model_name = model_name
-        self._persona = row.persona
-        prompting = _prompting(row)
-        texts = prompts_of(row.strategy, row.persona.language)
+        texts = prompts_of(strategy, persona.language)
         self._prompts = [text.name for text in texts]
-        self._templates = [text.text.replace("{name}", row.persona.name) for text in texts]
-        self.graph = rolegpt_graph(prompting, self._answer, seed=seed)
+        self._templates = [text.text.replace("{name}", persona.name) for text in texts]
+        self.graph = rolegpt_graph(_prompting(persona, strategy), self._answer, seed=seed)
 
     def speaks(self, row: _Row) -> bool:
         """Whether a row is this voice's, too."""
-        return (row.persona.id, row.strategy) == (self._row.persona.id, self._row.strategy)
+        return (row.persona.id, row.strategy) == (self._persona.id, self._strategy)
 
     async def _answer(self, asked: Asked) -> dict[str, Any] | None:
         wanted = asked["wanted"]
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            reply = await self._generation.calls.say(messages_from_dict(asked["prompt"]), seed=seed)
+            reply = await self._making.calls.say(messages_from_dict(asked["prompt"]), seed=seed)
             return self._item(asked["instruction"], reply, seed)
 
-        made: dict[str, Any] | None = await self._generation.item(wanted["number"], wanted["key"], make)
+        made: dict[str, Any] | None = await self._making.item(wanted["number"], wanted["key"], make)
         return made
 
     def _item(self, instruction: str, reply: Reply, seed: int) -> dict[str, Any]:
@@ -291,7 +313,7 @@ class _Voice:
             "role": persona.name,
             "persona": persona.id,
             "language": persona.language,
-            "strategy": self._row.strategy,
+            "strategy": self._strategy,
             "question": instruction,
             "answer": answer.text,
             "taken": answer.taken,
@@ -300,8 +322,8 @@ class _Voice:
         }
 
 
-def _prompting(row: _Row) -> Prompting:
-    return Prompting(with_macros(row.persona, DEFAULT_USER), row.strategy, user=DEFAULT_USER)
+def _prompting(persona: Persona, strategy: str) -> Prompting:
+    return Prompting(with_macros(persona, DEFAULT_USER), strategy, user=DEFAULT_USER)
 
 
 def _file_rows(rows: _Rows, finished: FinishedItems) -> Iterator[Row]:

@@ -13,7 +13,6 @@ from typing import Any, get_args
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import get_runtime
 from langgraph.types import Checkpointer, interrupt
 
 from rolellm_agents.cards import Lorebook
@@ -24,6 +23,7 @@ from rolellm_agents.scene.happenings import Happening, check_present, coming, du
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript.message import Kind
+from rolellm_graphs.call_context import context_of
 from rolellm_graphs.directing import director_node
 from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.narrating import narrator_node
@@ -118,11 +118,11 @@ class _Course:
         self._scene = ensemble.loaded.scene
 
     def persons(self) -> tuple[str, ...]:
-        told = _context().persons
+        told = context_of(SceneContext).persons
         return tuple(seat.id for seat in self._scene.cast if seat.person) if told is None else told
 
     def seed(self) -> int:
-        told = _context().seed
+        told = context_of(SceneContext).seed
         return told if told is not None else self._scene.seed or 0
 
     def events(self, state: SceneState) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _after_person(state: SceneState) -> str:
 
 
 def _after_narrate(state: SceneState) -> str:
-    turns = _context().turns
+    turns = context_of(SceneContext).turns
     over = state.get("ended") or (turns is not None and (state.get("turns") or 0) >= turns)
     return END if over else "events"
 
@@ -192,11 +192,6 @@ def _loaded(scene: LoadedScene | Scene | str | Path) -> LoadedScene:
     if isinstance(scene, LoadedScene):
         return scene
     return cast_scene(scene) if isinstance(scene, Scene) else load_scene(scene)
-
-
-def _context() -> SceneContext:
-    # LangGraph gives None to those who gave none.
-    return get_runtime(SceneContext).context or SceneContext()
 
 
 def _begin(given: SceneInput) -> dict[str, Any]:

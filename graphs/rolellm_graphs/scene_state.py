@@ -1,14 +1,23 @@
 """What a scene's graph is given, keeps between its nodes, and may be told anew for each call."""
 
-import operator
 from dataclasses import dataclass
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired
 
 from langgraph.channels import EphemeralValue
+from typing_extensions import TypedDict
 
 from rolellm_agents.scene import SceneLine
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.transcript.message import Kind
+
+
+def going_on(lines: list[SceneLine], told: list[SceneLine]) -> list[SceneLine]:
+    """The lines after those there were; told from the beginning on, they are all.
+
+    A scene within another graph gives back what it was given, too, and a state that keeps its lines by this
+    has each of them once.
+    """
+    return told if told[: len(lines)] == lines else [*lines, *told]
 
 
 class PersonsLine(TypedDict):
@@ -37,7 +46,7 @@ class Attempt(TypedDict):
 class SceneInput(TypedDict, total=False):
     """What the graph takes."""
 
-    lines: Annotated[list[SceneLine], operator.add]
+    lines: Annotated[list[SceneLine], going_on]
     """What happened so far, for callers who keep it themselves; with a checkpointer leave it out."""
     said: Annotated[PersonsLine | None, EphemeralValue]
     """A person speaks unasked: the turn is theirs."""
@@ -48,7 +57,7 @@ class SceneInput(TypedDict, total=False):
 class SceneState(TypedDict):
     """What the graph keeps."""
 
-    lines: Annotated[list[SceneLine], operator.add]
+    lines: Annotated[list[SceneLine], going_on]
     persons_line: NotRequired[PersonsLine | None]
     """What a person does in this turn."""
     called: NotRequired[str | None]
@@ -70,7 +79,7 @@ class SceneState(TypedDict):
 class SceneOutput(TypedDict):
     """What the graph gives back."""
 
-    lines: Annotated[list[SceneLine], operator.add]
+    lines: Annotated[list[SceneLine], going_on]
     ended: str
 
 

@@ -12,6 +12,7 @@ from rolellm_agents.cards.lorebook import Lorebook, read_lorebook
 from rolellm_agents.cards.values import Json, items, mapping, maybe_integer, text, texts, texts_as_they_are
 
 Spec = Literal["v1", "v2", "v3"]
+"""The formats that a card may be in: Tavern's first, `chara_card_v2`, `chara_card_v3`."""
 DEFAULT_URI = "ccdefault:"
 EMBEDDED = "embeded://"
 """V3 spells it with one d."""

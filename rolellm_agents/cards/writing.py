@@ -22,6 +22,7 @@ from rolellm_agents.cards.specs import backfill, convert
 from rolellm_agents.cards.values import Json, mapping, text
 
 CardSpec = Literal["v2", "v3"]
+"""The formats that cards are written in."""
 ICON_ADDED = "rolellm/icon_added"
 """Says that the portrait stands among the assets only since the card went into an archive."""
 _ICON_PATH = "assets/icon/images/main.png"

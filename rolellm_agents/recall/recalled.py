@@ -1,6 +1,8 @@
 """What was looked up for a user's line, as plain values: graph states and transcripts hold it."""
 
-from typing import Literal, TypedDict
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from rolellm_agents.cards.lorebook import Position, Role
 

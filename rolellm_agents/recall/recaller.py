@@ -19,7 +19,9 @@ from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledPassag
 from rolellm_agents.text import did_you_mean, estimated_tokens
 
 Method = Literal["bm25", "chroma", "hybrid"]
+"""How passages are found: by words, by vectors, or by both, fused."""
 METHODS: tuple[Method, ...] = get_args(Method)
+"""All of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,8 @@
 """One thing that happened in a scene, as a plain value: graph states and files hold it."""
 
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict
 
 from rolellm_agents.transcript.message import Kind, Message
 

@@ -8,6 +8,7 @@ USER = "user"
 """The speaker id of the person at the keyboard."""
 
 Kind = Literal["say", "whisper", "think", "act", "narrate", "join", "leave"]
+"""What a message is: words aloud, to few or to oneself, a deed, a narrator's line, a coming, a going."""
 
 Ending = Literal["complete", "stopped", "failed"]
 """Ended by itself; by the person; by an error."""

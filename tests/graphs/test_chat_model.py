@@ -26,7 +26,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.rate_limiters import InMemoryRateLimiter
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, Field, ValidationError
 
@@ -93,7 +93,7 @@ def joined(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk:
 
 
 async def test_every_way_of_asking_gives_the_models_answer_in_the_personas_name() -> None:
-    model = chat(ANSWER)
+    model = chat(ANSWER, strategy="system")
     bare = await inside(model).ainvoke(model.prompt(LINE))
     for answer in await each_way(model, LINE):
         assert answer.text == ANSWER
@@ -102,10 +102,21 @@ async def test_every_way_of_asking_gives_the_models_answer_in_the_personas_name(
             "model_name": "scripted",
             "finish_reason": "stop",
             "persona": "ada",
-            "strategy": "few-shot-dialogue",
+            "strategy": "system",
         }
     assert model.invoke(LINE).name == (await model.ainvoke(LINE)).name == "ada"
     assert {chunk.name for chunk in model.stream(LINE)} == {"ada"}
+
+
+async def test_an_answer_tells_what_came_to_mind() -> None:
+    for answer in await each_way(chat(ANSWER, recall=RecallOptions(k=1)), LINE):
+        (item,) = answer.response_metadata["recalled"]
+        assert item["text"] == "How many bees?\nThree hives of them."
+        assert (item["persona"], item["kind"], item["why"]) == (
+            "ada",
+            "demonstration",
+            "shares “bees”, “many”",
+        )
 
 
 async def test_keywords_of_a_call_reach_the_model_inside() -> None:
@@ -114,6 +125,15 @@ async def test_keywords_of_a_call_reach_the_model_inside() -> None:
     answers = await each_way(model, LINE, stop=[";"], **options)
     assert inside(model).options == [options] * 4
     assert [answer.text for answer in answers] == ["One, two, three"] * 4
+
+
+async def test_what_is_said_once_holds_for_every_call_that_does_not_say_otherwise() -> None:
+    model = chat(ANSWER, temperature=0.1, max_tokens=9, stop=[";"])
+    answers = await each_way(model, LINE)
+    assert inside(model).options == [{"temperature": 0.1, "max_tokens": 9}] * 4
+    assert [answer.text for answer in answers] == ["One, two, three"] * 4
+    assert model.invoke(LINE, max_tokens=5, stop=[","]).text == "One"
+    assert inside(model).options[-1] == {"temperature": 0.1, "max_tokens": 5}
 
 
 class WaitingModel(ScriptedChatModel):
@@ -447,6 +467,29 @@ async def test_structured_output_is_asked_with_the_personas_prompt() -> None:
     assert [told(call) for call in inner.calls] == [told(model.prompt(LINE))] * 3
 
 
+def test_structured_output_is_the_personas_own_call() -> None:
+    inner = ToolCallingModel(replies=[calling("Tally", what="bees", number=3)])
+    heard = Heard()
+    model = RoleChatModel(ADA, model=inner, temperature=0.1, callbacks=[heard])
+    raw = model.with_structured_output(Tally, include_raw=True).invoke(LINE)["raw"]
+    assert (raw.name, raw.response_metadata["persona"]) == ("ada", "ada")
+    assert inner.options[0]["temperature"] == 0.1
+    assert told(heard.asked[0]) == told([HumanMessage(LINE)])
+
+
+class Stubborn(ToolCallingModel):
+    """Makes of tools what no persona can be put into."""
+
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
+        return RunnableLambda(lambda _: AIMessage("I do it my way."))
+
+
+def test_tools_that_would_pass_the_persona_by_are_refused() -> None:
+    model = RoleChatModel(ADA, model=Stubborn(replies=[]))
+    with pytest.raises(NotImplementedError, match="in a way that a persona cannot"):
+        model.bind_tools([count])
+
+
 def test_what_the_model_inside_cannot_do_the_persona_cannot() -> None:
     with pytest.raises(NotImplementedError):
         chat().bind_tools([count])
@@ -475,7 +518,7 @@ def test_a_persona_and_a_model_can_be_named() -> None:
 
 def test_it_stays_the_persona_it_was_made_as() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        chat().strategy = "system"
+        chat().strategy = "system"  # type: ignore[misc]
 
 
 def test_it_is_shown_by_names_and_not_by_all_it_holds() -> None:

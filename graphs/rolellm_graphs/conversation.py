@@ -1,0 +1,55 @@
+"""A conversation as a persona hears it: from a caller's messages to what the prompt is made of."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.errors import MessageError
+
+
+class Conversation(NamedTuple):
+    """What a persona is told, and what it is to answer."""
+
+    scene: str
+    """The caller's system messages, with blank lines between them."""
+    history: list[BaseMessage]
+    line: str
+    """What the user says."""
+    since: list[BaseMessage]
+    """What came after the line, such as the persona's calls of tools and their results."""
+
+
+def conversation_of(messages: Sequence[BaseMessage]) -> Conversation:
+    """Take a caller's messages apart at the user's last one.
+
+    Args:
+        messages: in their order. System messages before the line are the scene's; those after it stay
+            where they are.
+
+    Raises:
+        MessageError: none of the messages is the user's, or one of those holds more than words.
+    """
+    at = next((at for at, one in reversed([*enumerate(messages)]) if isinstance(one, HumanMessage)), None)
+    if at is None:
+        raise MessageError(
+            "None of the messages is the user's, so that the persona has nothing to answer; "
+            "add a HumanMessage."
+        )
+    for message in messages[: at + 1]:
+        if isinstance(message, HumanMessage):
+            _refuse_more_than_words(message)
+    before = messages[:at]
+    scene = [one.text for one in before if isinstance(one, SystemMessage) and one.text.strip()]
+    history = [one for one in before if not isinstance(one, SystemMessage)]
+    return Conversation("\n\n".join(scene), history, messages[at].text, list(messages[at + 1 :]))
+
+
+def _refuse_more_than_words(message: HumanMessage) -> None:
+    for block in message.content:
+        kind = block.get("type", "unknown") if isinstance(block, dict) else "text"
+        if kind != "text":
+            raise MessageError(
+                f"A user's message holds a part of the type {kind!r}, and a persona is spoken to in words; "
+                "leave it out, or say what it shows."
+            )

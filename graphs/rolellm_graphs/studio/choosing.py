@@ -1,0 +1,123 @@
+"""What is chosen for a run, and what is kept from one run to the next."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from pydantic import Field, TypeAdapter, ValidationError
+
+from rolellm_agents import prompts
+from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.models.catalog import get_model
+from rolellm_agents.persona import Language
+from rolellm_agents.prompts import load_prompt
+from rolellm_agents.recall.words import weight
+from rolellm_graphs.generation import AT_ONCE, prepared
+
+PersonaName: TypeAlias = Annotated[
+    str, Field(description="A persona's id, name or path; “rolellm persona list” shows them.")
+]
+ModelSpec: TypeAlias = Annotated[
+    str | None,
+    Field(
+        description="A model spec such as llamacpp:smollm2, or a name from models.toml; "
+        "that of your settings when empty."
+    ),
+]
+Temperature: TypeAlias = Annotated[
+    float | None, Field(ge=0, le=5, description="Of the model's answers; its own when empty.")
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None, Field(ge=1, description="Of one answer, at most; the model's own when empty.")
+]
+Seed: TypeAlias = Annotated[int, Field(description="Of all chance; another one gives other answers.")]
+
+_KEPT: Final = 4
+"""Models of each kind; one may hold its weights and what it has read."""
+_LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+_Choice = TypeVar("_Choice")
+_Graph = TypeVar("_Graph")
+
+
+async def build(config: RunnableConfig, choice: type[_Choice], make: Callable[[_Choice], _Graph]) -> _Graph:
+    """Make a graph of what was chosen, in a thread.
+
+    Args:
+        config: of the run.
+        choice: a dataclass; its fields are taken out of the configurable values.
+        make: from the choice to the graph.
+
+    Raises:
+        ValueError: there is nothing of that name, or a value is of a kind that its field does not take.
+    """
+
+    def made() -> _Graph:
+        _read_texts()
+        return make(chosen(config, choice))
+
+    try:
+        return await asyncio.to_thread(made)
+    except RoleLLMError as error:
+        # Of an error of ours servers tell the name alone.
+        raise ValueError(str(error)) from error
+
+
+def chosen(config: RunnableConfig, choice: type[_Choice]) -> _Choice:
+    """A run's configurable values as a dataclass; what a form leaves empty is not chosen.
+
+    Raises:
+        SettingsError: a value is of a kind that its field does not take.
+    """
+    given: dict[str, Any] = config.get("configurable", {})
+    names = [field.name for field in fields(choice)]  # type: ignore[arg-type]  # a dataclass
+    told = {name: given[name] for name in names if given.get(name) not in (None, "")}
+    try:
+        return TypeAdapter(choice).validate_python(told)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        raise SettingsError(
+            f"{name!r} cannot be {told[name]!r} ({first['msg'].lower()}); choose another."
+        ) from error
+
+
+@lru_cache(maxsize=_KEPT)
+def kept_model(
+    spec: str,
+    *,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    conversations: int = 1,
+) -> BaseChatModel:
+    """A model that stays for the next run, with what it has loaded and read; see `get_model`.
+
+    Raises:
+        ModelError: there is no such model.
+    """
+    return get_model(spec, temperature=temperature, max_tokens=max_tokens, conversations=conversations)
+
+
+@lru_cache(maxsize=_KEPT)
+def kept_model_for_many(
+    spec: str, *, temperature: float | None = None, max_tokens: int | None = None
+) -> BaseChatModel:
+    """The same with room for as many requests at once as generators and judges send.
+
+    Raises:
+        ModelError: there is no such model.
+    """
+    return prepared(get_model(spec, temperature=temperature, max_tokens=max_tokens), AT_ONCE)
+
+
+@cache
+def _read_texts() -> None:
+    """Read what nodes would otherwise read when they first need it, in the server's event loop."""
+    for language in _LANGUAGES:
+        for file in (files(prompts) / language).iterdir():
+            load_prompt(file.name.removesuffix(".md"), language)
+        weight("", language)

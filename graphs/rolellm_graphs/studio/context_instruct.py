@@ -1,0 +1,113 @@
+"""The Context-Instruct graph for `langgraph dev`: it takes the number of one request of a character's."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from rolellm_agents.card_persona import with_macros
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.generating.characters import read_character
+from rolellm_agents.persona import load_persona
+from rolellm_agents.settings import DEFAULT_USER, load_settings
+from rolellm_graphs.context_instruct import QUESTIONS, PassState, pass_state, talk_graph
+from rolellm_graphs.generation import Unrecorded, Wanted, is_embedded_model
+from rolellm_graphs.studio.choosing import (
+    MaxTokens,
+    ModelSpec,
+    PersonaName,
+    Seed,
+    Temperature,
+    build,
+    kept_model_for_many,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextChoice:
+    """Whom to ask, and which model writes and answers the questions."""
+
+    persona: PersonaName = "sherlock-holmes"
+    model: ModelSpec = None
+    temperature: Temperature = None
+    max_tokens: MaxTokens = 160
+    questions: Annotated[int, Field(ge=1, description="That one request asks for, at most.")] = QUESTIONS
+    segment_tokens: Annotated[int, Field(ge=50, description="Of a segment of the profile, at most.")] = 800
+    guided: Annotated[
+        bool | None,
+        Field(
+            description="Prescribe how questions begin, for models too small to find it; "
+            "when empty, for the embedded one."
+        ),
+    ] = None
+    seed: Seed = 0
+
+
+class PassInput(TypedDict, total=False):
+    """What the graph takes."""
+
+    place: int
+    """Of the request among the character's, from 0 on; the first when left out."""
+
+
+class PassOutput(TypedDict):
+    """What the graph gives back."""
+
+    questions: list[dict[str, Any]]
+    answers: list[dict[str, Any]]
+
+
+class PassByPlace(TypedDict):
+    """What the graph keeps: a `PassState`, of which another call keeps nothing."""
+
+    place: int
+    wanted: Wanted
+    wanted_answers: list[Wanted]
+    questions: list[dict[str, Any]]
+    answers: list[dict[str, Any]]
+
+
+PassGraph = CompiledStateGraph[PassByPlace, ContextChoice, PassInput, PassOutput]
+
+
+async def context_instruct(config: RunnableConfig) -> PassGraph:
+    """The Context-Instruct graph as a run chose it, behind a node that plans one request."""
+    return await build(config, ContextChoice, _graph)
+
+
+def _graph(choice: ContextChoice) -> PassGraph:
+    spec = choice.model or load_settings().model
+    model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
+    persona = with_macros(load_persona(choice.persona), DEFAULT_USER)
+    character = read_character(persona, script=None, most=choice.segment_tokens)
+    talk = talk_graph(
+        character,
+        Unrecorded(model),
+        questions=choice.questions,
+        guided=is_embedded_model(model) if choice.guided is None else choice.guided,
+        model_name=spec,
+        seed=choice.seed,
+    )
+
+    def plan(state: PassInput) -> PassState:
+        place = state.get("place") or 0
+        if not 0 <= place < len(character.passes):
+            raise SettingsError(
+                f"{persona.name} has no request {place}; give a “place” from 0 to "
+                f"{len(character.passes) - 1}."
+            )
+        return pass_state(character, place, first=0, most=choice.questions)
+
+    builder = StateGraph(
+        PassByPlace, context_schema=ContextChoice, input_schema=PassInput, output_schema=PassOutput
+    )
+    builder.add_node("plan", plan, input_schema=PassInput)
+    builder.add_node("interview", talk)
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "interview")
+    builder.add_edge("interview", END)
+    return builder.compile(name="context_instruct")

@@ -1,0 +1,56 @@
+"""The role graph for `langgraph dev`: one persona, one conversation."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import MessagesState
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from rolellm_agents.settings import DEFAULT_USER, load_settings
+from rolellm_graphs.role import RoleContext, RoleOutput, RoleState, role_graph
+from rolellm_graphs.studio.choosing import (
+    MaxTokens,
+    ModelSpec,
+    PersonaName,
+    Temperature,
+    build,
+    kept_model,
+)
+
+RoleGraph = CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleChoice(RoleContext):
+    """Who answers, and how."""
+
+    persona: PersonaName = "sherlock-holmes"
+    model: ModelSpec = None
+    temperature: Temperature = None
+    max_tokens: MaxTokens = None
+    strategy: Annotated[
+        str | None,
+        Field(
+            description="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval; "
+            "that of your settings when empty."
+        ),
+    ] = None
+    user: Annotated[str, Field(description="What the persona calls whoever talks with it.")] = DEFAULT_USER
+
+
+async def role(config: RunnableConfig) -> RoleGraph:
+    """The role graph as a run chose it."""
+    return await build(config, RoleChoice, _graph)
+
+
+def _graph(choice: RoleChoice) -> RoleGraph:
+    settings = load_settings()
+    model = kept_model(
+        choice.model or settings.model, temperature=choice.temperature, max_tokens=choice.max_tokens
+    )
+    graph = role_graph(
+        choice.persona, model=model, strategy=choice.strategy or settings.strategy, user=choice.user
+    )
+    return graph.copy({"context_schema": RoleChoice})

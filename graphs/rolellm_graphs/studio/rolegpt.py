@@ -1,0 +1,90 @@
+"""The RoleGPT graph for `langgraph dev`: it takes one instruction, which a persona answers."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from rolellm_agents.errors import MessageError
+from rolellm_agents.persona import load_persona
+from rolellm_agents.settings import load_settings
+from rolellm_graphs.generation import Unrecorded, Wanted
+from rolellm_graphs.rolegpt import STRATEGY, RowState, voice_graph
+from rolellm_graphs.studio.choosing import (
+    MaxTokens,
+    ModelSpec,
+    PersonaName,
+    Seed,
+    Temperature,
+    build,
+    kept_model_for_many,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleGPTChoice:
+    """Who answers, and how often."""
+
+    persona: PersonaName = "sherlock-holmes"
+    model: ModelSpec = None
+    temperature: Temperature = None
+    max_tokens: MaxTokens = 160
+    strategy: Literal["zero-shot", "few-shot-prompt", "few-shot-dialogue"] = STRATEGY
+    samples: Annotated[int, Field(ge=1, description="Answers to the instruction.")] = 2
+    seed: Seed = 0
+
+
+class RowInput(TypedDict):
+    """What the graph takes."""
+
+    instruction: str
+
+
+class RowOutput(TypedDict):
+    """What the graph gives back."""
+
+    answers: list[dict[str, Any]]
+
+
+class InstructionState(TypedDict):
+    """What the graph keeps: a `RowState`, of which another call keeps nothing."""
+
+    instruction: str
+    wanted: list[Wanted]
+    answers: list[dict[str, Any]]
+
+
+InstructionGraph = CompiledStateGraph[InstructionState, RoleGPTChoice, RowInput, RowOutput]
+
+
+async def rolegpt(config: RunnableConfig) -> InstructionGraph:
+    """The RoleGPT graph as a run chose it, behind a node that plans one row."""
+    return await build(config, RoleGPTChoice, _graph)
+
+
+def _graph(choice: RoleGPTChoice) -> InstructionGraph:
+    spec = choice.model or load_settings().model
+    model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
+    persona = load_persona(choice.persona)
+    voice = voice_graph(persona, choice.strategy, Unrecorded(model), model_name=spec, seed=choice.seed)
+
+    def plan(state: RowInput) -> RowState:
+        if not state.get("instruction", "").strip():
+            raise MessageError('There is no instruction to answer; put {"instruction": "…"} in.')
+        key = f"{persona.id}/{choice.strategy}"
+        wanted = [Wanted(number=number, key=f"{key}/{number}") for number in range(choice.samples)]
+        return RowState(wanted=wanted, answers=[])
+
+    builder = StateGraph(
+        InstructionState, context_schema=RoleGPTChoice, input_schema=RowInput, output_schema=RowOutput
+    )
+    builder.add_node("plan", plan, input_schema=RowInput)
+    builder.add_node("answer", voice)
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "answer")
+    builder.add_edge("answer", END)
+    return builder.compile(name="rolegpt")

@@ -1,0 +1,50 @@
+"""The scene graph for `langgraph dev`: several characters and people in one place."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import Field
+
+from rolellm_agents.scene import load_scene
+from rolellm_agents.settings import load_settings
+from rolellm_graphs.ensemble import Ensemble
+from rolellm_graphs.scene import SceneGraph, staged_scene_graph
+from rolellm_graphs.scene_state import SceneContext
+from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, kept_model
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneChoice(SceneContext):
+    """Which scene is played, and by which model."""
+
+    scene: Annotated[str, Field(description="A scene's id or path; “rolellm scene list” shows them.")] = (
+        "last-booth"
+    )
+    model: Annotated[
+        str | None,
+        Field(
+            description="A model spec, or a name from models.toml; the scene's own, or that of your "
+            "settings, when empty."
+        ),
+    ] = None
+    temperature: Temperature = None
+    max_tokens: MaxTokens = None
+    strategy: Annotated[str | None, Field(description="How personas reach the model.")] = None
+
+
+async def scene(config: RunnableConfig) -> SceneGraph:
+    """The scene graph as a run chose it."""
+    return await build(config, SceneChoice, _graph)
+
+
+def _graph(choice: SceneChoice) -> SceneGraph:
+    loaded = load_scene(choice.scene)
+    ensemble = Ensemble(
+        loaded,
+        model=choice.model or loaded.scene.model or load_settings().model,
+        strategy=choice.strategy,
+        make=partial(kept_model, temperature=choice.temperature, max_tokens=choice.max_tokens),
+    )
+    return staged_scene_graph(ensemble).copy({"context_schema": SceneChoice})
