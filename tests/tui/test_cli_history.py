@@ -213,6 +213,20 @@ def test_a_conversation_is_exported_to_stdout_as_markdown_and_to_a_file_in_other
     assert (answer["mes"], answer["swipes"]) == ("Two.", ["\x1b[2JOne.", "Two."])
 
 
+def test_a_file_called_json_is_json_unless_another_format_is_named(tmp_path: Path) -> None:
+    exported = converse("shrek", "Hi", replies=["One."])
+
+    rolellm_here("history", "export", exported, "--out", str(tmp_path / "chat.json"))
+    rolellm_here("history", "export", exported, "--out", str(tmp_path / "chat.md"))
+    rolellm_here("history", "export", exported, "--format", "markdown", "--out", str(tmp_path / "odd.json"))
+
+    stored = json.loads((tmp_path / "chat.json").read_text(encoding="utf-8"))
+    assert "One." in json.dumps(stored)
+    assert (tmp_path / "chat.md").read_text(encoding="utf-8") == (tmp_path / "odd.json").read_text(
+        encoding="utf-8"
+    )
+
+
 def test_a_file_that_is_there_is_replaced_only_on_demand(tmp_path: Path) -> None:
     exported = converse("shrek", "Hi", replies=["One."])
     out = tmp_path / "chat.md"

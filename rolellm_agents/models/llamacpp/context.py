@@ -114,8 +114,9 @@ class LlamaContext:
         """Natural logarithms, one for each token of the vocabulary."""
         pointer = llama_cpp.llama_get_logits_ith(self._handle, row)
         logits = np.ctypeslib.as_array(pointer, shape=(self.model.n_vocabulary,))
-        shifted = logits.astype(np.float64) - logits.max()
-        logarithms: np.ndarray = shifted - np.log(np.exp(shifted).sum())
+        # In 32 bits, as the logits are: the vocabulary is gone over for every token that is scored.
+        shifted = logits - logits.max()
+        logarithms: np.ndarray = shifted - np.float32(np.log(np.exp(shifted).sum(dtype=np.float64)))
         return logarithms
 
     def truncate(self, sequence: int, length: int) -> bool:

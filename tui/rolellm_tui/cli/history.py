@@ -177,8 +177,13 @@ def unarchive(conversation: ConversationArgument) -> None:
 def export(
     conversation: ConversationArgument,
     format_: Annotated[
-        ChatFormat, typer.Option("--format", help="Markdown is for reading; the others can be imported.")
-    ] = ChatFormat.markdown,
+        ChatFormat | None,
+        typer.Option(
+            "--format",
+            help="Markdown is for reading; the others can be imported. Without it, JSON where the file is "
+            "called .json, else Markdown.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write, instead of stdout.")
     ] = None,
@@ -209,8 +214,12 @@ def export(
         raise ChatFileError(f"{out} is there already; name another file, or use --force to replace it.")
     with _open() as transcript:
         record = transcript.record(conversation)
+    by_name = ChatFormat.json if out and out.suffix.lower() == ".json" else ChatFormat.markdown
     text = export_conversation(
-        record, format_.value, user_name=present_self(load_settings()).name, everything=everything
+        record,
+        (format_ or by_name).value,
+        user_name=present_self(load_settings()).name,
+        everything=everything,
     )
     if out is None:
         print_text(text, end="")
