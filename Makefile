@@ -29,6 +29,7 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests
+	$(BIN)/mypy docs/examples
 	$(BIN)/lint-imports --no-logo
 
 bench: .venv/.base  ## Measure this machine (ten minutes)

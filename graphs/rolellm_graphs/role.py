@@ -184,7 +184,6 @@ def _call_options() -> dict[str, Any]:
     return options | ({"stop": list(context.stop)} if context.stop else {}) | dict(context.sampling)
 
 
-
 def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:
     """The turns before, and the user's line."""
     if not messages or not isinstance(messages[-1], HumanMessage):

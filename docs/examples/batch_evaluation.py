@@ -1,0 +1,106 @@
+"""Ask several characters several questions at once, score their answers, and keep all of it as JSON.
+
+    python docs/examples/batch_evaluation.py evaluation.json
+
+For each character: the share of answers in which it is still the character who speaks, in which an
+assistant shows through, and which hold one of its catchphrases; and by how much the persona makes its
+answers likelier, where the model tells how likely words are, as models in this process do.
+`ROLELLM_MODEL` names another model than the embedded one.
+"""
+
+import argparse
+import asyncio
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents import Persona, get_model, load_persona
+from rolellm_agents.errors import ModelError
+from rolellm_agents.judging.judged import Judged, Turn
+from rolellm_agents.scoring.catchphrases import catchphrase_use
+from rolellm_agents.scoring.detections import detect, detection_shares
+from rolellm_agents.settings import load_settings
+from rolellm_graphs import RoleChatModel
+from rolellm_graphs.likelihood_judge import LikelihoodJudge
+
+PERSONAS = ("sherlock-holmes", "jack-sparrow", "john-keating")
+QUESTIONS = ("Who are you?", "What are you afraid of?", "How do you spend a rainy Sunday?")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How one character did; the first three are shares of its answers."""
+
+    persona: str
+    in_role: float
+    ai_talk: float
+    catchphrases: float
+    likelihood: float | None
+    """Nats a token that the persona adds; None where the model tells no probabilities."""
+    answers: dict[str, str]
+    """By their questions."""
+
+
+async def evaluate(persona: Persona, model: BaseChatModel, judge: LikelihoodJudge | None) -> Scores:
+    """Ask a character all questions at once, and score what it says."""
+    asked = await RoleChatModel(persona, model=model, strategy="system").abatch(list(QUESTIONS))
+    answers: dict[str, str] = {
+        question: answer.text for question, answer in zip(QUESTIONS, asked, strict=True)
+    }
+    shares = detection_shares(detect(answer, persona, question) for question, answer in answers.items())
+    return Scores(
+        persona=persona.id,
+        in_role=shares["in_role"],
+        ai_talk=shares["ai-talk"],
+        catchphrases=catchphrase_use([*answers.values()], persona).share,
+        likelihood=await likelihood(persona, answers, judge) if judge else None,
+        answers=answers,
+    )
+
+
+async def likelihood(persona: Persona, answers: dict[str, str], judge: LikelihoodJudge) -> float | None:
+    """The mean over all answers that can be judged."""
+    judged = [
+        Judged(key=question, persona=persona, turns=(Turn("user", question),), reply=answer)
+        for question, answer in answers.items()
+    ]
+    verdicts = [verdict for given in await asyncio.gather(*map(judge.judge, judged)) for verdict in given]
+    values = [verdict.value for verdict in verdicts if verdict.value is not None]
+    return fmean(values) if values else None
+
+
+def judge_of(model: BaseChatModel, name: str) -> LikelihoodJudge | None:
+    """The model as its own judge; None where it tells no probabilities."""
+    try:
+        return LikelihoodJudge(model, model_name=name)
+    except ModelError:
+        return None
+
+
+async def evaluate_all(name: str) -> list[Scores]:
+    """All characters side by side; a model in this process answers them in one batch."""
+    model = get_model(name, conversations=len(PERSONAS) * len(QUESTIONS))
+    judge = judge_of(model, name)
+    return await asyncio.gather(*(evaluate(load_persona(one), model, judge) for one in PERSONAS))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description="Ask several characters several questions, and score them."
+    )
+    parser.add_argument("file", type=Path, help="the JSON file to write")
+    file: Path = parser.parse_args().file
+    scores = asyncio.run(evaluate_all(load_settings().model))
+    file.write_text(json.dumps([asdict(one) for one in scores], indent=2, ensure_ascii=False), "utf-8")
+    print(f"{'':20}{'in role':>10}{'AI talk':>10}{'phrases':>10}{'likelier':>10}")
+    for one in scores:
+        likelier = "–" if one.likelihood is None else f"{one.likelihood:+.2f}"
+        shares = "".join(f"{share:>10.0%}" for share in (one.in_role, one.ai_talk, one.catchphrases))
+        print(f"{one.persona:20}{shares}{likelier:>10}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Chat with a character in ten lines: a chat model that is somebody, streamed.
+
+    python docs/examples/chat_in_ten_lines.py
+
+An empty line ends it. `ROLELLM_MODEL` names another model than the embedded one.
+"""
+
+from rolellm_agents.settings import load_settings
+from rolellm_graphs import RoleChatModel
+
+holmes = RoleChatModel("sherlock-holmes", model=load_settings().model)
+said: list[tuple[str, str]] = []
+while line := input("\nYou: "):
+    answer = ""
+    for chunk in holmes.stream([*said, ("human", line)]):
+        print(chunk.text, end="", flush=True)
+        answer += chunk.text
+    said += [("human", line), ("ai", answer)]

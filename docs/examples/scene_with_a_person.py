@@ -1,0 +1,103 @@
+"""A scene as a node of another graph, with you in one of its seats; stop, and go on another day.
+
+In a café in the snow you are Juno. The scene waits for your lines by an interrupt; when it is over, the
+next node has a critic write about it. Each step is checkpointed in SQLite, for which LangGraph has a
+package of its own:
+
+    pip install langgraph-checkpoint-sqlite
+    python docs/examples/scene_with_a_person.py evening.db
+
+An empty line stops it, and the same command goes on from there. `ROLELLM_MODEL` names another model than
+the embedded one.
+"""
+
+import argparse
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateSnapshot
+
+from rolellm_agents import get_model
+from rolellm_agents.scene import SceneLine
+from rolellm_agents.settings import load_settings
+from rolellm_graphs import PersonsLine, RoleChatModel, SceneContext, scene_graph
+from rolellm_graphs.scene_state import SceneOutput
+
+YOU = "juno-macguff"
+THREAD: RunnableConfig = {"configurable": {"thread_id": "evening"}}
+CONTEXT = SceneContext(persons=(YOU,), turns=6)
+
+
+class Evening(SceneOutput):
+    """The scene's lines, and what comes after them."""
+
+    review: str
+
+
+def evening_graph(
+    model: BaseChatModel, checkpointer: BaseCheckpointSaver[Any]
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph: the scene, then a critic who was in the audience."""
+    critic = RoleChatModel("truman-capote", model=model)
+
+    def review(state: Evening) -> dict[str, str]:
+        seen = "\n".join(map(shown, state["lines"]))
+        return {"review": critic.invoke(f"You have just seen this on a stage. How was it?\n\n{seen}").text}
+
+    builder = StateGraph(Evening, context_schema=SceneContext)
+    builder.add_node("scene", scene_graph("last-booth", model=model))
+    builder.add_node("review", review)
+    builder.add_edge(START, "scene")
+    builder.add_edge("scene", "review")
+    builder.add_edge("review", END)
+    return builder.compile(checkpointer=checkpointer)
+
+
+def shown(line: SceneLine) -> str:
+    """A line as it is read."""
+    return f"{line['speaker']}: {line['text']}"
+
+
+def scene_in(evening: StateSnapshot) -> StateSnapshot | None:
+    """The scene's own state, while it is played."""
+    inside = evening.tasks[0].state if evening.tasks else None
+    return inside if isinstance(inside, StateSnapshot) else None
+
+
+def play(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Go on from wherever the checkpoint is, until the evening is over or you stop."""
+    told = 0
+    while True:
+        evening = graph.get_state(THREAD, subgraphs=True)
+        scene = scene_in(evening)
+        lines: list[SceneLine] = (scene or evening).values.get("lines", [])
+        for line in lines[told:]:
+            print(shown(line))
+        told = len(lines)
+        if "review" in evening.values:
+            print(f"\n{evening.values['review']}")
+            return
+        if scene and scene.interrupts:
+            if not (text := input("You: ").strip()):
+                return
+            said = PersonsLine(seat=YOU, kind="say", to=[], text=text)
+            # By the interrupt's id: without it the words would be said a second time, should a model fail.
+            graph.invoke(Command(resume={scene.interrupts[0].id: said}), THREAD, context=CONTEXT)
+        else:  # at the beginning, or where it was cut off
+            graph.invoke(None if evening.next else {"lines": []}, THREAD, context=CONTEXT)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Play a scene, stop, and go on.")
+    parser.add_argument("file", help="the SQLite file in which the evening is kept")
+    with SqliteSaver.from_conn_string(parser.parse_args().file) as checkpointer:
+        play(evening_graph(get_model(load_settings().model), checkpointer))
+
+
+if __name__ == "__main__":
+    main()
