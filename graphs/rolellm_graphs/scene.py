@@ -50,8 +50,9 @@ def scene_graph(
     A call goes on after the `lines` it is given, or after those of its checkpoint. Where a person sits, it
     waits by an interrupt, whose value has `seat` and `why`; it is resumed with a `PersonsLine`, with
     `{"pass": True}`, or with `{"next": SEAT}`. What cannot be is asked again, and `why` then tells why not.
-    Interrupts need a checkpointer; in a graph of yours, resume by the interrupt's id
-    (`Command(resume={interrupt.id: …})`): after a failure LangGraph gives a plain resume to the next one, too. Its speakers' words are streamed with `subgraphs=True`.
+    Interrupts need a checkpointer. In a graph of yours, resume by the interrupt's id
+    (`Command(resume={interrupt.id: …})`): after a failure LangGraph gives a plain resume to the next one,
+    too. Its speakers' words are streamed with `subgraphs=True`.
 
     Args:
         scene: a scene, its id, or its path.
