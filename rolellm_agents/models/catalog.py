@@ -116,7 +116,15 @@ def _resolve(name: str) -> tuple[str, dict[str, Any]]:
 
 def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-    from rolellm_agents.models.llamacpp.gguf import EMBEDDED, ROLESMOL, embedded_gguf, rolesmol_adapter
+    from rolellm_agents.models.llamacpp.gguf import (
+        EMBEDDED,
+        GEMMA,
+        ROLEGEMMA,
+        ROLESMOL,
+        known_gguf,
+        rolegemma_adapter,
+        rolesmol_adapter,
+    )
 
     _refuse_unknown(
         "llamacpp",
@@ -125,18 +133,19 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     )
     if not name:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
-    base, adapter = (EMBEDDED, rolesmol_adapter()) if name == ROLESMOL else _split_adapter(name)
+    tuned = {ROLESMOL: (EMBEDDED, rolesmol_adapter()), ROLEGEMMA: (GEMMA, rolegemma_adapter())}
+    base, adapter = tuned[name] if name in tuned else _split_adapter(name)
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
-    if base == EMBEDDED:
+    if (known := known_gguf(base)) is not None:
         # So small a model wanders when it may talk long or hot (docs/experiments.md), and more than
-        # its half context is slow to read.
+        # half of SmolLM2's context is slow to read.
         calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160, "n_ctx": 4096}
-        return ChatLlamaCpp(model_path=embedded_gguf(), **{**calm, **options})
+        return ChatLlamaCpp(model_path=known, **{**calm, **options})
     path = Path(base).expanduser()
     if not base.endswith(".gguf") and not path.exists():
         raise ModelError(
-            f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED, ROLESMOL])}; "
+            f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED, GEMMA, *tuned])}; "
             "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
         )
     return ChatLlamaCpp(model_path=path, **options)

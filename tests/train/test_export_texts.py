@@ -7,7 +7,7 @@ from helpers.tiny_gguf import make_tiny_gguf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
+from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, ChatTemplate
 from rolellm_train.export_facts import ExportSource, metadata_of
 from rolellm_train.gguf_metadata import count_weights, read_metadata, write_with_metadata
 from rolellm_train.model_card import ModelCard, model_card
@@ -55,6 +55,17 @@ def test_what_go_cannot_say_simply_is_left_to_the_models_file(source: str) -> No
     said = modelfile(model="./m.gguf", adapter=None, template=compiled(source), bos="<s>", ends=["</s>"])
     assert "TEMPLATE" not in said
     assert said.startswith("FROM ./m.gguf\n# Ollama takes the chat template")
+
+
+def test_an_instruction_that_has_no_turn_stands_before_the_first_question() -> None:
+    gemma = ChatTemplate(GEMMA, bos="<bos>", eos="<eos>")
+    assert go_template(gemma, "<bos>") == (
+        '{{ $about := "" }}{{ range .Messages }}{{ if eq .Role "system" }}{{ $about = .Content }}'
+        '{{ else if eq .Role "user" }}<start_of_turn>user\n'
+        '{{ if $about }}{{ $about }}\n\n{{ $about = "" }}{{ end }}{{ .Content }}<end_of_turn>\n'
+        '{{ else if eq .Role "assistant" }}<start_of_turn>model\n{{ .Content }}<end_of_turn>\n'
+        "{{ end }}{{ end }}<start_of_turn>model\n"
+    )
 
 
 def test_a_modelfile_names_base_adapter_and_what_ends_an_answer() -> None:

@@ -19,8 +19,9 @@ from rolellm_agents.persona import Persona, list_personas
 from rolellm_train import trainer as trainer_module
 from rolellm_train.material import counted, gather
 from rolellm_train.recipe import Recipe
-from rolellm_train.rocit import ADAPTER, CURVE, Tuned, train
+from rolellm_train.rocit import train
 from rolellm_train.trainer import WHOLE, last_whole_checkpoint
+from rolellm_train.tuning import ADAPTER, CURVE, Tuned
 
 PACK = 1200
 

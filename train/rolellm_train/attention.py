@@ -3,6 +3,8 @@
 A dense mask would make most of a pack's attention work for nothing: of 2,048 tokens in one tree, a branch
 of 130 sees 420. Registered with transformers under `NAME`, it works in every model whose attention can be
 chosen. Grouped queries are laid side by side, so that keys and values are not copied for each of them.
+A tree's beginning and one branch of it are a row as it would lie alone, so a layer that sees so many tokens
+back sees the same ones here.
 """
 
 from collections.abc import Sequence
@@ -42,6 +44,7 @@ def attend(
     *,
     spans: Sequence[Span],
     scaling: float | None = None,
+    sliding_window: int | None = None,
     **_: Any,
 ) -> "tuple[torch.Tensor, None]":
     """Attention of one sequence of trees.
@@ -54,6 +57,7 @@ def attend(
         attention_mask: none; the spans say what is seen.
         spans: the trees, which together are all tokens, in their order.
         scaling: of the products; one over the square root of the width when None.
+        sliding_window: how many tokens a token of this layer sees, itself among them; all when None.
 
     Returns:
         1 × tokens × heads × width, and no weights.
@@ -75,26 +79,36 @@ def attend(
     for span in spans:
         queries, begun, begun_values = next(pieces)
         if span.shared:
-            parts.append(_seen(queries, begun, begun_values, scaling))
+            parts.append(_seen(queries, begun, begun_values, scaling, sliding_window))
         for _length in span.branches:
             queries, keys, values = next(pieces)
             if span.shared:
                 keys, values = torch.cat([begun, keys], dim=1), torch.cat([begun_values, values], dim=1)
-            parts.append(_seen(queries, keys, values, scaling))
+            parts.append(_seen(queries, keys, values, scaling, sliding_window))
     # key heads × group × tokens × width
     whole = torch.cat(parts, dim=2)
     return whole.flatten(0, 1).transpose(0, 1)[None].contiguous(), None
 
 
 def _seen(
-    queries: "torch.Tensor", keys: "torch.Tensor", values: "torch.Tensor", scaling: float | None
+    queries: "torch.Tensor",
+    keys: "torch.Tensor",
+    values: "torch.Tensor",
+    scaling: float | None,
+    window: int | None,
 ) -> "torch.Tensor":
     """Queries that are the last of the keys' tokens, each of which sees those up to itself."""
     import torch
 
     group, tokens = queries.shape[1:3]
+    if window is not None:
+        # The first query sees `window - 1` tokens before it, and no other sees any before those.
+        reach = tokens + window - 1
+        keys, values = keys[:, -reach:], values[:, -reach:]
     before = keys.shape[1] - tokens
     sees = torch.ones(tokens, keys.shape[1], dtype=torch.bool, device=queries.device).tril(before)
+    if window is not None:
+        sees = sees.triu(before - window + 1)
     said = torch.nn.functional.scaled_dot_product_attention(
         queries.flatten(1, 2)[None],
         keys[None],

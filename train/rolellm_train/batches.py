@@ -11,7 +11,8 @@ def batch_of(pack: Pack) -> dict[str, Any]:
 
     Returns:
         `input_ids` and `position_ids`, 1 × tokens; `spans`, which `attention.attend` wants;
-        `logits_to_keep`, the places whose next token is learned; and `labels`, those tokens, 1 × places.
+        `logits_to_keep`, the places whose next token is learned, row by row; and `labels`, those tokens,
+        1 × places.
     """
     import torch
 

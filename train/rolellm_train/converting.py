@@ -70,9 +70,9 @@ def quantize(source: Path, target: Path, weights: str) -> None:
     """Write a GGUF model in another format.
 
     Args:
-        source: in F16.
+        source: in F16; when F16 is wanted, in any format.
         target: the file to write.
-        weights: one of `QUANTIZED`.
+        weights: one of `WEIGHTS`.
 
     Raises:
         ModelError: llama.cpp cannot do it.
@@ -81,7 +81,7 @@ def quantize(source: Path, target: Path, weights: str) -> None:
     _run(
         ["-m", "rolellm_train.quantizing", str(source), str(target), weights],
         limit_s=_LEAST_S + source.stat().st_size / _BYTES_A_SECOND,
-        failure=f"llama.cpp cannot quantize {source.name} to {weights}",
+        failure=f"llama.cpp cannot write {source.name} in {weights}",
         target=target,
     )
 

@@ -124,7 +124,7 @@ def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
     base_f16 = prepare_base(work)
     adapter = write_adapter(work, facts)
     reference = record(work)
-    merged = write_merged(work, facts)
+    merged = write_merged(work, facts, reference.template)
     parities = prove(work, reference, adapter, base_f16, merged)
     _check_parity(parities, force=force)
     if not work.base.spec and not merged:

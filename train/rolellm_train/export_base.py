@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.gguf import EMBEDDED, check_gguf, embedded_gguf, is_embedded
+from rolellm_agents.models.llamacpp.gguf import check_gguf, known_gguf, known_name
 from rolellm_agents.models.names import named_models
 from rolellm_agents.text import one_line
 from rolellm_train.base import unpack_gguf
@@ -29,7 +29,7 @@ class ExportBase:
         """The model spec of a GGUF base, which an adapter is put over; empty for another."""
         if self.gguf is None:
             return ""
-        return f"llamacpp:{EMBEDDED if is_embedded(self.gguf) else self.gguf}"
+        return f"llamacpp:{known_name(self.gguf) or self.gguf}"
 
 
 def find_base(name: str) -> ExportBase:
@@ -42,6 +42,7 @@ def find_base(name: str) -> ExportBase:
     Raises:
         ModelError: there is no such base.
         SettingsError: `models.toml` cannot be used.
+        StorageError: a base that comes in parts cannot be joined.
     """
     if not name:
         raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
@@ -49,9 +50,10 @@ def find_base(name: str) -> ExportBase:
     provider, _, rest = (named.spec if named else name).rpartition(":")
     path = Path(rest).expanduser()
     if provider == "llamacpp" or path.suffix == ".gguf":
-        file = embedded_gguf() if rest == EMBEDDED else path.absolute()
+        known = known_gguf(rest)
+        file = known or path.absolute()
         check_gguf(file)
-        return ExportBase(EMBEDDED if rest == EMBEDDED else file.stem, gguf=file)
+        return ExportBase(rest if known else file.stem, gguf=file)
     if provider not in ("", "huggingface"):
         raise ModelError(
             f"The base {name} cannot be exported; name a GGUF file or a model of transformers."

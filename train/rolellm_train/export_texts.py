@@ -55,5 +55,5 @@ def _modelfile(work: ExportWork, reference: Reference, files: Mapping[str, int])
         adapter=None if merged else f"./{ADAPTER_FILE}",
         template=ChatTemplate(reference.template, bos=reference.bos, eos=reference.eos),
         bos=reference.bos if reference.adds_bos else "",
-        ends=[reference.eos],
+        ends=reference.ends,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from rolellm_agents.models.llamacpp.template import CHATML
+from rolellm_agents.models.llamacpp.template import TEMPLATES
 from rolellm_train.converters import Tell
 from rolellm_train.converting import QUANTIZED, convert_adapter, convert_model, quantize
 from rolellm_train.export_base import ExportBase, lay_out
@@ -17,6 +17,7 @@ from rolellm_train.parity import REQUIRED, Parity, compare
 from rolellm_train.parity_chats import COUNT, parity_chats
 from rolellm_train.peft_adapter import PeftAdapter, check_fits
 from rolellm_train.reference import POSITIONS, Reference, record_reference
+from rolellm_train.sentencepiece_file import lay_pieces
 from rolellm_train.tuned import load_tuned, save_merged
 
 ADAPTER_FILE: Final = "adapter.gguf"
@@ -91,7 +92,11 @@ def prepare_base(work: ExportWork) -> Path:
         check_fits(work.adapter, work.base_folder, work.base.name)
     with work.step("base in F16", "Converting the base to F16, to compare over."):
         file = work.place / BASE_FILE
-        convert_model(work.converters, work.base_folder, file)
+        if work.base.gguf is not None:
+            # Its weights as numbers of 16 bits, and nothing that a converter could mistake.
+            quantize(work.base.gguf, file, "f16")
+        else:
+            convert_model(work.converters, work.base_folder, file)
     return file
 
 
@@ -115,7 +120,7 @@ def record(work: ExportWork) -> Reference:
         ModelError: transformers cannot load it.
     """
     with work.step("transformers", f"Computing {COUNT} chats with transformers."):
-        template = CHATML if work.source.template == "chatml" else None
+        template = TEMPLATES.get(work.source.template)
         tuned = load_tuned(
             work.base_folder, work.adapter.folder, template=template, weights=work.base_weights
         )
@@ -126,8 +131,13 @@ def record(work: ExportWork) -> Reference:
     return reference
 
 
-def write_merged(work: ExportWork, facts: Mapping[str, Fact]) -> dict[str, Path]:
+def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> dict[str, Path]:
     """Write the merged models that are wanted, by their weights.
+
+    Args:
+        work: the export.
+        facts: what the files say of themselves.
+        template: the chat template that was tuned with.
 
     Raises:
         ModelError: llama.cpp cannot convert or quantize them.
@@ -136,9 +146,12 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact]) -> dict[str, Path]
         return {}
     with work.step("merged", "Converting the merged model to F16."):
         raw = work.place / "merged-raw.gguf"
+        if work.base.gguf is not None:
+            lay_pieces(work.base.gguf, _merged_folder(work))
         convert_model(work.converters, _merged_folder(work), raw)
         in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
-        write_with_metadata(raw, in_f16, facts)
+        told = {**facts, "tokenizer.chat_template": template}
+        write_with_metadata(raw, in_f16, told, tokenizer=work.base.gguf)
         raw.unlink()
     files = {"f16": in_f16} if "f16" in work.merged else {}
     for weights in QUANTIZED:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 Fact = str | Sequence[str]
 
+_TOKENIZER: Final = "tokenizer."
 _KEPT: Final = frozenset(
     f"general.{name}"
     for name in ("architecture", "type", "file_type", "quantization_version", "size_label", "alignment")
@@ -16,7 +17,9 @@ _KEPT: Final = frozenset(
 """Of the `general.` entries, those that are not about who and what: the converters guess the others."""
 
 
-def write_with_metadata(source: Path, target: Path, facts: Mapping[str, Fact]) -> None:
+def write_with_metadata(
+    source: Path, target: Path, facts: Mapping[str, Fact], *, tokenizer: Path | None = None
+) -> None:
     """Write a GGUF file again, with other metadata.
 
     What the source says of its origin is left out, since the converters take it from the names of folders.
@@ -25,6 +28,7 @@ def write_with_metadata(source: Path, target: Path, facts: Mapping[str, Fact]) -
         source: a GGUF file.
         target: the file to write.
         facts: texts and lists of texts by their keys, such as `general.name`; they replace the source's.
+        tokenizer: a GGUF file whose tokenizer takes the place of the source's; None leaves it.
 
     Raises:
         OSError: it cannot be written.
@@ -34,7 +38,12 @@ def write_with_metadata(source: Path, target: Path, facts: Mapping[str, Fact]) -
     reader = gguf.GGUFReader(source)
     architecture = reader.fields[gguf.Keys.General.ARCHITECTURE].contents()
     writer = gguf.GGUFWriter(target, architecture)
-    for key, field in reader.fields.items():
+    fields = dict(reader.fields)
+    if tokenizer is not None:
+        words = gguf.GGUFReader(tokenizer).fields
+        fields = {key: field for key, field in fields.items() if not key.startswith(_TOKENIZER)}
+        fields |= {key: field for key, field in words.items() if key.startswith(_TOKENIZER)}
+    for key, field in fields.items():
         # The writer has put the architecture first.
         if _is_kept(key) and key not in {gguf.Keys.General.ARCHITECTURE, *facts}:
             kind = field.types[0]

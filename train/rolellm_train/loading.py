@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
+from rolellm_agents.models.llamacpp.template import TEMPLATES, ChatTemplate, usual_template
 from rolellm_agents.text import one_line
 from rolellm_train import attention
+from rolellm_train.chat_form import answer_end, marks_of
 from rolellm_train.encoding import Encoder
 from rolellm_train.errors import TrainingError
 from rolellm_train.export_base import find_base
@@ -22,7 +23,6 @@ class Base:
     model: Any
     """A causal model of transformers, with our attention."""
     tokenizer: Any
-    template: str
     encoder: Encoder
 
 
@@ -71,8 +71,18 @@ def open_base(recipe: Recipe) -> Base:
         ) from error
     _unquantized(model)
     model.config.use_cache = False
-    template = _template(recipe, tokenizer)
-    return Base(model, tokenizer, template, _encoder(tokenizer, template))
+    return Base(model, tokenizer, encoder_for(recipe, tokenizer))
+
+
+def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
+    """What encodes rows for a base, by the template that conversations with it will have.
+
+    Raises:
+        TrainingError: it has no chat template and the recipe gives none that fits.
+    """
+    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
+    template = ChatTemplate(_template(recipe, tokenizer), bos=bos, eos=eos)
+    return Encoder(tokenizer, template, answer_end(tokenizer, template), bos=None)
 
 
 def _unquantized(model: Any) -> None:
@@ -88,30 +98,20 @@ def _unquantized(model: Any) -> None:
 
 
 def _template(recipe: Recipe, tokenizer: Any) -> str:
-    if recipe.chat_template == "chatml":
-        return CHATML
+    if recipe.chat_template == "gemma" and usual_template(marks_of(tokenizer)) != TEMPLATES["gemma"]:
+        raise TrainingError(
+            f"The base {recipe.base} does not know the marks of Gemma's chat template; "
+            "say “chat_template: own” or “chat_template: chatml” in the recipe."
+        )
+    if recipe.chat_template != "own":
+        return TEMPLATES[recipe.chat_template]
     if not tokenizer.chat_template:
         raise TrainingError(
             f"The base {recipe.base} has no chat template; "
-            "give it one with “chat_template: chatml” in the recipe."
+            "give it one with “chat_template: chatml” (“gemma” for Gemma) in the recipe."
         )
     template: str = tokenizer.chat_template
     return template
-
-
-def _encoder(tokenizer: Any, template: str) -> Encoder:
-    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
-    compiled = ChatTemplate(template, bos=bos, eos=eos)
-    return Encoder(tokenizer, compiled, _end(tokenizer, compiled), bos=None)
-
-
-def _end(tokenizer: Any, template: ChatTemplate) -> int:
-    """The token that the template puts behind an answer: where the model must learn to stop."""
-    asked = [{"role": "user", "content": "a"}]
-    begun = template.render(asked)
-    whole = template.render([*asked, {"role": "assistant", "content": "b"}], answer_follows=False)
-    behind: list[int] = tokenizer.encode(whole.removeprefix(begun).lstrip("b"), add_special_tokens=False)
-    return behind[0] if behind else int(tokenizer.eos_token_id)
 
 
 def with_adapter(model: Any, recipe: Recipe) -> Any:

@@ -73,19 +73,30 @@ def _allowed(row: Row, recipe: Recipe) -> bool:
 
 def _split(rows: Sequence[Row], recipe: Recipe) -> tuple[list[Row], list[Row]]:
     """Rows to learn, and for each role some questions that nobody is asked in those."""
-    drawn = random.Random(recipe.seed)  # noqa: S311  # no secret
-    questions: defaultdict[tuple[str, Source], list[str]] = defaultdict(list)
+    questions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
         asked = questions[row.persona.id, row.source]
-        if row.source != "cast" and row.question not in asked:
+        if row.source != "cast":
             asked.append(row.question)
-    kept: set[str] = set()
-    for key in sorted(questions):
-        asked = questions[key]
-        kept.update(drawn.sample(asked, min(recipe.held_out_questions, len(asked) // 2)))
+    kept = held_out_questions(questions, recipe)
     learned = [row for row in rows if row.question not in kept]
     held_out = [row for row in rows if row.question in kept]
     return learned, held_out
+
+
+def held_out_questions(asked: Mapping[tuple[str, str], Sequence[str]], recipe: Recipe) -> set[str]:
+    """Some questions of each role and source, and never more than half of them.
+
+    Args:
+        asked: by role and source; a question may come again.
+        recipe: how many, and the seed.
+    """
+    drawn = random.Random(recipe.seed)  # noqa: S311  # no secret
+    kept: set[str] = set()
+    for key in sorted(asked):
+        once = [*dict.fromkeys(asked[key])]
+        kept.update(drawn.sample(once, min(recipe.held_out_questions, len(once) // 2)))
+    return kept
 
 
 def _weighted(rows: Sequence[Row], recipe: Recipe) -> list[Row]:

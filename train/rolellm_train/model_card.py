@@ -26,7 +26,7 @@ class ModelCard:
 
 def model_card(card: ModelCard) -> str:
     """The card's text."""
-    head = yaml.safe_dump(_head(card), allow_unicode=True, sort_keys=False).strip()
+    head = _yaml(_head(card))
     sections = [
         f"# {one_line(card.name, 120)}",
         f"{one_line(card.base, 120)}, tuned to speak in role by role-conditioned instruction tuning "
@@ -57,6 +57,14 @@ def _head(card: ModelCard) -> dict[str, Any]:
         "recipe": card.source.recipe.get("id"),
     }
     return {key: value for key, value in head.items() if value}
+
+
+def _yaml(head: Mapping[str, Any]) -> str:
+    """As YAML, with Chinese to be read where it can be: some rare line breaks it gives back otherwise."""
+    text = yaml.safe_dump(dict(head), allow_unicode=True, sort_keys=False)
+    if yaml.safe_load(text) != head:
+        text = yaml.safe_dump(dict(head), sort_keys=False)
+    return text.strip()
 
 
 def _files(card: ModelCard) -> str:

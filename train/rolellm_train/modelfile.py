@@ -3,8 +3,8 @@
 Ollama wants the chat template in Go's language; it is written from what the model's own renders.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn
@@ -12,6 +12,10 @@ from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn
 _ROLES: Final = ("system", "user", "assistant")
 _MARK: Final = "\x01{}\x02"
 """Words that no template has."""
+
+
+def _turn(role: str, content: str) -> Turn:
+    return {"role": role, "content": content}
 
 
 def modelfile(
@@ -49,24 +53,77 @@ def go_template(template: ChatTemplate, bos: str) -> str:
         template: the model's own.
         bos: the mark of the beginning, which is left out here; empty when it is not.
     """
-    asked = [_turn(role, f"{role} {number}") for number in (1, 2) for role in ("user", "assistant")]
-    conversation = [_turn("system", "about"), *asked[:-1]]
-    try:
-        around = _around(template, bos)
-        wanted = template.render(conversation).removeprefix(bos)
-    except (ModelError, ValueError):
-        return ""
+    for form in (_each_by_itself, _instruction_before_question):
+        try:
+            written = form(template, bos)
+        except (ModelError, ValueError):
+            continue
+        if written is not None and written.said == _wanted(template, bos):
+            return written.go
+    return ""
+
+
+class _Written(NamedTuple):
+    """A template in Go, and what it says to the conversation that it is held against."""
+
+    go: str
+    said: str
+
+
+_ABOUT: Final = _turn("system", "about")
+_ASKED: Final = [_turn(role, f"{role} {number}") for number in (1, 2) for role in ("user", "assistant")][
+    :-1
+]
+
+
+def _wanted(template: ChatTemplate, bos: str) -> str:
+    return template.render([_ABOUT, *_ASKED]).removeprefix(bos)
+
+
+def _each_by_itself(template: ChatTemplate, bos: str) -> _Written | None:
+    """Every turn has marks of its own."""
+    around = _around(template, bos)
     begin = around["assistant"][0]
-    said = "".join(turn["content"].join(around[turn["role"]]) for turn in conversation)
-    if wanted != said + begin or any(
-        "{{" in mark or '"""' in mark for pair in around.values() for mark in pair
-    ):
-        return ""
+    said = "".join(turn["content"].join(around[turn["role"]]) for turn in (_ABOUT, *_ASKED))
+    if not _are_plain(mark for pair in around.values() for mark in pair):
+        return None
     branches = "else ".join(
         f'if eq .Role "{role}" }}}}{before}{{{{ .Content }}}}{behind}{{{{ '
         for role, (before, behind) in around.items()
     )
-    return f"{{{{ range .Messages }}}}{{{{ {branches}end }}}}{{{{ end }}}}{begin}"
+    return _Written(f"{{{{ range .Messages }}}}{{{{ {branches}end }}}}{{{{ end }}}}{begin}", said + begin)
+
+
+def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written | None:
+    """The instruction has no turn: it stands in that of the first question, before it."""
+    about, user, assistant = (_turn(role, _MARK.format(role)) for role in _ROLES)
+
+    def rendered(*turns: Turn) -> str:
+        return template.render(turns, answer_follows=False).removeprefix(bos)
+
+    opening, _, closing = rendered(user).partition(user["content"])
+    answer = rendered(user, assistant).removeprefix(rendered(user))
+    begin, _, end = answer.partition(assistant["content"])
+    both = rendered(about, user).removeprefix(opening + about["content"])
+    between = both.removesuffix(user["content"] + closing)
+    if not _are_plain((opening, closing, begin, end, between)):
+        return None
+    around = {"user": (opening, closing), "assistant": (begin, end)}
+    turns = "".join(turn["content"].join(around[turn["role"]]) for turn in _ASKED)
+    said = f"{opening}{_ABOUT['content']}{between}{turns.removeprefix(opening)}{begin}"
+    go = (
+        '{{ $about := "" }}{{ range .Messages }}{{ if eq .Role "system" }}{{ $about = .Content }}'
+        f'{{{{ else if eq .Role "user" }}}}{opening}'
+        f'{{{{ if $about }}}}{{{{ $about }}}}{between}{{{{ $about = "" }}}}{{{{ end }}}}'
+        f'{{{{ .Content }}}}{closing}{{{{ else if eq .Role "assistant" }}}}{begin}{{{{ .Content }}}}{end}'
+        f"{{{{ end }}}}{{{{ end }}}}{begin}"
+    )
+    return _Written(go, said)
+
+
+def _are_plain(marks: Iterable[str]) -> bool:
+    """Whether Go and a Modelfile take them for text, and none of the words they were found by is left."""
+    return not any(sign in mark for mark in marks for sign in ("{{", '"""', "\x01"))
 
 
 def _around(template: ChatTemplate, bos: str) -> dict[str, tuple[str, str]]:
@@ -87,7 +144,3 @@ def _around(template: ChatTemplate, bos: str) -> dict[str, tuple[str, str]]:
         around[turn["role"]] = (opening, behind)
         before = text
     return around
-
-
-def _turn(role: str, content: str) -> Turn:
-    return {"role": role, "content": content}

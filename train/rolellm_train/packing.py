@@ -14,6 +14,9 @@ from itertools import takewhile
 
 from rolellm_train.encoding import Encoded
 
+Bundle = Sequence[Encoded]
+"""Rows of one group that must be in one pack."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -50,24 +53,37 @@ def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[Pack]:
     Raises:
         ValueError: a row does not fit.
     """
+    return pack_together(((row,) for row in rows), size, seed=seed)
+
+
+def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pack]:
+    """Like `pack`, of rows that must not be parted: those of a bundle follow each other in one tree.
+
+    Args:
+        bundles: rows of one group each, which over their own beginning are no longer than `size`.
+        size: tokens of a pack at most.
+        seed: of the order.
+
+    Raises:
+        ValueError: a bundle does not fit.
+    """
     drawn = random.Random(seed)  # noqa: S311  # no secret
-    by_name: defaultdict[str, list[Encoded]] = defaultdict(list)
-    for row in rows:
-        by_name[row.group].append(row)
-        if len(row.ids) > size:
-            raise ValueError(f"a row of {len(row.ids)} tokens does not fit into {size}")
+    by_name: defaultdict[str, list[Bundle]] = defaultdict(list)
+    for bundle in bundles:
+        by_name[bundle[0].group].append(bundle)
     groups = [*by_name.values()]
     drawn.shuffle(groups)
     packs: list[list[Tree]] = [[]]
     room = size
     for group in groups:
         drawn.shuffle(group)
-        shared = shared_beginning(group)
+        shared = shared_beginning([row for bundle in group for row in bundle])
+        _check_fit(group, shared, size)
         left = group
         while left:
             taken, left = _fitting(left, shared, room)
             if taken:
-                tree = Tree(shared, tuple(taken))
+                tree = Tree(shared, tuple(row for bundle in taken for row in bundle))
                 packs[-1].append(tree)
                 room -= len(tree)
             if left:
@@ -87,15 +103,26 @@ def shared_beginning(rows: Sequence[Encoded]) -> int:
     return sum(1 for _ in alike) if len(rows) > 1 else 0
 
 
-def _fitting(rows: Sequence[Encoded], shared: int, room: int) -> tuple[list[Encoded], list[Encoded]]:
-    """The rows that fit into the room, one after the other, over their beginning; and the others."""
-    taken: list[Encoded] = []
-    left: list[Encoded] = []
+def _check_fit(group: Iterable[Bundle], shared: int, size: int) -> None:
+    longest = shared + max(_own(bundle, shared) for bundle in group)
+    if longest > size:
+        raise ValueError(f"rows of {longest} tokens do not fit into {size}")
+
+
+def _own(bundle: Bundle, shared: int) -> int:
+    """Tokens of a bundle behind the beginning that it shares."""
+    return sum(len(row.ids) - shared for row in bundle)
+
+
+def _fitting(bundles: Sequence[Bundle], shared: int, room: int) -> tuple[list[Bundle], list[Bundle]]:
+    """The bundles that fit into the room, one after the other, over their beginning; and the others."""
+    taken: list[Bundle] = []
+    left: list[Bundle] = []
     room -= shared
-    for row in rows:
-        if (own := len(row.ids) - shared) <= room:
-            taken.append(row)
+    for bundle in bundles:
+        if (own := _own(bundle, shared)) <= room:
+            taken.append(bundle)
             room -= own
         else:
-            left.append(row)
+            left.append(bundle)
     return taken, left

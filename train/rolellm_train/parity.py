@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.template import CHATML, Turn
+from rolellm_agents.models.llamacpp.template import Turn
 from rolellm_train.logit_reader import LogitReader
 from rolellm_train.reference import POSITIONS, REPLY, Reference
 
@@ -84,7 +84,7 @@ def compare(
         over=model.name if adapter else "",
         chats=len(reference.chats),
         same_ids=same_ids,
-        same_template=(loaded.metadata("tokenizer.chat_template") or CHATML) == reference.template,
+        same_template=loaded.template.source == reference.template,
         positions=positions,
         agreement=agreed / positions,
         largest_difference=largest,

@@ -12,8 +12,10 @@ _STATE = 16
 _KEPT = 34
 """Numbers of a token and layer, as multiples of the hidden width, that a backward pass wants (Korthikanti
 et al., arXiv 2205.05198, §4.1, without the attention scores, which are computed piece by piece)."""
-_LOGITS = 10
-"""Bytes of a token's logit: computed, as a 32-bit float, and its gradient."""
+_LOGITS = 16
+"""Bytes of a token's logit: computed, as a 32-bit float, as a logarithm, and the gradients of these."""
+_LAYERS = frozenset({"full_attention", "sliding_attention"})
+"""Kinds that `attention.attend` computes."""
 _GIB = 2**30
 
 
@@ -41,7 +43,7 @@ def check(recipe: Recipe, model: Any) -> Needed:
         TrainingError: in one sentence with what would do.
     """
     _check_architecture(recipe, model)
-    _check_windows(recipe, model)
+    _check_attention(recipe, model)
     needed = memory_needed(recipe, model)
     free = _free_memory()
     # The base is in memory already.
@@ -81,11 +83,19 @@ def _check_architecture(recipe: Recipe, model: Any) -> None:
         )
 
 
-def _check_windows(recipe: Recipe, model: Any) -> None:
-    """A layer that looks back over fewer tokens than a row has would be trained to look further."""
+def _check_attention(recipe: Recipe, model: Any) -> None:
+    """What our attention does not compute would be trained as something else than what runs."""
     config = getattr(model.config, "text_config", model.config)
+    others = set(getattr(config, "layer_types", None) or ()) - _LAYERS
+    if others or getattr(config, "attn_logit_softcapping", None):
+        raise TrainingError(
+            f"{recipe.base} has layers that cannot be trained here "
+            f"({', '.join(sorted(others)) or 'with soft-capped attention'}); choose another base."
+        )
     window = getattr(config, "sliding_window", None)
-    if window and getattr(config, "use_sliding_window", True) and window < recipe.longest:
+    told = any(isinstance(getattr(layer, "sliding_window", None), int) for layer in model.modules())
+    # Layers that know their own window tell it to our attention.
+    if window and not told and getattr(config, "use_sliding_window", True) and window < recipe.longest:
         raise TrainingError(
             f"Layers of {recipe.base} see {window} tokens back; set “longest: {window}” in the recipe."
         )

@@ -10,6 +10,7 @@ import llama_cpp
 from rolellm_agents.models.llamacpp import library
 
 _TYPES = {
+    "f16": llama_cpp.LLAMA_FTYPE_MOSTLY_F16,
     "q8_0": llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0,
     "q4_k_m": llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_K_M,
 }
@@ -19,6 +20,7 @@ def main(source: Path, target: Path, weights: str) -> int:
     """Quantize a file; gives the exit code."""
     params = llama_cpp.llama_model_quantize_default_params()
     params.ftype = _TYPES[weights]
+    params.allow_requantize = True
     params.nthread = library.processors()
     library.LOG.listen()
     library.LOG.forget()

@@ -26,9 +26,14 @@ class Recipe(BaseModel):
     """Where the method is from."""
     base: str
     """A GGUF (`llamacpp:smollm2`, a path), a folder for transformers, or a name at a model hub."""
-    chat_template: Literal["own", "chatml"] = "own"
-    """For a base that brings none."""
+    chat_template: Literal["own", "chatml", "gemma"] = "own"
+    """For a base that brings none; Gemma's needs Gemma's vocabulary."""
     language: Language = "en"
+
+    objective: Literal["rocit", "dpo"] = "rocit"
+    """Answers are learned as they are (RoCIT), or to be preferred to others (DPO, arXiv 2305.18290)."""
+    beta: float = Field(default=0.1, gt=0, le=10)
+    """Of DPO: how dearly a departure from the base is paid for."""
 
     # What is learned
     role_specific: float = Field(default=1.0, ge=0, le=100)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import TemplateError
 from langchain_core.messages import BaseMessage
 
-from rolellm_agents.models.llamacpp.template import Turn, fold, turns_of
+from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn, fold, turns_of
+from rolellm_train.chat_form import answer_end
 from rolellm_train.tuned import Tuned
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ class Reference:
     adds_bos: bool
     """Whether the tokenizer puts that mark itself."""
     eos: str
-    """The mark of an answer's end."""
+    """The mark of a text's end, as the tokenizer says it."""
+    ends: tuple[str, ...]
+    """The marks of an answer's end: the template's, and that of a text's."""
     dtype: str
     """Of the weights, as torch names it."""
     reply: str
@@ -76,9 +79,12 @@ def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place
     longest = min(_LONGEST, tuned.model.config.max_position_embeddings) - REPLY
     with torch.inference_mode():
         for number, tokens in enumerate(ids):
-            logits = tuned.model(torch.tensor([tokens[:longest]])).logits[0, -POSITIONS:]
+            # Of all tokens they would take two gigabytes with a vocabulary of 262,144.
+            asked = torch.tensor([tokens[:longest]])
+            logits = tuned.model(asked, logits_to_keep=POSITIONS).logits[0]
             np.save(_logits_file(place, number), logits.float().numpy())
-    reply = _reply(tuned, ids[0][:longest])
+    ends = _ends(tuned)
+    reply = _reply(tuned, ids[0][:longest], ends)
     return Reference(
         chats=turns,
         ids=ids,
@@ -86,6 +92,7 @@ def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place
         bos=tuned.tokenizer.bos_token or "",
         adds_bos=_adds_bos(tuned.tokenizer),
         eos=tuned.tokenizer.eos_token or "",
+        ends=tuple(tuned.tokenizer.decode([end]) for end in ends),
         dtype=tuned.dtype,
         reply=reply,
         longest=longest,
@@ -93,7 +100,15 @@ def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place
     )
 
 
-def _reply(tuned: Tuned, prompt: Sequence[int]) -> str:
+def _ends(tuned: Tuned) -> list[int]:
+    """The tokens that end an answer."""
+    tokenizer = tuned.tokenizer
+    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
+    end = answer_end(tokenizer, ChatTemplate(tuned.template, bos=bos, eos=eos))
+    return list(dict.fromkeys(token for token in (end, tokenizer.eos_token_id) if token is not None))
+
+
+def _reply(tuned: Tuned, prompt: Sequence[int], ends: Sequence[int]) -> str:
     import torch
     from transformers import GenerationConfig
 
@@ -101,8 +116,8 @@ def _reply(tuned: Tuned, prompt: Sequence[int]) -> str:
     greedy = GenerationConfig(
         do_sample=False,
         max_new_tokens=REPLY,
-        eos_token_id=tuned.tokenizer.eos_token_id,
-        pad_token_id=tuned.tokenizer.eos_token_id,
+        eos_token_id=list(ends),
+        pad_token_id=ends[0],
     )
     asked = torch.tensor([prompt])
     with torch.inference_mode():

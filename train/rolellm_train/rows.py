@@ -103,12 +103,15 @@ class Prompts:
             row: what is asked, and whom.
             before: what the same character was asked before in the same conversation, with its answers.
         """
-        prompting = self._ready.get(row.persona.id)
-        if prompting is None:
-            persona = with_macros(row.persona, DEFAULT_USER)
-            prompting = Prompting(persona, STRATEGY, user=DEFAULT_USER)
-            self._ready[row.persona.id] = prompting
         history: list[BaseMessage] = []
         for said in before:
             history += (HumanMessage(said.question), AIMessage(said.answer))
-        return prompting.compose(history, [], row.question)
+        return self.after(row.persona, history, row.question)
+
+    def after(self, persona: Persona, history: Sequence[BaseMessage], question: str) -> list[BaseMessage]:
+        """What the model is sent for a question in a conversation."""
+        prompting = self._ready.get(persona.id)
+        if prompting is None:
+            prompting = Prompting(with_macros(persona, DEFAULT_USER), STRATEGY, user=DEFAULT_USER)
+            self._ready[persona.id] = prompting
+        return prompting.compose(history, [], question)

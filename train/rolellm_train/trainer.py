@@ -27,9 +27,19 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
 
     def __init__(self, *, held_out: Sequence[Pack], **settings: Any) -> None:
         """Like `Trainer`, with packs to measure the loss by."""
-        super().__init__(data_collator=lambda packs: batch_of(packs[0]), **settings)
+        super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
         self._held_out = held_out
         self.model_accepts_loss_kwargs = True
+        # Each label is the token after its place already: the first counts, too.
+        self._loss_shifts_labels = False
+
+    def batch(self, pack: Pack) -> dict[str, Any]:
+        """A pack as tensors; of its `labels` each counts as one when losses are averaged."""
+        return batch_of(pack)
+
+    def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
+        """The loss of a batch, summed over its labels."""
+        return answer_loss(model, inputs)
 
     def compute_loss(
         self,
@@ -38,8 +48,8 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
-        """The mean negative log-probability of what is learned, over all packs of a step."""
-        loss = answer_loss(model, inputs) / (num_items_in_batch or inputs["labels"].numel())
+        """The mean loss of what is learned, over all packs of a step."""
+        loss = self.summed_loss(model, inputs) / (num_items_in_batch or inputs["labels"].numel())
         if not math.isfinite(float(loss.detach())):
             raise TrainingError(
                 f"The loss is no number any more after step {self.state.global_step}; "
@@ -48,7 +58,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         return loss
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """The loss on what is held out, over all its tokens."""
+        """The loss on what is held out."""
         figures = {"eval_loss": self.held_out_loss()}
         self.log(figures)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
@@ -67,17 +77,17 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         save_adapter(self.model, Path(output_dir or self.args.output_dir))
 
     def held_out_loss(self) -> float:
-        """The mean over the held-out answers' tokens."""
+        """The mean over all that is held out."""
         model = self.model
         model.eval()
-        total, tokens = 0.0, 0
+        total, labels = 0.0, 0
         with torch.no_grad(), self.compute_loss_context_manager():
             for pack in self._held_out:
-                inputs = self._prepare_inputs(batch_of(pack))
-                tokens += inputs["labels"].numel()
-                total += float(answer_loss(model, inputs))
+                inputs = self._prepare_inputs(self.batch(pack))
+                labels += inputs["labels"].numel()
+                total += float(self.summed_loss(model, inputs))
         model.train()
-        return total / tokens
+        return total / labels
 
 
 def save_adapter(model: Any, folder: Path) -> None:
@@ -119,8 +129,21 @@ def trainer_of(
     *,
     folder: Path,
     tell: Step,
+    kind: type[PackTrainer] = PackTrainer,
+    **settings: Any,
 ) -> PackTrainer:
-    """A trainer that is ready to begin, or to go on."""
+    """A trainer that is ready to begin, or to go on.
+
+    Args:
+        model: with the weights that learn.
+        recipe: how.
+        learned: the packs.
+        held_out: packs that are measured by.
+        folder: for checkpoints.
+        tell: is told of every step.
+        kind: what is computed of a pack.
+        settings: what that kind wants besides.
+    """
     steps = max(1, math.ceil(len(learned) / recipe.packs_per_step))
     evaluated = bool(held_out and recipe.evaluations)
     every = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
@@ -156,7 +179,8 @@ def trainer_of(
     callbacks: list[TrainerCallback] = [_Telling(tell)]
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
-    trainer = PackTrainer(
+    trainer = kind(
+        **settings,
         held_out=held_out,
         model=model,
         args=arguments,

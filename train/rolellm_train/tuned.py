@@ -11,8 +11,9 @@ from typing import Any
 import psutil
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.template import CHATML
+from rolellm_agents.models.llamacpp.template import usual_template
 from rolellm_agents.text import one_line
+from rolellm_train.chat_form import marks_of
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
     Args:
         base: the folder of the base.
         adapter: PEFT's folder.
-        template: the chat template it was tuned with; the base's own when None, and ChatML, as in
-            llama.cpp, when it has none.
+        template: the chat template it was tuned with; the base's own when None, and the one
+            that conversations use when it has none.
         weights: how many the base has.
 
     Raises:
@@ -60,7 +61,7 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
             f"transformers cannot load the adapter {adapter} over its base ({one_line(str(error), 160)}); "
             "name the base it was tuned from with --base."
         ) from error
-    tokenizer.chat_template = template or tokenizer.chat_template or CHATML
+    tokenizer.chat_template = template or tokenizer.chat_template or usual_template(marks_of(tokenizer))
     return Tuned(tuned, tokenizer, str(dtype).removeprefix("torch."))
 
 

@@ -2,14 +2,21 @@
 
 import hashlib
 import os
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.gemma import gemma_gguf, gemma_place
 
 EMBEDDED = "smollm2"
+GEMMA = "gemma3-270m"
+"""Gemma 3 270M, which the extra `gemma` brings: a base for Chinese."""
 ROLESMOL = "rolesmol"
 """The embedded model with weights that were tuned to speak in role (`docs/design/training.md`)."""
+ROLEGEMMA = "rolegemma"
+"""Gemma with weights that were tuned to speak in role, in Chinese."""
 _MAGIC = b"GGUF"
 _SAMPLE = 1 << 20
 
@@ -35,6 +42,29 @@ def embedded_gguf() -> Path:
 def rolesmol_adapter() -> Path:
     """The file of RoleSmol's own weights, which lie over the embedded model's."""
     return Path(__file__).parent / "rolesmol.gguf"
+
+
+def rolegemma_adapter() -> Path:
+    """The file of RoleGemma's own weights, which lie over Gemma's; its notice lies beside it."""
+    return Path(__file__).parent / "rolegemma.gguf"
+
+
+def known_gguf(name: str) -> Path | None:
+    """The file of a base that has a name of its own (`smollm2`, `gemma3-270m`); None for any other.
+
+    Raises:
+        ModelError: its wheel is not installed.
+        StorageError: it has to be joined first, and the cache cannot be written.
+    """
+    find = _KNOWN.get(name)
+    return find() if find else None
+
+
+def known_name(path: Path) -> str:
+    """The name of its own that a base has; empty for any other."""
+    if is_embedded(path):
+        return EMBEDDED
+    return GEMMA if path.resolve() == gemma_place().resolve() else ""
 
 
 def is_embedded(path: Path) -> bool:
@@ -84,3 +114,6 @@ def identity(file: Path) -> str:
     """A file as it is now: another one of the same name gives another text."""
     status = file.stat()
     return f"{file.resolve()}:{status.st_size}:{status.st_mtime_ns}"
+
+
+_KNOWN: Final[Mapping[str, Callable[[], Path]]] = {EMBEDDED: embedded_gguf, GEMMA: gemma_gguf}

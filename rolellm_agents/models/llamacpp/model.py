@@ -17,7 +17,7 @@ from llguidance.llamacpp import lltokenizer_from_vocab
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.gguf import check_gguf, identity
-from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate
+from rolellm_agents.models.llamacpp.template import ChatTemplate, usual_template
 
 
 class LlamaModel:
@@ -51,7 +51,7 @@ class LlamaModel:
         self._loading = threading.Lock()
         self._bos = self._piece_of_special(llama_cpp.llama_vocab_bos(self.vocabulary))
         self.template = ChatTemplate(
-            self.metadata("tokenizer.chat_template") or CHATML,
+            self.metadata("tokenizer.chat_template") or usual_template(self.is_control_text),
             bos=self._bos,
             eos=self._piece_of_special(llama_cpp.llama_vocab_eos(self.vocabulary)),
         )

@@ -2,7 +2,8 @@
 
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from jinja2 import TemplateError
@@ -21,12 +22,43 @@ CHATML = (
 )
 """What llama.cpp, too, falls back to when a file brings no template."""
 
+GEMMA = (
+    "{{ bos_token }}{% set about = '' %}{% set said = messages %}"
+    "{% if messages[0]['role'] == 'system' %}"
+    "{% set about = messages[0]['content'] + '\\n\\n' %}{% set said = messages[1:] %}{% endif %}"
+    "{% if not said %}{{ raise_exception('Somebody must speak.') }}{% endif %}"
+    "{% for message in said %}"
+    "{% if message['role'] != ('user' if loop.index0 % 2 == 0 else 'assistant') %}"
+    "{{ raise_exception('User and assistant must alternate.') }}{% endif %}"
+    "{{ '<start_of_turn>' + ('model' if message['role'] == 'assistant' else 'user') + '\\n' }}"
+    "{{ about if loop.first else '' }}{{ message['content'] | trim }}{{ '<end_of_turn>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}"
+)
+"""Gemma's turns as its tuned models have them (ai.google.dev/gemma/docs/core/prompt-structure).
+
+It is for the base models, whose vocabulary has the marks but whose files bring no template. It knows no
+system role: the instruction stands before the first question.
+"""
+
+TEMPLATES: Mapping[str, str] = MappingProxyType({"chatml": CHATML, "gemma": GEMMA})
+"""By the names that recipes have for them."""
+_GEMMAS_MARKS = ("<start_of_turn>", "<end_of_turn>")
+
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
 def turns_of(messages: Sequence[BaseMessage]) -> list[Turn]:
     """LangChain messages as a template's turns; what is neither system nor character is the user."""
     return [{"role": _ROLES.get(message.type, "user"), "content": message.text} for message in messages]
+
+
+def usual_template(is_mark: Callable[[str], bool]) -> str:
+    """The template for a model whose file brings none.
+
+    Args:
+        is_mark: whether the vocabulary has a text as one control token.
+    """
+    return GEMMA if all(map(is_mark, _GEMMAS_MARKS)) else CHATML
 
 
 class ChatTemplate:
@@ -38,6 +70,7 @@ class ChatTemplate:
         Raises:
             ModelError: it is not a Jinja template.
         """
+        self.source = source
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )

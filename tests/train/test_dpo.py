@@ -1,0 +1,268 @@
+"""Learning from preferred answers: the loss, a whole training, one that was killed."""
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from helpers.commands import rolellm
+from helpers.small_rolebench import ADA, BEN, write_cast
+from helpers.tiny_gguf import make_tiny_gguf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.paths import user_paths
+from rolellm_agents.persona import Persona, list_personas
+from rolellm_agents.transcript import Transcript
+from rolellm_train.batches import batch_of
+from rolellm_train.dpo import train
+from rolellm_train.encoding import Encoded
+from rolellm_train.loading import open_base, with_adapter
+from rolellm_train.packing import Pack, Tree, pack_together
+from rolellm_train.pair_trainer import PairTrainer, preferences
+from rolellm_train.recipe import Recipe
+from rolellm_train.trainer import answer_loss, trainer_of
+from rolellm_train.tuning import ADAPTER
+
+
+@pytest.fixture
+def cast() -> list[Persona]:
+    write_cast(ADA, BEN)
+    return [found.persona for found in list_personas().found if found.origin == "user"]
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    return Recipe(
+        id="tiny",
+        about="",
+        base=str(make_tiny_gguf(tmp_path / "tiny.gguf", seed=3)),
+        objective="dpo",
+        beta=0.5,
+        rank=2,
+        learning_rate=0.01,
+        epochs=6,
+        longest=1200,
+        pack=1500,
+        packs_per_step=1,
+        held_out_questions=1,
+        evaluations=1,
+        patience=9,
+    )
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Path:
+    """Ada and Ben, asked four things each; of two answers the short one was kept."""
+    place = tmp_path / "transcript.db"
+    with Transcript(place) as transcript:
+        for who in ("ada", "ben"):
+            conversation = transcript.create_conversation(who)
+            parent = None
+            for number in range(4):
+                asked = say(transcript, conversation, parent, "user", f"And then, {number}?")
+                say(transcript, conversation, asked, who, f"Well, it was a long day {number}.")
+                parent = say(transcript, conversation, asked, who, "Aye.")
+    return place
+
+
+def say(transcript: Transcript, conversation: str, parent: str | None, who: str, text: str) -> str:
+    return transcript.append(conversation, parent, speaker=who, audience=("user", who), text=text).id
+
+
+def rows_of_pairs(count: int) -> list[tuple[Encoded, Encoded]]:
+    """Pairs over one beginning, with answers of several lengths."""
+    made = []
+    for number in range(count):
+        prompt = (*range(3, 23), 30 + number, 40)
+        answers = [
+            tuple(50 + (number * 7 + place * place * side) % 60 for place in range(2 + number + 3 * side))
+            for side in (0, 1)
+        ]
+        better, worse = (
+            Encoded("a", (*prompt, *answer), (range(len(prompt), len(prompt) + len(answer)),))
+            for answer in answers
+        )
+        made.append((better, worse))
+    return made
+
+
+def tuned(recipe: Recipe, *, moved: bool) -> Any:
+    torch.manual_seed(0)
+    model = with_adapter(open_base(recipe).model, recipe)
+    for name, weight in model.named_parameters():
+        if moved and "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.3)
+    return model
+
+
+def trainer(recipe: Recipe, model: Any, packs: list[Pack], folder: Path) -> PairTrainer:
+    made = trainer_of(
+        model, recipe, packs, [], folder=folder, tell=lambda *_: None, kind=PairTrainer, beta=recipe.beta
+    )
+    assert isinstance(made, PairTrainer)
+    return made
+
+
+def alone(row: Encoded) -> dict[str, Any]:
+    return batch_of(Pack((Tree(0, (row,)),)))
+
+
+def test_preferences_in_a_pack_are_those_of_the_answers_one_by_one(recipe: Recipe, tmp_path: Path) -> None:
+    model = tuned(recipe, moved=True)
+    pairs = rows_of_pairs(5)
+    (one,) = pack_together(pairs, 2_000, seed=1)
+    found = preferences(model, trainer(recipe, model, [one], tmp_path / "run").batch(one))
+    rows = [row for tree in one.trees for row in tree.rows]
+    with torch.no_grad():
+        said = [-float(answer_loss(model, alone(row))) for row in rows]
+    expected = [better - worse for better, worse in zip(said[::2], said[1::2], strict=True)]
+    assert found.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert {(rows[at], rows[at + 1]) for at in range(0, len(rows), 2)} == set(pairs)
+
+
+def test_the_loss_is_that_of_the_paper(recipe: Recipe, tmp_path: Path) -> None:
+    """Equation 7, from the four log-probabilities of each pair, computed one by one."""
+    model = tuned(recipe, moved=True)
+    pairs = rows_of_pairs(4)
+    (one,) = pack_together(pairs, 2_000, seed=1)
+    made = trainer(recipe, model, [one], tmp_path / "run")
+    with torch.no_grad():
+        loss = float(made.summed_loss(model, made.batch(one)))
+        policy = [[-float(answer_loss(model, alone(row))) for row in pair] for pair in pairs]
+        with model.disable_adapter():
+            base = [[-float(answer_loss(model, alone(row))) for row in pair] for pair in pairs]
+    expected = 0.0
+    for (better, worse), (better_before, worse_before) in zip(policy, base, strict=True):
+        margin = recipe.beta * ((better - better_before) - (worse - worse_before))
+        expected += math.log1p(math.exp(-margin))
+    assert loss == pytest.approx(expected, rel=1e-4)
+    assert loss != pytest.approx(4 * math.log(2), rel=0.01)
+
+
+def test_what_the_base_says_learns_nothing(recipe: Recipe, tmp_path: Path) -> None:
+    model = tuned(recipe, moved=True)
+    (one,) = pack_together(rows_of_pairs(2), 2_000, seed=1)
+    made = trainer(recipe, model, [one], tmp_path / "run")
+    torch.autograd.backward(made.summed_loss(model, made.batch(one)))
+    learning = {name for name, weight in model.named_parameters() if weight.grad is not None}
+    assert learning
+    assert all("lora_" in name for name in learning)
+
+
+def test_the_first_loss_is_ln_2_and_what_was_preferred_becomes_likelier(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    told: list[Mapping[str, float]] = []
+    done = train(
+        recipe, [conversations], cast, tmp_path / "run", tell=lambda _s, _n, figures: told.append(figures)
+    )
+    losses = [figures["loss"] for figures in told if "loss" in figures]
+    # The adapter changes nothing yet, so neither answer has gained on the other.
+    assert losses[0] == pytest.approx(math.log(2), abs=1e-6)
+    assert losses[-1] < losses[0] - 0.1
+    assert done.figures["preferred_learned"] == 1.0
+    assert done.figures["preferred_held_out"] == 1.0
+    assert done.held_out_loss is not None
+    assert done.held_out_loss < math.log(2)
+    assert (done.figures["rows"], done.figures["held_out_rows"]) == ({"swipes": 6}, 2)
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert manifest["tokens_of_an_epoch"] < manifest["tokens_without_packing"]
+    assert (done.adapter / "adapter_model.safetensors").stat().st_size > 0
+
+
+_RUN = """
+import sys
+from pathlib import Path
+from rolellm_agents.persona import list_personas
+from rolellm_train.recipe import load_recipe
+from rolellm_train.dpo import train
+recipe, data, run = sys.argv[1:]
+cast = [found.persona for found in list_personas().found if found.origin == "user"]
+train(load_recipe(recipe), [Path(data)], cast, Path(run), tell=lambda *_: print("step", flush=True))
+"""
+
+
+def weights(adapter: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    return dict(load_file(adapter / "adapter_model.safetensors"))
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    recipe = recipe.model_copy(update={"held_out_questions": 0, "pack": 600, "longest": 600, "epochs": 3})
+    whole = train(recipe, [conversations], cast, tmp_path / "whole")
+    file = tmp_path / "tiny.yaml"
+    file.write_text(recipe.model_dump_json())
+    command = (sys.executable, "-c", _RUN, str(file), str(conversations), str(tmp_path / "run"))
+    killed_after = whole.steps // 2
+    assert killed_after > 1
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
+        assert process.stdout
+        for _ in range(killed_after):
+            assert process.stdout.readline() == "step\n"
+        process.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "run" / ADAPTER).exists()
+    again = train(recipe, [conversations], cast, tmp_path / "run")
+    first, second = weights(whole.adapter), weights(again.adapter)
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert again.steps == whole.steps
+
+
+def test_the_command_learns_from_the_persons_own_swipes_when_nothing_is_named(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(recipe.model_copy(update={"epochs": 1, "held_out_questions": 0}).model_dump_json())
+    nothing = rolellm("train", "--recipe", str(file), "--out", str(tmp_path / "run"))
+    assert nothing.returncode == 2
+    assert "finds no preferred answers in what was said here; swipe in conversations" in nothing.stderr
+    user_paths().data.mkdir(parents=True, exist_ok=True)
+    shutil.copy(conversations, user_paths().transcript)
+    done = rolellm("train", "--recipe", str(file), "--out", str(tmp_path / "run"), "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["rows"] == {"swipes": 8}
+    assert (tmp_path / "run/adapter/adapter_model.safetensors").stat().st_size > 0
+
+
+def test_pairs_that_are_too_long_are_counted(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    with pytest.raises(RoleLLMError, match=r"All \d+ pairs are longer than 64 tokens; raise “longest”"):
+        train(recipe.model_copy(update={"longest": 64}), [conversations], cast, tmp_path / "run")
+
+
+TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=6)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(TOKENS, TOKENS, TOKENS), min_size=1, max_size=9), st.integers(0, 3))
+def test_a_pair_is_never_parted_and_keeps_its_order(
+    said: list[tuple[list[int], list[int], list[int]]], seed: int
+) -> None:
+    pairs: list[tuple[Encoded, Encoded]] = []
+    for number, (prompt, *answers) in enumerate(said):
+        begun = (9, 9, 9, *prompt)
+        better, worse = (
+            Encoded("ab"[number % 2], (*begun, *answer), (range(len(begun), len(begun) + len(answer)),))
+            for answer in answers
+        )
+        pairs.append((better, worse))
+    packs = pack_together(pairs, 40, seed=seed)
+    assert all(len(one) <= 40 for one in packs)
+    rows = [row for one in packs for tree in one.trees for row in tree.rows]
+    assert Counter((rows[at], rows[at + 1]) for at in range(0, len(rows), 2)) == Counter(pairs)
