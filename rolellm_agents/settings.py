@@ -19,7 +19,7 @@ from rolellm_agents.paths import user_paths
 from rolellm_agents.text import did_you_mean, whole
 from rolellm_agents.toml_file import read_toml, write_toml
 
-DEFAULT_MODEL = "llamacpp:smollm2"
+DEFAULT_MODEL = "llamacpp:rolesmol"
 DEFAULT_STRATEGY = "few-shot-dialogue"
 DEFAULT_USER = "User"
 DEFAULT_THEME = "textual-dark"

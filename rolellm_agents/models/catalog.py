@@ -42,7 +42,7 @@ def get_model(
     """Make a chat model.
 
     Args:
-        name: a spec such as `llamacpp:smollm2`, `openai:gpt-4o-mini` or `huggingface:org/model`, or a
+        name: a spec such as `llamacpp:rolesmol`, `openai:gpt-4o-mini` or `huggingface:org/model`, or a
             name from `models.toml`.
         temperature: sampling temperature; the model's default when None.
         max_tokens: the longest answer; the model's default when None.
@@ -107,10 +107,10 @@ def _resolve(name: str) -> tuple[str, dict[str, Any]]:
         return names[name].spec, names[name].options
     if name.endswith(".gguf"):
         raise ModelError(f"There is no model {name!r}; a file is named llamacpp:{name}.")
-    known = [*names, *(provider.example for provider in PROVIDERS.values())]
+    known = [*names, *(provider.example for provider in PROVIDERS.values()), "llamacpp:smollm2"]
     raise ModelError(
         f"There is no model {name!r}{did_you_mean(name, known)}; a model is named "
-        "provider:name, as in llamacpp:smollm2; “rolellm models list” shows what there is."
+        "provider:name, as in llamacpp:rolesmol; “rolellm models list” shows what there is."
     )
 
 
@@ -146,7 +146,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     if not base.endswith(".gguf") and not path.exists():
         raise ModelError(
             f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED, GEMMA, *tuned])}; "
-            "name the embedded llamacpp:smollm2 or a file, as in llamacpp:/path/model.gguf."
+            "name the embedded llamacpp:rolesmol or a file, as in llamacpp:/path/model.gguf."
         )
     return ChatLlamaCpp(model_path=path, **options)
 
@@ -222,7 +222,7 @@ def _refuse_unknown(provider: str, options: dict[str, Any], known: set[str]) -> 
 PROVIDERS: dict[str, Provider] = {
     provider.name: provider
     for provider in (
-        Provider("llamacpp", "llamacpp:smollm2", "GGUF files through llama.cpp", _make_llamacpp),
+        Provider("llamacpp", "llamacpp:rolesmol", "GGUF files through llama.cpp", _make_llamacpp),
         Provider("openai", "openai:gpt-4o-mini", "any OpenAI-compatible server", _make_openai),
         Provider(
             "huggingface",

@@ -177,7 +177,7 @@ def test_what_is_no_gguf_file_is_refused_before_it_is_used(tmp_path: Path) -> No
 def test_a_name_like_no_other_is_told_how_models_are_named(name: str) -> None:
     told = refusal(name)
     assert told.startswith(f"There is no model {name!r}; a model is named provider:name")
-    assert "llamacpp:smollm2" in told
+    assert "llamacpp:rolesmol" in told
     assert "“rolellm models list”" in told
 
 

@@ -70,7 +70,7 @@ def test_programs_get_the_same_as_json(measured: list[Path]) -> None:
     told = rolellm_here("doctor", "--calibrate", "--json")
 
     answer: dict[str, Any] = json.loads(told.stdout)
-    assert (answer["model"], answer["gain"]) == ("llamacpp:smollm2", 0.167)
+    assert (answer["model"], answer["gain"]) == ("llamacpp:rolesmol", 0.167)
     assert Tuning(**answer["tuning"]) == QUICK
     assert [one["chosen"] for one in answer["candidates"]] == [False, True]
     assert answer["candidates"][0]["turn_seconds"] == 0.6

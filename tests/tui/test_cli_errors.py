@@ -41,8 +41,8 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
         (("say", "gone.yaml", "Hi", *SCRIPTED), "gone.yaml cannot be read: No such file or directory."),
         (
             ("say", "shrek", "Hi", "--model", "lamacpp"),
-            "There is no model 'lamacpp' (did you mean llamacpp:smollm2?); "
-            "a model is named provider:name, as in llamacpp:smollm2; "
+            "There is no model 'lamacpp' (did you mean llamacpp:rolesmol?); "
+            "a model is named provider:name, as in llamacpp:rolesmol; "
             "“rolellm models list” shows what there is.",
         ),
         (

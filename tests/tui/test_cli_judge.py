@@ -144,7 +144,7 @@ def test_several_models_are_a_panel_and_tell_how_far_they_agree() -> None:
 def test_the_default_judge_is_the_settings_model_and_a_small_one_is_told_of() -> None:
     code, told, err = judge("chat", begin_chat(""), "--judge", "rubric", "--rubric", "voice")
     assert code == 0
-    assert "llamacpp:smollm2 is so small that it judges poorly; --model names a better one." in err
+    assert "llamacpp:rolesmol is so small that it judges poorly; --model names a better one." in err
     assert "skipped" in told
 
 

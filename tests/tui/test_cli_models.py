@@ -12,7 +12,7 @@ def test_the_list_names_the_embedded_model_first_and_one_example_for_each_provid
     assert (listed.returncode, listed.stderr) == (0, "")
     rows = json.loads(listed.stdout)
     assert [(row["name"], row["kind"], row["default"]) for row in rows] == [
-        ("llamacpp:smollm2", "embedded", True),
+        ("llamacpp:rolesmol", "embedded", True),
         ("openai:gpt-4o-mini", "example", False),
         ("huggingface:org/model", "example", False),
         ("scripted:Hello.|Goodbye.", "example", False),

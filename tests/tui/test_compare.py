@@ -122,7 +122,7 @@ async def test_the_form_offers_every_strategy_and_every_known_model_with_the_own
         await form(pilot)
         assert sorted(listed(pilot, "strategies")) == sorted(FORM)
         assert listed(pilot, "strategies")[0] == "system"
-        assert listed(pilot, "models") == ["own", "parrot", "snail", "broken", "llamacpp:smollm2"]
+        assert listed(pilot, "models") == ["own", "parrot", "snail", "broken", "llamacpp:rolesmol"]
         assert "How many?" in shown(pilot.app.screen.query_one("#compare-line", Static))
         assert {"Begin", "Back"} <= keys_offered(pilot)
         assert not {"Keep", "Again", "Stop"} & keys_offered(pilot)
@@ -182,7 +182,7 @@ async def test_names_of_models_that_cannot_be_read_are_told_and_the_own_model_re
     async with app_of(session).run_test(size=(200, 24)) as pilot:
         await form(pilot)
         assert "models.toml" in status(pilot)
-        assert listed(pilot, "models") == ["own", "llamacpp:smollm2"]
+        assert listed(pilot, "models") == ["own", "llamacpp:rolesmol"]
 
 
 async def test_without_a_line_there_is_nothing_to_compare(transcript: Transcript) -> None:

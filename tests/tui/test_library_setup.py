@@ -115,7 +115,7 @@ async def test_another_model_can_be_typed_and_enter_begins() -> None:
     app = LibraryApp(["ada"])
     async with app.run_test(size=NARROW) as pilot:
         await set_up(pilot)
-        assert offered(pilot, "model") == ["as usual", "llamacpp:smollm2"]
+        assert offered(pilot, "model") == ["as usual", "llamacpp:rolesmol"]
         await pilot.press("tab", "tab", "tab", *"openai:gpt-4o-mini", "enter")
         assert settings_of(await outcome(app, pilot)) == (None, "openai:gpt-4o-mini", 0, False)
 

@@ -254,7 +254,7 @@ async def test_when_no_other_model_is_typed_the_one_before_holds(key: str) -> No
         await pick(pilot, "model", "\0another")
         await until(pilot, lambda: line(pilot, "model").has_focus)
         await pilot.press(key)
-        await until(pilot, lambda: menu(pilot, "model").value == "llamacpp:smollm2")
+        await until(pilot, lambda: menu(pilot, "model").value == "llamacpp:rolesmol")
         assert written() == ""
 
 
@@ -264,7 +264,7 @@ async def test_when_no_other_model_is_typed_the_one_before_holds(key: str) -> No
         (
             "model",
             "smollm",
-            "There is no model 'smollm' (did you mean llamacpp:smollm2?); a model is named provider:name.",
+            "There is no model 'smollm' (did you mean llamacpp:rolesmol?); a model is named provider:name.",
         ),
         ("embeddings", "mini", "There are no embeddings 'mini'"),
     ],

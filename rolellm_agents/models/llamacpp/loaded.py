@@ -24,7 +24,7 @@ from rolellm_agents.models.llamacpp.warm_start import WarmStart
 from rolellm_agents.models.llamacpp.weights import fastest_weights
 from rolellm_agents.paths import user_paths
 
-_MOST_SEQUENCES = 16
+_MOST_SEQUENCES = 64
 _WARM_BYTES = 512 * 2**20
 """What the beginnings of prompts may take on disk."""
 

@@ -40,7 +40,7 @@ def list_(as_json: JsonOption = False) -> None:
             "name": provider.example,
             "spec": provider.example,
             "kind": "embedded" if provider.name == "llamacpp" else "example",
-            "help": "SmolLM2-135M, in the box; llamacpp:rolesmol is the same, tuned to speak in role; "
+            "help": "SmolLM2-135M tuned to speak in role, in the box; llamacpp:smollm2 is its base; "
             "llamacpp:/path/model.gguf takes other files"
             if provider.name == "llamacpp"
             else provider.help,

@@ -52,7 +52,8 @@ async def ask_together(
     Raises:
         httpx.HTTPError: a request failed.
     """
-    limits = httpx.Limits(max_connections=None)
+    # llama.cpp's server closes a connection after a stream; so all requests have one of their own.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=_SECONDS, limits=limits) as client:
         began = time.perf_counter()
         told = await asyncio.gather(*(_talk(client, [body_of(turn) for turn in talk]) for talk in talks))
