@@ -41,7 +41,7 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
         (("say", "gone.yaml", "Hi", *SCRIPTED), "gone.yaml cannot be read: No such file or directory."),
         (
             ("say", "shrek", "Hi", "--model", "lamacpp"),
-            "There is no model 'lamacpp' (did you mean llamacpp:rolesmol?); "
+            "There is no model 'lamacpp' (did you mean llamacpp:smollm2 or llamacpp:rolesmol?); "
             "a model is named provider:name, as in llamacpp:rolesmol; "
             "“rolellm models list” shows what there is.",
         ),
