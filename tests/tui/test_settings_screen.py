@@ -263,8 +263,8 @@ async def test_when_no_other_model_is_typed_the_one_before_holds(key: str) -> No
     [
         (
             "model",
-            "rolesmo",
-            "There is no model 'rolesmo' (did you mean llamacpp:rolesmol?); a model is named provider:name.",
+            "rolesm",
+            "There is no model 'rolesm' (did you mean llamacpp:rolesmol?); a model is named provider:name.",
         ),
         ("embeddings", "mini", "There are no embeddings 'mini'"),
     ],
