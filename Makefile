@@ -12,7 +12,7 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
-.PHONY: help chat test lint bench fuzz fuzz-server screenshot clean
+.PHONY: help chat test lint smoke bench fuzz fuzz-server screenshot clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,11 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy tests
 	$(BIN)/mypy docs/examples
 	$(BIN)/lint-imports --no-logo
+
+smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove that it computes the same
+	@rm -rf .smoke
+	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm train --recipe smoke --out .smoke/run
+	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm export .smoke/run --to .smoke/export --name smoke-test --force
 
 bench: .venv/.base  ## Measure this machine (ten minutes)
 	@$(PIP) install --quiet --constraint constraints.txt --group bench

@@ -173,7 +173,7 @@ def test_the_command_tells_what_the_embedded_model_is_worth(tmp_path: Path) -> N
     done = rolellm(*asked, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert (told["judge"], told["model"]) == ("likelihood", "llamacpp:smollm2")
+    assert (told["judge"], told["model"]) == ("likelihood", "llamacpp:rolesmol")
     [measure] = told["measures"]
     assert measure["detected"]["too-polite"]["value"] == 1.0
     assert measure["labels"][0]["agreement"]["value"] == 1.0

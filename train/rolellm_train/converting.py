@@ -81,7 +81,7 @@ def quantize(source: Path, target: Path, weights: str) -> None:
     _run(
         ["-m", "rolellm_train.quantizing", str(source), str(target), weights],
         limit_s=_LEAST_S + source.stat().st_size / _BYTES_A_SECOND,
-        failure=f"llama.cpp cannot write {source.name} in {weights}",
+        failure=f"llama.cpp cannot quantize {source.name} to {weights}",
         target=target,
     )
 

@@ -104,9 +104,10 @@ def shared_beginning(rows: Sequence[Encoded]) -> int:
 
 
 def _check_fit(group: Iterable[Bundle], shared: int, size: int) -> None:
-    longest = shared + max(_own(bundle, shared) for bundle in group)
-    if longest > size:
-        raise ValueError(f"rows of {longest} tokens do not fit into {size}")
+    largest = max(group, key=lambda bundle: _own(bundle, shared))
+    if (tokens := shared + _own(largest, shared)) > size:
+        what = f"a row of {tokens} tokens does" if len(largest) == 1 else f"rows of {tokens} tokens do"
+        raise ValueError(f"{what} not fit into {size}")
 
 
 def _own(bundle: Bundle, shared: int) -> int:

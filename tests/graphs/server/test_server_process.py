@@ -104,10 +104,11 @@ def test_an_answer_may_be_asked_for_in_a_form(embedded: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_curl_is_answered_as_the_help_shows_it(embedded: str) -> None:
-    told = re.sub(r"\s*\\\n\s*", " ", rolellm("serve", "--help").stdout)
-    assert "/v1/chat/completions" in told
-    asked = '{"model": "sherlock-holmes", "messages": [{"role": "user", "content": "Who are you?"}]}'
+def test_curl_is_answered_as_readme_shows_it(embedded: str) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"v1/chat/completions -H 'Content-Type: application/json' \\\n  -d '(.*)'\n", readme)
+    assert found
+    asked = found[1]
     command = ["curl", "-s", f"{embedded}/chat/completions", "-H", f"Authorization: Bearer {KEY}"]
     command += ["-H", "Content-Type: application/json", "-d", asked]
     answer = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=120).stdout)

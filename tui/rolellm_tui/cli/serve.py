@@ -57,14 +57,12 @@ def serve(
     """Serve personas and scenes behind an OpenAI-compatible API.
 
     `model` in requests is a persona's id or `scene:` and a scene's; `@` and a strategy, a model of
-    this server, or in a scene a seat, may follow it.
+    this server, or in a scene a seat, may follow it. README shows how it is asked.
 
     \b
     Examples:
       rolellm serve
-      curl -s http://127.0.0.1:8000/v1/chat/completions -H 'Content-Type: application/json' \\
-        -d '{"model": "sherlock-holmes", "messages": [{"role": "user", "content": "Who are you?"}]}'
-      ROLELLM_API_KEY=… rolellm serve --host 0.0.0.0 --port 9000
+      rolellm serve --host 0.0.0.0 --port 9000 --api-key "$ROLELLM_API_KEY"
       rolellm serve --model llamacpp:rolesmol --model openai:gpt-4o-mini
     """
     import asyncio
