@@ -35,7 +35,7 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove that it computes the same
 	@rm -rf .smoke
 	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm train --recipe smoke --out .smoke/run
-	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm export .smoke/run --to .smoke/export --name smoke-test --force
+	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm export .smoke/run --to .smoke/export --name smoke-test
 
 bench: .venv/.base  ## Measure this machine (ten minutes)
 	@$(PIP) install --quiet --constraint constraints.txt --group bench
