@@ -186,7 +186,8 @@ def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
     own = {"seconds_per_word", "once"}
     _refuse_unknown("scripted", options, own | {"temperature", "max_tokens", "seed"})
     settings = {key: options[key] for key in own if key in options}
-    return ScriptedChatModel(replies=name.split("|") if name else [], **settings)
+    # One that serves for a day must not remember all of it.
+    return ScriptedChatModel(replies=name.split("|") if name else [], kept=64, **settings)
 
 
 def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:

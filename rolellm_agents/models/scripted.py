@@ -30,6 +30,8 @@ class ScriptedChatModel(ThreadedChatModel):
     """How long each word takes."""
     calls: list[list[BaseMessage]] = Field(default_factory=list)
     """Every prompt it was given, oldest first."""
+    kept: int | None = Field(default=None, ge=1)
+    """How many of the last prompts stay in `calls`; all when None."""
 
     _next: int = PrivateAttr(default=0)
 
@@ -41,6 +43,8 @@ class ScriptedChatModel(ThreadedChatModel):
         should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
         self.calls.append(list(messages))
+        if self.kept is not None:
+            del self.calls[: -self.kept]
         reply = self._reply_to(messages)
         for mark in stop or ():
             reply = reply.partition(mark)[0]

@@ -138,3 +138,10 @@ async def test_leaving_a_stream_early_leaves_the_next_reply_in_its_turn() -> Non
     assert (await anext(stream)).text == "One"
     await stream.aclose()  # type: ignore[attr-defined]  # an async generator, though typed as an iterator
     assert (await model.ainvoke("?")).text == "Two."
+
+
+def test_only_so_many_prompts_are_kept_as_were_asked_for() -> None:
+    model = ScriptedChatModel(replies=["Aye."], kept=2)
+    for line in ("one", "two", "three"):
+        model.invoke(line)
+    assert [call[0].text for call in model.calls] == ["two", "three"]
