@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -67,9 +67,8 @@ async def while_connected(request: Request, work: Awaitable[_T]) -> _T:
     finally:
         for task in (working, leaving):
             task.cancel()
-        for task in (working, leaving):
-            with suppress(BaseException):
-                await task
+        # What they end with was told above; a cancellation of ours still goes on from here.
+        await asyncio.gather(working, leaving, return_exceptions=True)
 
 
 async def _end_of(receive: Receive) -> None:
