@@ -1,6 +1,8 @@
 """The base model that training starts from."""
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.gguf import check_gguf
@@ -34,10 +36,21 @@ def unpack_gguf(gguf: Path, folder: Path) -> None:
         model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"transformers cannot read {gguf}: {one_line(str(error), 200)}.") from error
-    # What is written is no longer quantized, and the converters ask for the architecture.
-    model.hf_quantizer = None
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.config.architectures = [type(model).__name__]
+    unquantized(model)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def unquantized(model: Any) -> None:
+    """Take the marks of a GGUF off a model whose weights are plain floats by now.
+
+    Trainers refuse a model that bears them, and the converters ask for its architecture.
+    """
+    for place, mark in (
+        (model, "hf_quantizer"),
+        (model, "is_quantized"),
+        (model.config, "quantization_config"),
+    ):
+        with contextlib.suppress(AttributeError):
+            delattr(place, mark)
+    model.config.architectures = [type(model).__name__]

@@ -136,12 +136,14 @@ def _trl(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
     from trl import SFTConfig, SFTTrainer
 
     from rolellm_agents.models.llamacpp.template import turns_of
+    from rolellm_train.base import unquantized
     from rolellm_train.loading import base_source
     from rolellm_train.rows import Prompts
     from rolellm_train.trainer import computes_bf16
 
     source, how = base_source(recipe.base)
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, **how)
+    unquantized(model)
     tokenizer = AutoTokenizer.from_pretrained(source, **how)
     prompts = Prompts()
     examples = [

@@ -1,6 +1,5 @@
 """The base that is tuned, in transformers: found, opened, and given the weights that learn."""
 
-import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +7,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import TEMPLATES, ChatTemplate, usual_template
 from rolellm_agents.text import one_line
 from rolellm_train import attention
+from rolellm_train.base import unquantized
 from rolellm_train.chat_form import answer_end, marks_of
 from rolellm_train.encoding import Encoder
 from rolellm_train.errors import TrainingError
@@ -69,7 +69,7 @@ def open_base(recipe: Recipe) -> Base:
             f"The base {recipe.base} cannot be opened ({one_line(str(error), 200)}); "
             "name a folder, a GGUF file, or a model that is on this machine already."
         ) from error
-    _unquantized(model)
+    unquantized(model)
     model.config.use_cache = False
     return Base(model, tokenizer, encoder_for(recipe, tokenizer))
 
@@ -83,18 +83,6 @@ def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
     bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
     template = ChatTemplate(_template(recipe, tokenizer), bos=bos, eos=eos)
     return Encoder(tokenizer, template, answer_end(tokenizer, template), bos=None)
-
-
-def _unquantized(model: Any) -> None:
-    """What came from a GGUF is no longer quantized, and the converters ask for its architecture."""
-    for place, mark in (
-        (model, "hf_quantizer"),
-        (model, "is_quantized"),
-        (model.config, "quantization_config"),
-    ):
-        with contextlib.suppress(AttributeError):
-            delattr(place, mark)
-    model.config.architectures = [type(model).__name__]
 
 
 def _template(recipe: Recipe, tokenizer: Any) -> str:
