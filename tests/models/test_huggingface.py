@@ -26,7 +26,7 @@ pytest.importorskip("transformers", reason="the extra “hf” is not installed"
 pytest.importorskip("torch", reason="the extra “hf” is not installed")
 
 from rolellm_agents.models.huggingface import ChatTransformers
-from rolellm_train.base import unpack_gguf
+from rolellm_train.unpacking import unpack_gguf
 
 QUESTION = "Name the capital of France."
 STORY = "Tell a story."

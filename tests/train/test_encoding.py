@@ -12,7 +12,7 @@ from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.template import turns_of
 from rolellm_agents.persona import list_personas, load_persona
 from rolellm_train.batches import batch_of
-from rolellm_train.loading import Base, open_base
+from rolellm_train.loading import OpenBase, open_base
 from rolellm_train.material import encoded
 from rolellm_train.packing import pack
 from rolellm_train.recipe import Recipe
@@ -20,13 +20,13 @@ from rolellm_train.rows import Prompts, Row, cast_rows
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
+def base(tmp_path_factory: pytest.TempPathFactory) -> OpenBase:
     file = make_tiny_gguf(tmp_path_factory.mktemp("base") / "tiny.gguf", seed=1)
     return open_base(Recipe(id="tiny", about="", base=str(file)))
 
 
 @pytest.fixture(scope="module")
-def embedded() -> Base:
+def embedded() -> OpenBase:
     return open_base(Recipe(id="embedded", about="", base="llamacpp:smollm2"))
 
 
@@ -39,7 +39,7 @@ def alone(rows: Iterable[Row]) -> list[list[Row]]:
     return [[row] for row in rows]
 
 
-def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(base: Base) -> None:
+def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(base: OpenBase) -> None:
     rows = some_rows()
     short, too_long = encoded(alone(rows), base.encoder, 100_000)
     assert too_long == 0
@@ -54,7 +54,7 @@ def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(base: Base) 
         assert learned == []
 
 
-def test_each_label_is_the_token_after_its_place(base: Base) -> None:
+def test_each_label_is_the_token_after_its_place(base: OpenBase) -> None:
     short, _ = encoded(alone(some_rows()), base.encoder, 100_000)
     for one in pack(short, 8_000, seed=0):
         batch = batch_of(one)
@@ -65,7 +65,7 @@ def test_each_label_is_the_token_after_its_place(base: Base) -> None:
             assert positions[place + 1] == positions[place] + 1
 
 
-def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Base) -> None:
+def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: OpenBase) -> None:
     model = ChatLlamaCpp(model_path=embedded_gguf())
     loaded = model.load()
     prompts = Prompts()
@@ -80,7 +80,7 @@ def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Base) -
 
 
 def test_in_a_conversation_all_answers_are_learned_each_as_a_conversation_would_ask_for_it(
-    embedded: Base,
+    embedded: OpenBase,
 ) -> None:
     loaded = ChatLlamaCpp(model_path=embedded_gguf()).load()
     prompts = Prompts()
@@ -99,14 +99,14 @@ def test_in_a_conversation_all_answers_are_learned_each_as_a_conversation_would_
         assert labels == [one.ids[place] for answer in one.answers for place in answer]
 
 
-def test_a_conversation_that_is_too_long_is_learned_row_by_row(base: Base) -> None:
+def test_a_conversation_that_is_too_long_is_learned_row_by_row(base: OpenBase) -> None:
     rows = list(cast_rows([load_persona("sherlock-holmes")]))[:3]
     singly, _ = encoded(alone(rows), base.encoder, 100_000)
     longest = max(len(one.ids) for one in singly)
     assert encoded([rows], base.encoder, longest) == (singly, 0)
 
 
-def test_rows_that_are_too_long_are_counted(base: Base) -> None:
+def test_rows_that_are_too_long_are_counted(base: OpenBase) -> None:
     every, _ = encoded(alone(some_rows()), base.encoder, 100_000)
     longest = sorted(len(one.ids) for one in every)[len(every) // 2]
     short, too_long = encoded(alone(some_rows()), base.encoder, longest)
@@ -114,7 +114,7 @@ def test_rows_that_are_too_long_are_counted(base: Base) -> None:
     assert max(len(one.ids) for one in short) == longest
 
 
-def test_a_base_without_a_template_is_refused_with_the_way_out(tmp_path: Path, base: Base) -> None:
+def test_a_base_without_a_template_is_refused_with_the_way_out(tmp_path: Path, base: OpenBase) -> None:
     folder = tmp_path / "base"
     base.model.set_attn_implementation("sdpa")
     base.model.save_pretrained(folder)

@@ -17,10 +17,10 @@ from helpers.user_files import write_models
 from rolellm_agents.errors import ModelError, RoleLLMError, SettingsError, StorageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.names import named_models
-from rolellm_train.base import unpack_gguf
 from rolellm_train.export import Exported, ExportOptions, export
 from rolellm_train.gguf_metadata import read_metadata
 from rolellm_train.tuned import quiet
+from rolellm_train.unpacking import unpack_gguf
 
 pytest.importorskip("peft")
 

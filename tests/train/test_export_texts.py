@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, ChatTemplate
+from rolellm_train.base_notices import notices_of
 from rolellm_train.export_facts import ExportSource, metadata_of
 from rolellm_train.gguf_metadata import count_weights, read_metadata, write_with_metadata
 from rolellm_train.model_card import ModelCard, model_card
@@ -126,3 +127,17 @@ def test_the_licence_is_the_bases_unless_the_run_has_its_own() -> None:
         ExportSource(Path("adapter"), "", licence="mit"), name="m", base="b", base_facts=facts
     )
     assert (base["general.license"], own["general.license"]) == ("apache-2.0", "mit")
+
+
+def test_what_is_made_of_gemma_carries_its_notice_and_its_terms() -> None:
+    texts = notices_of("gemma", name="role-of-mine")
+    assert set(texts) == {"NOTICE.txt", "gemma-terms.txt"}
+    assert "Gemma is provided under and subject to the Gemma Terms of Use" in texts["NOTICE.txt"]
+    assert "The GGUF files of role-of-mine " in texts["NOTICE.txt"]
+    assert "$" not in texts["NOTICE.txt"]
+    assert "\nGemma Terms of Use\n" in texts["gemma-terms.txt"]
+
+
+@pytest.mark.parametrize("licence", ["", "apache-2.0", "unknown"])
+def test_most_licences_ask_for_no_notice(licence: str) -> None:
+    assert notices_of(licence, name="m") == {}

@@ -17,8 +17,8 @@ from rolellm_agents.models.llamacpp.gguf import known_name
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, turns_of, usual_template
 from rolellm_agents.persona import list_personas
+from rolellm_train.base import find_base
 from rolellm_train.errors import TrainingError
-from rolellm_train.export_base import find_base
 from rolellm_train.loading import encoder_for, open_base
 from rolellm_train.material import encoded
 from rolellm_train.recipe import Recipe, load_recipe

@@ -4,13 +4,13 @@ import pytest
 from helpers.tiny_tuned import make_base
 
 from rolellm_agents.models.llamacpp.template import CHATML
-from rolellm_train.base import unpack_gguf
 from rolellm_train.gguf_metadata import write_with_metadata
 from rolellm_train.parity import Parity, compare, failure_of
 from rolellm_train.parity_chats import parity_chats
 from rolellm_train.parity_report import parity_markdown
 from rolellm_train.reference import Reference, record_reference
-from rolellm_train.tuned import Tuned, quiet
+from rolellm_train.tuned import TunedModel, quiet
+from rolellm_train.unpacking import unpack_gguf
 
 pytest.importorskip("transformers")
 
@@ -30,7 +30,7 @@ def reference(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference
         model = AutoModelForCausalLM.from_pretrained(place / "base", local_files_only=True).eval()
         tokenizer = AutoTokenizer.from_pretrained(place / "base", local_files_only=True)
     tokenizer.chat_template = CHATML
-    return record_reference(Tuned(model, tokenizer, "float32"), parity_chats(), place / "logits")
+    return record_reference(TunedModel(model, tokenizer, "float32"), parity_chats(), place / "logits")
 
 
 def test_the_chats_are_twenty_of_twenty_characters_in_two_languages() -> None:

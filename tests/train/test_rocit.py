@@ -21,7 +21,7 @@ from rolellm_train.material import counted, gather
 from rolellm_train.recipe import Recipe
 from rolellm_train.rocit import train
 from rolellm_train.trainer import WHOLE, last_whole_checkpoint
-from rolellm_train.tuning import ADAPTER, CURVE, Tuned
+from rolellm_train.tuning import ADAPTER, CURVE, TrainingResult
 
 PACK = 1200
 
@@ -236,6 +236,6 @@ def test_nothing_to_learn_is_one_sentence(recipe: Recipe, tmp_path: Path) -> Non
 def test_tuned_says_where_the_adapter_is(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
 ) -> None:
-    tuned: Tuned = train(recipe.model_copy(update={"epochs": 1}), [data], cast, tmp_path / "run")
+    tuned: TrainingResult = train(recipe.model_copy(update={"epochs": 1}), [data], cast, tmp_path / "run")
     assert tuned.adapter == tmp_path / "run" / ADAPTER
     assert weights(tuned.adapter)

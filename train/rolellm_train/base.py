@@ -1,56 +1,129 @@
-"""The base model that training starts from."""
+"""Bases: found by name, and laid out as the files that transformers and converters read."""
 
-import contextlib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.gguf import check_gguf
+from rolellm_agents.models.llamacpp.gguf import check_gguf, known_gguf, known_name
+from rolellm_agents.models.names import named_models
 from rolellm_agents.text import one_line
+from rolellm_train.tuned import quiet
+from rolellm_train.unpacking import unpack_gguf
+
+_DATA: Final = frozenset({".json", ".safetensors", ".model", ".jinja", ".txt"})
+"""Kinds of files that hold data; converters would run a base's programs and unpickle its `.bin` files."""
 
 
-def unpack_gguf(gguf: Path, folder: Path) -> None:
-    """Write a GGUF file's weights and tokenizer as a folder for transformers, PEFT and the converters.
+@dataclass(frozen=True)
+class FoundBase:
+    """A base that was found; one of the two places is set."""
 
-    The weights are dequantized to 32-bit floats, four bytes a weight.
+    name: str
+    """For people."""
+    gguf: Path | None = None
+    folder: Path | None = None
+
+    @property
+    def spec(self) -> str:
+        """The model spec of a GGUF base, which an adapter is put over; empty for another."""
+        if self.gguf is None:
+            return ""
+        return f"llamacpp:{known_name(self.gguf) or self.gguf}"
+
+
+def find_base(name: str) -> FoundBase:
+    """Look a base up.
 
     Args:
-        gguf: a model of an architecture that transformers can read from GGUF.
-        folder: where to write; made if it is not there.
+        name: a spec (`llamacpp:smollm2`, `huggingface:org/model`), a name from `models.toml`, the path of a
+            GGUF file or of a folder for transformers, or a name at the hub.
 
     Raises:
-        ModelError: the file cannot be read, or the extra `hf` is not installed.
+        ModelError: there is no such base.
+        SettingsError: `models.toml` cannot be used.
+        StorageError: a base that comes in parts cannot be joined.
     """
-    check_gguf(gguf)
-    try:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-    except ImportError as error:
+    if not name:
+        raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
+    named = named_models().get(name)
+    provider, _, rest = (named.spec if named else name).rpartition(":")
+    path = Path(rest).expanduser()
+    if provider == "llamacpp" or path.suffix == ".gguf":
+        known = known_gguf(rest)
+        file = known or path.absolute()
+        check_gguf(file)
+        return FoundBase(rest if known else file.stem, gguf=file)
+    if provider not in ("", "huggingface"):
         raise ModelError(
-            f"Reading {gguf.name} needs the extra “hf” ({error.name} is missing); "
-            "“pip install 'rolellm-agents[hf]'” brings it."
-        ) from error
-    where = {"gguf_file": gguf.name, "local_files_only": True}
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **where)
-        model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"transformers cannot read {gguf}: {one_line(str(error), 200)}.") from error
-    unquantized(model)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+            f"The base {name} cannot be exported; name a GGUF file or a model of transformers."
+        )
+    if path.is_dir():
+        return FoundBase(path.resolve().name, folder=path.resolve())
+    return FoundBase(rest, folder=_from_hub(rest))
 
 
-def unquantized(model: Any) -> None:
-    """Take the marks of a GGUF off a model whose weights are plain floats by now.
+def lay_out(base: FoundBase, folder: Path) -> None:
+    """Make a folder for transformers and the converters, of the base's data alone.
 
-    Trainers refuse a model that bears them, and the converters ask for its architecture.
+    Args:
+        base: what was found.
+        folder: made.
+
+    Raises:
+        ModelError: it holds no model that transformers can read.
     """
-    for place, mark in (
-        (model, "hf_quantizer"),
-        (model, "is_quantized"),
-        (model.config, "quantization_config"),
-    ):
-        with contextlib.suppress(AttributeError):
-            delattr(place, mark)
-    model.config.architectures = [type(model).__name__]
+    if base.gguf is not None:
+        with quiet():
+            unpack_gguf(base.gguf, folder)
+        return
+    if base.folder is None or not (base.folder / "config.json").is_file():
+        raise ModelError(f"There is no model of transformers in {base.folder}; it has no config.json.")
+    folder.mkdir()
+    for file in base.folder.iterdir():
+        if file.suffix in _DATA:
+            (folder / file.name).symlink_to(file.resolve())
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(
+            f"The weights in {base.folder} are no safetensors; save the model with transformers."
+        )
+
+
+def count_base_weights(base: FoundBase) -> int:
+    """How many weights the base has, from its files' headers.
+
+    Raises:
+        ModelError: a file is damaged.
+    """
+    from rolellm_train.gguf_metadata import count_weights
+
+    try:
+        if base.gguf is not None:
+            return count_weights(base.gguf)
+        return sum(_safetensors_weights(file) for file in (base.folder or Path()).glob("*.safetensors"))
+    except Exception as error:  # each reader raises its own
+        raise ModelError(
+            f"The base {base.name} is damaged ({one_line(str(error), 120)}); fetch it again."
+        ) from error
+
+
+def _safetensors_weights(file: Path) -> int:
+    from math import prod
+
+    from safetensors import safe_open
+
+    with safe_open(file, framework="numpy") as tensors:
+        return sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
+
+
+def _from_hub(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    patterns = [f"*{kind}" for kind in sorted(_DATA)]
+    try:
+        return Path(snapshot_download(name, allow_patterns=patterns))
+    except Exception as error:  # what the hub's client raises depends on its HTTP library
+        raise ModelError(
+            f"There is no base {name!r} ({one_line(str(error), 120)}); name a GGUF file, a folder, or a "
+            "model at a hub that you can reach, with --base."
+        ) from error

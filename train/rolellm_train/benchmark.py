@@ -136,10 +136,10 @@ def _trl(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
     from trl import SFTConfig, SFTTrainer
 
     from rolellm_agents.models.llamacpp.template import turns_of
-    from rolellm_train.base import unquantized
     from rolellm_train.loading import base_source
     from rolellm_train.rows import Prompts
     from rolellm_train.trainer import computes_bf16
+    from rolellm_train.unpacking import unquantized
 
     source, how = base_source(recipe.base)
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, **how)

@@ -21,7 +21,7 @@ from rolellm_train.packing import pack_together
 from rolellm_train.preferences import Preference, Preferences, find_preferences
 from rolellm_train.recipe import Recipe
 from rolellm_train.rows import Prompts
-from rolellm_train.tuning import Tuned, keep, learn
+from rolellm_train.tuning import TrainingResult, keep, learn
 
 if TYPE_CHECKING:
     from rolellm_train.trainer import Step
@@ -37,7 +37,7 @@ def train(
     folder: Path,
     *,
     tell: "Step" = lambda _step, _steps, _figures: None,
-) -> Tuned:
+) -> TrainingResult:
     """Tune a model by preferences, or go on where that was stopped.
 
     Args:
@@ -57,7 +57,7 @@ def train(
         return _trained(recipe, found, run, tell)
 
 
-def _trained(recipe: Recipe, found: Preferences, run: Run, tell: "Step") -> Tuned:
+def _trained(recipe: Recipe, found: Preferences, run: Run, tell: "Step") -> TrainingResult:
     from rolellm_train.pair_trainer import PairTrainer
 
     base = open_base(recipe)

@@ -12,9 +12,9 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.names import check_name, keep_name
 from rolellm_agents.paths import user_paths
 from rolellm_agents.text import did_you_mean
+from rolellm_train.base import count_base_weights, find_base
 from rolellm_train.converters import Tell, cached_converters, own_converters
 from rolellm_train.converting import WEIGHTS
-from rolellm_train.export_base import count_base_weights, find_base
 from rolellm_train.export_facts import metadata_of, read_source
 from rolellm_train.export_folder import check_room, writing_folder
 from rolellm_train.export_texts import write_texts
@@ -115,12 +115,8 @@ def export(options: ExportOptions, tell: Tell) -> Exported:
 
 def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
     work.place.mkdir()
-    facts = metadata_of(
-        work.source,
-        name=work.name,
-        base=work.base.name,
-        base_facts=read_metadata(work.base.gguf) if work.base.gguf else {},
-    )
+    of_base = read_metadata(work.base.gguf) if work.base.gguf else {}
+    facts = metadata_of(work.source, name=work.name, base=work.base.name, base_facts=of_base)
     base_f16 = prepare_base(work)
     adapter = write_adapter(work, facts)
     reference = record(work)
@@ -133,7 +129,14 @@ def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
     files = {file.name: file.stat().st_size for file in sorted(work.out.glob("*.gguf"))}
     spec = _spec(work, target, merged)
     exported = Exported(work.name, spec, target, files, parities, work.seconds)
-    write_texts(work, reference, parities, files, licence=str(facts["general.license"]))
+    write_texts(
+        work,
+        reference,
+        parities,
+        files,
+        licence=str(facts["general.license"]),
+        base_licence=of_base.get("license", ""),
+    )
     report = json.dumps(exported.as_json(), ensure_ascii=False, indent=2)
     (work.out / "parity.json").write_text(f"{report}\n", encoding="utf-8")
     return exported

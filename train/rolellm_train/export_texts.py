@@ -1,10 +1,11 @@
-"""What lies beside exported files for people: the parity report, the card, the Modelfile."""
+"""What lies beside exported files for people: the parity report, the card, the Modelfile, notices."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
 from rolellm_agents.models.llamacpp.template import ChatTemplate
+from rolellm_train.base_notices import notices_of
 from rolellm_train.export_work import ADAPTER_FILE, BASE_FILE, ExportWork
 from rolellm_train.model_card import ModelCard, model_card
 from rolellm_train.modelfile import modelfile
@@ -23,8 +24,9 @@ def write_texts(
     files: Mapping[str, int],
     *,
     licence: str,
+    base_licence: str,
 ) -> None:
-    """Write `parity.md`, `README.md` and `Modelfile`.
+    """Write `parity.md`, `README.md`, `Modelfile`, and what the base's licence asks for.
 
     Args:
         work: the export.
@@ -32,6 +34,7 @@ def write_texts(
         parities: what was compared.
         files: sizes in bytes by name.
         licence: of the model.
+        base_licence: of what it was made of.
 
     Raises:
         OSError: the disk is full.
@@ -42,6 +45,7 @@ def write_texts(
         "parity.md": parity_markdown(parities, dtype=reference.dtype, versions=versions),
         "README.md": model_card(card),
         "Modelfile": _modelfile(work, reference, files),
+        **notices_of(base_licence, name=work.name),
     }
     for name, text in texts.items():
         (work.out / name).write_text(text, encoding="utf-8")

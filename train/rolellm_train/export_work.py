@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.models.llamacpp.template import TEMPLATES
+from rolellm_train.base import FoundBase, lay_out
 from rolellm_train.converters import Tell
 from rolellm_train.converting import QUANTIZED, convert_adapter, convert_model, quantize
-from rolellm_train.export_base import ExportBase, lay_out
 from rolellm_train.export_facts import ExportSource
 from rolellm_train.gguf_metadata import Fact, write_with_metadata
 from rolellm_train.parity import REQUIRED, Parity, compare
@@ -34,7 +34,7 @@ class ExportWork:
 
     source: ExportSource
     adapter: PeftAdapter
-    base: ExportBase
+    base: FoundBase
     base_weights: int
     name: str
     merged: Sequence[str]
@@ -65,7 +65,7 @@ class ExportWork:
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 1)
 
 
-def room_needed(base: ExportBase, weights: int, merged: Sequence[str]) -> int:
+def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
     """Bytes that an export takes on the way, of which most are given back.
 
     Args:

@@ -7,17 +7,17 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import TEMPLATES, ChatTemplate, usual_template
 from rolellm_agents.text import one_line
 from rolellm_train import attention
-from rolellm_train.base import unquantized
+from rolellm_train.base import find_base
 from rolellm_train.chat_form import answer_end, marks_of
 from rolellm_train.encoding import Encoder
 from rolellm_train.errors import TrainingError
-from rolellm_train.export_base import find_base
 from rolellm_train.recipe import Recipe
 from rolellm_train.tuned import quiet
+from rolellm_train.unpacking import unquantized
 
 
 @dataclass(frozen=True)
-class Base:
+class OpenBase:
     """An opened base."""
 
     model: Any
@@ -40,7 +40,7 @@ def base_source(name: str) -> tuple[str, dict[str, Any]]:
     return str(found.folder), how
 
 
-def open_base(recipe: Recipe) -> Base:
+def open_base(recipe: Recipe) -> OpenBase:
     """Open a recipe's base.
 
     Raises:
@@ -71,7 +71,7 @@ def open_base(recipe: Recipe) -> Base:
         ) from error
     unquantized(model)
     model.config.use_cache = False
-    return Base(model, tokenizer, encoder_for(recipe, tokenizer))
+    return OpenBase(model, tokenizer, encoder_for(recipe, tokenizer))
 
 
 def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:

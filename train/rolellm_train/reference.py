@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn, fold, turns_of
 from rolellm_train.chat_form import answer_end
-from rolellm_train.tuned import Tuned
+from rolellm_train.tuned import TunedModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,7 @@ class Reference:
         return logits
 
 
-def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place: Path) -> Reference:
+def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], place: Path) -> Reference:
     """Compute everything that is compared.
 
     Args:
@@ -100,7 +100,7 @@ def record_reference(tuned: Tuned, chats: Sequence[Sequence[BaseMessage]], place
     )
 
 
-def _ends(tuned: Tuned) -> list[int]:
+def _ends(tuned: TunedModel) -> list[int]:
     """The tokens that end an answer."""
     tokenizer = tuned.tokenizer
     bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
@@ -108,7 +108,7 @@ def _ends(tuned: Tuned) -> list[int]:
     return list(dict.fromkeys(token for token in (end, tokenizer.eos_token_id) if token is not None))
 
 
-def _reply(tuned: Tuned, prompt: Sequence[int], ends: Sequence[int]) -> str:
+def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str:
     import torch
     from transformers import GenerationConfig
 

@@ -12,7 +12,7 @@ from rolellm_train.loading import open_base
 from rolellm_train.material import Material, counted, encoded, gather
 from rolellm_train.packing import pack
 from rolellm_train.recipe import Recipe
-from rolellm_train.tuning import Tuned, keep, learn
+from rolellm_train.tuning import TrainingResult, keep, learn
 
 if TYPE_CHECKING:
     from rolellm_train.trainer import Step
@@ -25,7 +25,7 @@ def train(
     folder: Path,
     *,
     tell: "Step" = lambda _step, _steps, _figures: None,
-) -> Tuned:
+) -> TrainingResult:
     """Tune a model, or go on where that was stopped.
 
     Args:
@@ -46,7 +46,7 @@ def train(
         return _trained(recipe, material, run, tell)
 
 
-def _trained(recipe: Recipe, material: Material, run: Run, tell: "Step") -> Tuned:
+def _trained(recipe: Recipe, material: Material, run: Run, tell: "Step") -> TrainingResult:
     base = open_base(recipe)
     conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
     learned, too_long = encoded(conversations, base.encoder, recipe.longest)

@@ -17,7 +17,7 @@ from rolellm_train.chat_form import marks_of
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TunedModel:
     """A tuned model in memory."""
 
     model: Any
@@ -32,7 +32,7 @@ class Tuned:
         return str(self.tokenizer.chat_template)
 
 
-def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int) -> Tuned:
+def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int) -> TunedModel:
     """Load a base with its adapter, in 32 bits if there is memory for it.
 
     Args:
@@ -62,10 +62,10 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
             "name the base it was tuned from with --base."
         ) from error
     tokenizer.chat_template = template or tokenizer.chat_template or usual_template(marks_of(tokenizer))
-    return Tuned(tuned, tokenizer, str(dtype).removeprefix("torch."))
+    return TunedModel(tuned, tokenizer, str(dtype).removeprefix("torch."))
 
 
-def save_merged(tuned: Tuned, folder: Path) -> None:
+def save_merged(tuned: TunedModel, folder: Path) -> None:
     """Put the adapter into the base's weights and write both as one model. The adapter is gone then.
 
     Args:

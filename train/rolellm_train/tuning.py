@@ -25,7 +25,7 @@ CURVE: Final = "loss.svg"
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TrainingResult:
     """What a training came to."""
 
     adapter: Path
@@ -94,7 +94,7 @@ def learn(
     return Learned(model, trainer, int(trainer.state.global_step), trainer.state.best_metric, seconds)
 
 
-def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> Tuned:
+def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResult:
     """Write the adapter and the curve, and end the run.
 
     Args:
@@ -114,7 +114,7 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> Tuned:
     }
     write_loss_curve(run.folder / CURVE, run.items.values())
     run.finish(whole)
-    return Tuned(run.folder / ADAPTER, learned.steps, learned.held_out_loss, whole)
+    return TrainingResult(run.folder / ADAPTER, learned.steps, learned.held_out_loss, whole)
 
 
 def _save_adapter(model: Any, place: Path) -> None:

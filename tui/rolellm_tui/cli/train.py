@@ -10,7 +10,7 @@ from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from rolellm_train.tuning import Tuned
+    from rolellm_train.tuning import TrainingResult
 
 
 def train(
@@ -89,7 +89,7 @@ def train(
     print_text(f"\nrolellm export {folder} makes a GGUF of it.")
 
 
-def _trainer(objective: str) -> "Callable[..., Tuned]":
+def _trainer(objective: str) -> "Callable[..., TrainingResult]":
     if objective == "dpo":
         from rolellm_train.dpo import train as tune_by_preferences
 
