@@ -152,6 +152,39 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(
     assert tuned.steps == whole.steps
 
 
+def test_two_processes_learn_together_what_one_learns_alone(
+    recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    small = recipe.model_copy(update={"packs_per_step": 2, "pack": 700, "longest": 650, "epochs": 3})
+    alone = train(small, [data], cast, tmp_path / "alone")
+    file, program = tmp_path / "tiny.yaml", tmp_path / "program.py"
+    file.write_text(small.model_dump_json())
+    program.write_text(_RUN)
+    launch = (sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2")
+    single = ("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no", "--main_process_port=0")
+    done = subprocess.run(
+        [*launch, *single, str(program), str(file), str(data), str(tmp_path / "together")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # One of them speaks, and no step is recorded twice.
+    losses = of_steps(tmp_path / "together")
+    assert losses == pytest.approx(of_steps(tmp_path / "alone"), rel=0.02)
+    assert done.stdout.count("step\n") == len((tmp_path / "together/items.jsonl").read_text().splitlines())
+    # Alike but for the order that gradients are added up in.
+    together = weights(tmp_path / "together" / ADAPTER)
+    for name, learned in weights(alone.adapter).items():
+        assert torch.nn.functional.cosine_similarity(learned.flatten(), together[name].flatten(), dim=0) > 0.98
+    assert (tmp_path / "together/manifest.json").exists()
+
+
+def of_steps(run: Path) -> list[float]:
+    items = [json.loads(line)["value"] for line in (run / "items.jsonl").read_text().splitlines()]
+    return [item["loss"] for item in items if "loss" in item]
+
+
 def test_a_checkpoint_that_was_cut_short_is_passed_over(tmp_path: Path) -> None:
     for step, is_whole in ((8, True), (16, True), (24, False)):
         place = tmp_path / f"checkpoint-{step}"

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.runs import Run, open_run
+from rolellm_agents.runs import Run
 from rolellm_train.encoding import Encoded, Encoder
 from rolellm_train.errors import TrainingError
 from rolellm_train.loading import open_base
 from rolellm_train.material import held_out_questions
 from rolellm_train.packing import pack_together
 from rolellm_train.preferences import Preference, Preferences, find_preferences
+from rolellm_train.processes import open_training
 from rolellm_train.recipe import Recipe
 from rolellm_train.rows import Prompts
 from rolellm_train.tuning import TrainingResult, keep, learn
@@ -53,7 +54,7 @@ def train(
         StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
     """
     found = find_preferences(recipe, data, cast)
-    with open_run(folder, _config(recipe, data, found)) as run:
+    with open_training(folder, _config(recipe, data, found)) as run:
         return _trained(recipe, found, run, tell)
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.runs import Run, open_run
+from rolellm_agents.runs import Run
 from rolellm_train.conversations import conversations_of
 from rolellm_train.loading import open_base
 from rolellm_train.material import Material, counted, encoded, gather
 from rolellm_train.packing import pack
+from rolellm_train.processes import open_training
 from rolellm_train.recipe import Recipe
 from rolellm_train.tuning import TrainingResult, keep, learn
 
@@ -42,7 +43,7 @@ def train(
         StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
     """
     material = gather(recipe, data, cast)
-    with open_run(folder, _config(recipe, data, material)) as run:
+    with open_training(folder, _config(recipe, data, material)) as run:
         return _trained(recipe, material, run, tell)
 
 

@@ -10,6 +10,7 @@ import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from rolellm_agents.errors import StorageError
+from rolellm_train import processes
 from rolellm_train.batches import batch_of
 from rolellm_train.errors import TrainingError
 from rolellm_train.packing import Pack
@@ -55,7 +56,8 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
                 f"The loss is no number any more after step {self.state.global_step}; "
                 "lower learning_rate in the recipe and train anew."
             )
-        return loss
+        # Of several processes' gradients the mean is taken, and each has divided by the labels of all.
+        return loss * self.accelerator.num_processes
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """The loss on what is held out."""
@@ -114,8 +116,9 @@ class _Telling(TrainerCallback):  # type: ignore[misc]
             self.tell(state.global_step, state.max_steps, figures)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        place = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        (place / WHOLE).touch()
+        if state.is_world_process_zero:
+            place = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            (place / WHOLE).touch()
 
 
 _FIGURES = ("loss", "eval_loss", "learning_rate", "grad_norm")
@@ -144,14 +147,15 @@ def trainer_of(
         kind: what is computed of a pack.
         settings: what that kind wants besides.
     """
-    steps = max(1, math.ceil(len(learned) / recipe.packs_per_step))
+    gathered = max(1, recipe.packs_per_step // processes.count())
+    steps = max(1, math.ceil(len(learned) / (gathered * processes.count())))
     evaluated = bool(held_out and recipe.evaluations)
     every = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
     cuda = torch.cuda.is_available()
     arguments = TrainingArguments(
         output_dir=str(folder),
         per_device_train_batch_size=1,
-        gradient_accumulation_steps=recipe.packs_per_step,
+        gradient_accumulation_steps=gathered,
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.learning_rate,
         lr_scheduler_type="cosine",

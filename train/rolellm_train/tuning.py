@@ -13,6 +13,7 @@ from rolellm_train.loading import with_adapter
 from rolellm_train.loss_curve import write_loss_curve
 from rolellm_train.packing import Pack
 from rolellm_train.preflight import check
+from rolellm_train.processes import is_first
 from rolellm_train.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def learn(
     began = time.monotonic()
 
     def record(step: int, steps: int, figures: Mapping[str, float]) -> None:
+        if not is_first():
+            return
         run.append(f"{step:06}/{'-'.join(sorted(figures))}", {"step": step, **figures})
         tell(step, steps, figures)
 
@@ -105,15 +108,16 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResu
     Raises:
         StorageError: the disk is full.
     """
-    _save_adapter(learned.model, run.folder / ADAPTER)
     whole = {
         **figures,
         "steps": learned.steps,
         "held_out_loss": learned.held_out_loss,
         "seconds": learned.seconds,
     }
-    write_loss_curve(run.folder / CURVE, run.items.values())
-    run.finish(whole)
+    if is_first():
+        _save_adapter(learned.model, run.folder / ADAPTER)
+        write_loss_curve(run.folder / CURVE, run.items.values())
+        run.finish(whole)
     return TrainingResult(run.folder / ADAPTER, learned.steps, learned.held_out_loss, whole)
 
 

@@ -46,7 +46,8 @@ def train(
     verdicts on pairs.
 
     What comes out is a small adapter over the base; `rolellm export` makes a GGUF of it. Stopped and
-    started again with the same options, it goes on from the last checkpoint.
+    started again with the same options, it goes on from the last checkpoint. Under `accelerate launch` several
+    GPUs learn together.
 
     \b
     Examples:
@@ -55,8 +56,10 @@ def train(
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
       rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
       rolellm train --recipe dpo --data runs/judged --base runs/rolesmol/export/rolesmol-q8_0.gguf
+      accelerate launch $(which rolellm) train --recipe rolellama3-8b --data RoleBench
     """
     from rolellm_agents.persona import list_personas
+    from rolellm_train.processes import is_first
     from rolellm_train.recipe import bundled_recipes, load_recipe
 
     if recipes or recipe is None:
@@ -68,8 +71,11 @@ def train(
     cast = [found.persona for found in list_personas().found]
     learned_from = data or _usual_data(chosen.objective)
     folder = out or _usual_folder(chosen.model_dump_json(), learned_from)
-    complain(f"The run is kept in {folder}.")
     tune = _trainer(chosen.objective)
+    if not is_first():
+        tune(chosen, learned_from, cast, folder)
+        return
+    complain(f"The run is kept in {folder}.")
 
     with counted_progress("Training") as progress:
 
