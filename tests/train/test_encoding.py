@@ -2,21 +2,25 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.tiny_gguf import make_tiny_gguf
 from langchain_core.messages import BaseMessage
+from transformers import AutoTokenizer
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.template import turns_of
 from rolellm_agents.persona import list_personas, load_persona
 from rolellm_train.batches import batch_of
-from rolellm_train.loading import OpenBase, open_base
+from rolellm_train.encoding import Encoder
+from rolellm_train.loading import OpenBase, encoder_for, open_base
 from rolellm_train.material import encoded
 from rolellm_train.packing import pack
 from rolellm_train.recipe import Recipe
 from rolellm_train.rows import Prompts, Row, cast_rows
+from rolellm_train.tuned import quiet
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +30,15 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> OpenBase:
 
 
 @pytest.fixture(scope="module")
-def embedded() -> OpenBase:
-    return open_base(Recipe(id="embedded", about="", base="llamacpp:smollm2"))
+def tokenizer() -> Any:
+    with quiet():
+        return AutoTokenizer.from_pretrained(embedded_gguf().parent, gguf_file=embedded_gguf().name)
+
+
+@pytest.fixture(scope="module")
+def embedded(tokenizer: Any) -> Encoder:
+    """Without the weights, which nothing here computes with."""
+    return encoder_for(Recipe(id="embedded", about="", base="llamacpp:smollm2"), tokenizer)
 
 
 def some_rows() -> list[Row]:
@@ -65,14 +76,14 @@ def test_each_label_is_the_token_after_its_place(base: OpenBase) -> None:
             assert positions[place + 1] == positions[place] + 1
 
 
-def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: OpenBase) -> None:
+def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Encoder) -> None:
     model = ChatLlamaCpp(model_path=embedded_gguf())
     loaded = model.load()
     prompts = Prompts()
     for persona in [found.persona for found in list_personas().found][::9]:
         row = next(iter(cast_rows([persona])))
         messages: list[BaseMessage] = prompts.of(row)
-        one = embedded.encoder.encode(persona.id, [(messages, row.answer)])
+        one = embedded.encode(persona.id, [(messages, row.answer)])
         (answer,) = one.answers
         assert list(one.ids[: answer.start]) == loaded.prompt(turns_of(messages))
         said = loaded.model.tokenize(row.answer, add_special=False, parse_special=False)
@@ -80,7 +91,7 @@ def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: OpenBas
 
 
 def test_in_a_conversation_all_answers_are_learned_each_as_a_conversation_would_ask_for_it(
-    embedded: OpenBase,
+    embedded: Encoder, tokenizer: Any
 ) -> None:
     loaded = ChatLlamaCpp(model_path=embedded_gguf()).load()
     prompts = Prompts()
@@ -88,12 +99,12 @@ def test_in_a_conversation_all_answers_are_learned_each_as_a_conversation_would_
         ::9
     ]:
         rows = list(cast_rows([persona]))[:3]
-        ((one,), _) = encoded([rows], embedded.encoder, 10_000)
+        ((one,), _) = encoded([rows], embedded, 10_000)
         assert len(one.answers) == len(rows)
         for before, (answer, row) in enumerate(zip(one.answers, rows, strict=True)):
             asked = loaded.prompt(turns_of(prompts.of(row, rows[:before])))
             assert list(one.ids[: answer.start]) == asked
-            said = embedded.tokenizer.decode(list(one.ids[answer.start : answer.stop]))
+            said = tokenizer.decode(list(one.ids[answer.start : answer.stop]))
             assert said == f"{row.answer}<|im_end|>"
         labels = batch_of(pack([one], 10_000, seed=0)[0])["labels"][0].tolist()
         assert labels == [one.ids[place] for answer in one.answers for place in answer]

@@ -46,8 +46,8 @@ def train(
     verdicts on pairs.
 
     What comes out is a small adapter over the base; `rolellm export` makes a GGUF of it. Stopped and
-    started again with the same options, it goes on from the last checkpoint. Under `accelerate launch` several
-    GPUs learn together.
+    started again with the same options, it goes on from the last checkpoint. Several GPUs learn together
+    under `accelerate launch $(which rolellm) train …`.
 
     \b
     Examples:
@@ -56,7 +56,6 @@ def train(
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
       rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
       rolellm train --recipe dpo --data runs/judged --base runs/rolesmol/export/rolesmol-q8_0.gguf
-      accelerate launch $(which rolellm) train --recipe rolellama3-8b --data RoleBench
     """
     from rolellm_agents.persona import list_personas
     from rolellm_train.processes import is_first
