@@ -115,16 +115,9 @@ def _resolve(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
+    from rolellm_agents.models.llamacpp.bundled import BUNDLED
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-    from rolellm_agents.models.llamacpp.gguf import (
-        EMBEDDED,
-        GEMMA,
-        ROLEGEMMA,
-        ROLESMOL,
-        known_gguf,
-        rolegemma_adapter,
-        rolesmol_adapter,
-    )
+    from rolellm_agents.models.llamacpp.gguf import known_gguf
 
     _refuse_unknown(
         "llamacpp",
@@ -133,8 +126,8 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     )
     if not name:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
-    tuned = {ROLESMOL: (EMBEDDED, rolesmol_adapter()), ROLEGEMMA: (GEMMA, rolegemma_adapter())}
-    base, adapter = tuned[name] if name in tuned else _split_adapter(name)
+    bundled = BUNDLED.get(name)
+    base, adapter = (bundled.base, bundled.adapter) if bundled else _split_adapter(name)
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
     if (known := known_gguf(base)) is not None:
@@ -145,7 +138,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     path = Path(base).expanduser()
     if not base.endswith(".gguf") and not path.exists():
         raise ModelError(
-            f"There is no model llamacpp:{base}{did_you_mean(base, [EMBEDDED, GEMMA, *tuned])}; "
+            f"There is no model llamacpp:{base}{did_you_mean(base, BUNDLED)}; "
             "name the embedded llamacpp:rolesmol or a file, as in llamacpp:/path/model.gguf."
         )
     return ChatLlamaCpp(model_path=path, **options)

@@ -11,8 +11,9 @@ from langchain_openai import ChatOpenAI
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import PROVIDERS, describe_model, get_model
+from rolellm_agents.models.llamacpp.bundled import BUNDLED
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf, rolesmol_adapter
+from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.models.local import load_model
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.paths import user_paths
@@ -345,5 +346,5 @@ def test_rolesmol_is_the_embedded_model_with_weights_of_its_own_that_change_its_
     )
     assert isinstance(tuned, ChatLlamaCpp)
     assert tuned.model_path == embedded_gguf()
-    assert tuned.adapter_path == rolesmol_adapter()
+    assert tuned.adapter_path == BUNDLED["rolesmol"].adapter
     assert base.invoke(asked).text != tuned.invoke(asked).text

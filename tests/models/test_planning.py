@@ -22,6 +22,13 @@ def test_a_prompt_beside_a_writer_is_read_in_chunks() -> None:
     assert plan([job(1, 1), job(2, 1000)], 256, 64) == {1: 1, 2: 64}
 
 
+def test_beside_many_writers_more_is_read_and_never_more_than_fits() -> None:
+    def read_beside(writers: int) -> int:
+        return plan([*(job(number, 1) for number in range(writers)), job(99, 1000)], 256, 64)[99]
+
+    assert [read_beside(writers) for writers in (1, 7, 8, 12, 31)] == [64, 64, 128, 192, 225]
+
+
 def test_the_oldest_prompt_gets_half_and_the_shortest_the_rest() -> None:
     assert plan([job(1, 1000), job(2, 900), job(3, 20)], 256, 64) == {1: 128, 3: 20, 2: 108}
 

@@ -6,13 +6,17 @@ from helpers.here import rolellm_here
 from helpers.user_files import write_config, write_models
 
 
-def test_the_list_names_the_embedded_model_first_and_one_example_for_each_provider() -> None:
+def test_the_list_names_the_models_that_come_along_and_one_example_for_each_provider() -> None:
     listed = rolellm_here("models", "list", "--json")
 
     assert (listed.returncode, listed.stderr) == (0, "")
     rows = json.loads(listed.stdout)
     assert [(row["name"], row["kind"], row["default"]) for row in rows] == [
         ("llamacpp:rolesmol", "embedded", True),
+        ("llamacpp:smollm2", "embedded", False),
+        ("llamacpp:rolegemma", "embedded", False),
+        ("llamacpp:gemma3-270m", "embedded", False),
+        ("llamacpp:/path/model.gguf", "example", False),
         ("openai:gpt-4o-mini", "example", False),
         ("huggingface:org/model", "example", False),
         ("scripted:Hello.|Goodbye.", "example", False),

@@ -29,18 +29,17 @@ class OpenStage(Protocol):
         """
 
 
-def usual_stage(transcript: Transcript, *, model: str | None = None) -> OpenStage:
+def usual_stage(transcript: Transcript) -> OpenStage:
     """What opens scenes with the settings' model, for all who have none of their own.
 
     Args:
         transcript: where all that happens is kept.
-        model: in place of the scene's and the settings'.
     """
 
     def open_stage(scene: LoadedScene, conversation: str | None, /, *, seed: int | None = None) -> Stage:
         settings = load_settings()
         make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)
-        ensemble = Ensemble(scene, model=model or scene.scene.model or settings.model, make=make)
+        ensemble = Ensemble(scene, model=scene.scene.model or settings.model, make=make)
         return Stage(ensemble, transcript, conversation=conversation, seed=seed)
 
     return open_stage

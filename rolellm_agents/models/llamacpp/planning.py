@@ -2,6 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+_WRITERS_A_CHUNK: Final = 4
+"""For each so many answers being written another chunk is read beside them: many at once are a crowd, whose
+newcomers wait longer for their first word than its writers for their next."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ def plan(pending: Sequence[Pending], n_batch: int, chunk: int) -> dict[int, int]
     Args:
         pending: jobs with tokens to compute.
         n_batch: how many rows a batch can have; more than there are jobs.
-        chunk: how many prompt tokens may be read in a step that keeps a writer, or a newcomer, waiting.
+        chunk: how many prompt tokens may be read in a step that keeps a writer, or a newcomer, waiting; more
+            where many write.
 
     Returns:
         Tokens to compute for each job's number; empty when there is nothing to do.
@@ -42,7 +48,7 @@ def plan(pending: Sequence[Pending], n_batch: int, chunk: int) -> dict[int, int]
     shares = {job.number: 1 for job in group if job.unread == 1}
     room = n_batch - len(shares)
     if not ready[0].urgent or any(job.unread == 1 for job in ready):
-        room = min(room, chunk)
+        room = min(room, chunk * max(1, len(shares) // _WRITERS_A_CHUNK))
     return shares | _share(sorted((job for job in group if job.unread > 1), key=_age), room)
 
 

@@ -23,12 +23,16 @@ from rolellm_tui.cli.options import (
 )
 from rolellm_tui.cli.output import print_text
 from rolellm_tui.cli.say import exchange, read_input, run
+from rolellm_tui.cli.scene_options import open_ensemble
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
+    from rolellm_agents.scene import LoadedScene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.session import Session
+    from rolellm_graphs.stage import Stage
     from rolellm_tui.app import OpenSession
+    from rolellm_tui.staging import OpenStage
 
 _FLAGS = {
     "model": "--model",
@@ -136,6 +140,21 @@ def chat(
                 conversation=conversation,
             )
 
+        def open_scene(
+            scene: "LoadedScene", conversation: str | None, /, *, seed: int | None = seed
+        ) -> "Stage":
+            from rolellm_graphs.stage import Stage
+
+            ensemble = open_ensemble(
+                scene,
+                model=model,
+                strategy=strategy,
+                base_url=base_url,
+                max_tokens=max_tokens,
+                temperature=temperature,
+            )
+            return Stage(ensemble, transcript, conversation=conversation, seed=seed)
+
         def open_first() -> "Session":
             one = first or load_persona(_FIRST_PERSONA)
             return open_chat(one, None if new else _latest(transcript, one))
@@ -154,13 +173,14 @@ def chat(
         elif has_screen():
             given = {"model": model, "strategy": strategy, "temperature": temperature}
             given |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
-            _run_app(open_chat, transcript, first=first, new=new, given=given)
+            _run_app(open_chat, open_scene, transcript, first=first, new=new, given=given)
         else:
             run(_talk_in_lines(open_first()))
 
 
 def _run_app(
     open_session: "OpenSession",
+    open_stage: "OpenStage",
     transcript: "Transcript",
     *,
     first: "Persona | None",
@@ -171,6 +191,7 @@ def _run_app(
 
     Args:
         open_session: makes the session for a chosen persona.
+        open_stage: makes the stage for a chosen scene.
         transcript: where the conversations are.
         first: whom to talk with at once.
         new: begin a new conversation with them.
@@ -196,6 +217,7 @@ def _run_app(
         theme=settings.theme,
         user=present_self(settings).name,
         flags={name: Given(_FLAGS[name], value) for name, value in given.items() if value is not None},
+        open_stage=open_stage,
     )
     failure = app.run()
     if failure:

@@ -1,6 +1,6 @@
 """`rolellm models`: what a persona can be played by."""
 
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -11,6 +11,9 @@ app = typer.Typer(
     name="models", help="List the models there are.", no_args_is_help=True, rich_markup_mode=None
 )
 
+_EXAMPLES: Final = {"llamacpp": "llamacpp:/path/model.gguf"}
+"""Where what a provider shows elsewhere is a model that there is."""
+
 
 @app.callback()
 def _group() -> None:
@@ -19,7 +22,7 @@ def _group() -> None:
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the embedded model, your own names from models.toml, and what other specs look like.
+    """List your own names from models.toml, the models that come along, and what other specs look like.
 
     \b
     Examples:
@@ -27,25 +30,18 @@ def list_(as_json: JsonOption = False) -> None:
       rolellm models list --json
     """
     from rolellm_agents.models.catalog import PROVIDERS
+    from rolellm_agents.models.llamacpp.bundled import BUNDLED
     from rolellm_agents.models.names import named_models
     from rolellm_agents.settings import load_settings
 
     default = load_settings().model
-    rows: list[dict[str, Any]] = [
-        {"name": name.name, "spec": name.spec, "kind": "yours", "help": _options(name.options)}
-        for name in named_models().values()
-    ]
-    rows += [
-        {
-            "name": provider.example,
-            "spec": provider.example,
-            "kind": "embedded" if provider.name == "llamacpp" else "example",
-            "help": "SmolLM2-135M tuned to speak in role, in the box; llamacpp:smollm2 is its base; "
-            "llamacpp:/path/model.gguf takes other files"
-            if provider.name == "llamacpp"
-            else provider.help,
-        }
-        for provider in PROVIDERS.values()
+    rows = [
+        *(_row(name.name, name.spec, "yours", _options(name.options)) for name in named_models().values()),
+        *(_known(f"llamacpp:{model.name}", "embedded", model.about) for model in BUNDLED.values()),
+        *(
+            _known(_EXAMPLES.get(provider.name, provider.example), "example", provider.help)
+            for provider in PROVIDERS.values()
+        ),
     ]
     for row in rows:
         row["default"] = row["name"] == default
@@ -59,6 +55,15 @@ def list_(as_json: JsonOption = False) -> None:
             for row in rows
         ),
     )
+
+
+def _row(name: str, spec: str, kind: str, told: str) -> dict[str, Any]:
+    return {"name": name, "spec": spec, "kind": kind, "help": told}
+
+
+def _known(spec: str, kind: str, told: str) -> dict[str, Any]:
+    """A model that goes by its spec."""
+    return _row(spec, spec, kind, told)
 
 
 def _options(options: dict[str, Any]) -> str:
