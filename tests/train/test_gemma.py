@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp import gemma
+from rolellm_agents.models.llamacpp.bundled import BUNDLED
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gemma import gemma_gguf, join
 from rolellm_agents.models.llamacpp.gguf import known_name
@@ -65,6 +66,21 @@ def test_a_conversation_is_learned_as_the_engine_would_read_it(file: Path, token
             assert list(one.ids[answer.start : answer.stop - 1]) == said
             assert loaded.model.bytes_of(one.ids[answer.stop - 1], special=True) == b"<end_of_turn>"
             assert loaded.model.is_end(one.ids[answer.stop - 1])
+
+
+def test_rolegemma_answers_in_chinese_and_ends_where_its_base_goes_on_and_on(file: Path) -> None:
+    wukong = next(persona for persona in chinese() if persona.id == "sun-wukong")
+    asked = Prompts().of(next(iter(cast_rows([wukong]))))
+    base, tuned = (
+        ChatLlamaCpp(
+            model_path=file, adapter_path=adapter, temperature=0, max_tokens=120, n_ctx=2048, sequences=1
+        )
+        for adapter in (None, BUNDLED["rolegemma"].adapter)
+    )
+    assert base.invoke(asked).response_metadata["finish_reason"] == "length"
+    answer = tuned.invoke(asked)
+    assert answer.response_metadata["finish_reason"] == "stop"
+    assert sum("\u4e00" <= letter <= "\u9fff" for letter in answer.text) > 0.7 * len(answer.text) > 5
 
 
 def test_it_is_begun_once_and_the_instruction_stands_before_the_first_question(file: Path) -> None:
