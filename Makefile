@@ -21,9 +21,8 @@ chat: .venv/.base  ## Talk with Sherlock Holmes (PERSONA=… for somebody else)
 	@$(BIN)/rolellm doctor --calibrate --if-needed || true
 	@$(BIN)/rolellm chat $(PERSONA)
 
-# One more process than processors: tests often wait for other programs, for screens, for time to pass.
 test: .venv/.dev  ## Run all tests
-	$(BIN)/python -m pytest --numprocesses $$(( $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1 )) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .

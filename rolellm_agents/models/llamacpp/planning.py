@@ -34,8 +34,8 @@ def plan(pending: Sequence[Pending], n_batch: int, chunk: int) -> dict[int, int]
     Args:
         pending: jobs with tokens to compute.
         n_batch: how many rows a batch can have; more than there are jobs.
-        chunk: how many prompt tokens may be read in a step that keeps a writer, or a newcomer, waiting; more
-            where many write.
+        chunk: how many prompt tokens may be read in a step that keeps a writer, or a newcomer, waiting;
+            more where many write.
 
     Returns:
         Tokens to compute for each job's number; empty when there is nothing to do.

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,14 +24,12 @@ from rolellm_tui.cli.options import (
 )
 from rolellm_tui.cli.output import print_text
 from rolellm_tui.cli.say import exchange, read_input, run
-from rolellm_tui.cli.scene_options import open_ensemble
+from rolellm_tui.cli.scene_options import open_ensemble, stage_opener
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
-    from rolellm_agents.scene import LoadedScene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.session import Session
-    from rolellm_graphs.stage import Stage
     from rolellm_tui.app import OpenSession
     from rolellm_tui.staging import OpenStage
 
@@ -140,21 +139,6 @@ def chat(
                 conversation=conversation,
             )
 
-        def open_scene(
-            scene: "LoadedScene", conversation: str | None, /, *, seed: int | None = seed
-        ) -> "Stage":
-            from rolellm_graphs.stage import Stage
-
-            ensemble = open_ensemble(
-                scene,
-                model=model,
-                strategy=strategy,
-                base_url=base_url,
-                max_tokens=max_tokens,
-                temperature=temperature,
-            )
-            return Stage(ensemble, transcript, conversation=conversation, seed=seed)
-
         def open_first() -> "Session":
             one = first or load_persona(_FIRST_PERSONA)
             return open_chat(one, None if new else _latest(transcript, one))
@@ -173,6 +157,15 @@ def chat(
         elif has_screen():
             given = {"model": model, "strategy": strategy, "temperature": temperature}
             given |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
+            with_these = partial(
+                open_ensemble,
+                model=model,
+                strategy=strategy,
+                base_url=base_url,
+                max_tokens=max_tokens,
+                temperature=temperature,
+            )
+            open_scene = stage_opener(transcript, with_these, seed=seed)
             _run_app(open_chat, open_scene, transcript, first=first, new=new, given=given)
         else:
             run(_talk_in_lines(open_first()))
