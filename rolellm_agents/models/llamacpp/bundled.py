@@ -38,7 +38,7 @@ BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
                 "rolegemma",
                 GEMMA,
                 _HERE / "rolegemma.gguf",
-                "Gemma 3 270M tuned to speak in role in Chinese; use --strategy system; needs the extra “gemma”",
+                "Gemma 3 270M tuned to speak in role in Chinese, by --strategy system; extra “gemma”",
             ),
             Bundled(GEMMA, GEMMA, None, "its base, which was never taught to answer; the same extra"),
         )
