@@ -31,6 +31,7 @@ from rolellm_train.loading import open_base, with_adapter
 from rolellm_train.packing import Pack, Tree, pack_together
 from rolellm_train.pair_trainer import PairTrainer, preferences
 from rolellm_train.recipe import Recipe
+from rolellm_train.start import going_on_from
 from rolellm_train.trainer import answer_loss, trainer_of
 from rolellm_train.tuning import ADAPTER
 
@@ -97,13 +98,22 @@ def rows_of_pairs(count: int) -> list[tuple[Encoded, Encoded]]:
     return made
 
 
-def tuned(recipe: Recipe, *, moved: bool) -> Any:
+def tuned(recipe: Recipe) -> Any:
     torch.manual_seed(0)
-    model = with_adapter(open_base(recipe).model, recipe)
+    return moved(with_adapter(open_base(recipe).model, recipe))
+
+
+def moved(model: Any) -> Any:
+    """The model after it has learned something."""
     for name, weight in model.named_parameters():
-        if moved and "lora_B" in name:
+        if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.3)
     return model
+
+
+def log_probabilities(model: Any, pairs: list[tuple[Encoded, Encoded]]) -> list[list[float]]:
+    with torch.no_grad():
+        return [[-float(answer_loss(model, alone(row))) for row in pair] for pair in pairs]
 
 
 def trainer(recipe: Recipe, model: Any, packs: list[Pack], folder: Path) -> PairTrainer:
@@ -119,7 +129,7 @@ def alone(row: Encoded) -> dict[str, Any]:
 
 
 def test_preferences_in_a_pack_are_those_of_the_answers_one_by_one(recipe: Recipe, tmp_path: Path) -> None:
-    model = tuned(recipe, moved=True)
+    model = tuned(recipe)
     pairs = rows_of_pairs(5)
     (one,) = pack_together(pairs, 2_000, seed=1)
     found = preferences(model, trainer(recipe, model, [one], tmp_path / "run").batch(one))
@@ -133,17 +143,17 @@ def test_preferences_in_a_pack_are_those_of_the_answers_one_by_one(recipe: Recip
 
 def test_the_loss_is_that_of_the_paper(recipe: Recipe, tmp_path: Path) -> None:
     """Equation 7, from the four log-probabilities of each pair, computed one by one."""
-    model = tuned(recipe, moved=True)
+    model = tuned(recipe)
     pairs = rows_of_pairs(4)
     (one,) = pack_together(pairs, 2_000, seed=1)
+    before = log_probabilities(model, pairs)
     made = trainer(recipe, model, [one], tmp_path / "run")
+    moved(model)
     with torch.no_grad():
         loss = float(made.summed_loss(model, made.batch(one)))
-        policy = [[-float(answer_loss(model, alone(row))) for row in pair] for pair in pairs]
-        with model.disable_adapter():
-            base = [[-float(answer_loss(model, alone(row))) for row in pair] for pair in pairs]
+    after = log_probabilities(model, pairs)
     expected = 0.0
-    for (better, worse), (better_before, worse_before) in zip(policy, base, strict=True):
+    for (better, worse), (better_before, worse_before) in zip(after, before, strict=True):
         margin = recipe.beta * ((better - better_before) - (worse - worse_before))
         expected += math.log1p(math.exp(-margin))
     assert loss == pytest.approx(expected, rel=1e-4)
@@ -151,7 +161,7 @@ def test_the_loss_is_that_of_the_paper(recipe: Recipe, tmp_path: Path) -> None:
 
 
 def test_what_the_base_says_learns_nothing(recipe: Recipe, tmp_path: Path) -> None:
-    model = tuned(recipe, moved=True)
+    model = tuned(recipe)
     (one,) = pack_together(rows_of_pairs(2), 2_000, seed=1)
     made = trainer(recipe, model, [one], tmp_path / "run")
     torch.autograd.backward(made.summed_loss(model, made.batch(one)))
@@ -179,6 +189,47 @@ def test_the_first_loss_is_ln_2_and_what_was_preferred_becomes_likelier(
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["tokens_of_an_epoch"] < manifest["tokens_without_packing"]
     assert (done.adapter / "adapter_model.safetensors").stat().st_size > 0
+
+
+def test_an_adapter_is_learned_on_from_where_it_was(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    first = train(
+        recipe.model_copy(update={"rank": 3, "alpha": 6}), [conversations], cast, tmp_path / "first"
+    )
+    further = going_on_from(
+        tmp_path / "first", recipe.model_copy(update={"held_out_questions": 0, "learning_rate": 1e-9})
+    )
+    assert (further.rank, further.alpha) == (3, 6)
+    told: list[float] = []
+
+    def tell(_step: int, _steps: int, figures: Mapping[str, float]) -> None:
+        told.extend(value for name, value in figures.items() if name == "loss")
+
+    second = train(further, [conversations], cast, tmp_path / "second", tell=tell)
+    # What it is compared with is the adapter it began with, and so slowly nothing is learned.
+    assert told[0] == pytest.approx(math.log(2), abs=1e-6)
+    one, other = weights(first.adapter), weights(second.adapter)
+    assert one.keys() == other.keys()
+    assert all(torch.allclose(one[name], other[name], atol=1e-6) for name in one)
+    assert any(bool(weight.any()) for name, weight in other.items() if "lora_B" in name)
+
+
+def test_an_adapter_of_another_base_is_not_learned_on(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(recipe.model_copy(update={"epochs": 1}).model_dump_json())
+    command = ("train", "--recipe", str(file), "--data", str(conversations))
+    assert rolellm(*command, "--out", str(tmp_path / "run")).returncode == 0
+    other = make_tiny_gguf(tmp_path / "other.gguf", seed=4)
+    refused = rolellm(*command, "--base", str(other), "--from", str(tmp_path / "run"))
+    assert refused.returncode == 2
+    assert f"is one of {recipe.base}, and the recipe tiny tunes {other}" in refused.stderr
+    assert "name the adapter's base with --base" in refused.stderr
+    absent = rolellm(*command, "--from", str(tmp_path / "away"))
+    assert absent.returncode == 2
+    assert "There is no run and no adapter in" in absent.stderr
 
 
 _RUN = """

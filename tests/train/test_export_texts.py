@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, ChatTemplate
 from rolellm_train.base_notices import notices_of
-from rolellm_train.export_facts import ExportSource, metadata_of
+from rolellm_train.export_facts import ExportSource, metadata_of, read_source
 from rolellm_train.gguf_metadata import count_weights, read_metadata, write_with_metadata
 from rolellm_train.model_card import ModelCard, model_card
 from rolellm_train.modelfile import go_template, modelfile
@@ -118,6 +119,26 @@ def test_what_is_not_known_is_not_told() -> None:
     assert told["general.license"] == "unknown"
     assert not {"general.author", "rolellm.recipe", "general.base_model.0.organization"} & told.keys()
     assert all(told.values())
+
+
+def test_what_was_learned_on_says_from_what_and_never_where_that_lies(tmp_path: Path) -> None:
+    recipe = {"id": "dpo", "objective": "dpo", "start": str(tmp_path / "first/adapter")}
+    for name, told in (
+        ("first", {"data": ["/home/me/RoleBench"]}),
+        ("second", {"recipe": recipe, "data": ["/home/me/RoleBench", "/home/me/draws"]}),
+    ):
+        (tmp_path / name / "adapter").mkdir(parents=True)
+        (tmp_path / name / "adapter/adapter_config.json").write_text("{}")
+        (tmp_path / name / "config.json").write_text(json.dumps({"config": {"base": "b", **told}}))
+    source = read_source(tmp_path / "second")
+    assert source.data == ["RoleBench", "draws"]
+    assert source.recipe == {**recipe, "start": "first"}
+    told = metadata_of(source, name="mine", base="b", base_facts={})
+    assert told["general.finetune"] == "dpo"
+    assert "by preferred answers (DPO, arXiv 2305.18290)" in told["general.description"]
+    card = model_card(ModelCard("mine", "b", "mit", source, {}, []))
+    assert "by preferred answers (DPO, Rafailov et al., arXiv 2305.18290). It is told" in card
+    assert str(tmp_path) not in card + str(told)
 
 
 def test_the_licence_is_the_bases_unless_the_run_has_its_own() -> None:

@@ -1,5 +1,6 @@
 """Which answers count as preferred to which."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,48 @@ def test_what_is_no_run_of_pairs_is_one_sentence(
     folder = judged(tmp_path / "run", {}, judging=judging) if judging else tmp_path
     with pytest.raises(RoleLLMError, match=said):
         find_preferences(RECIPE, [folder], cast)
+
+
+# Draws
+
+
+def drawn(folder: Path, *rows: Mapping[str, Any]) -> Path:
+    folder.mkdir()
+    text = "".join(json.dumps({"role": "Ada", "question": "Hives?", **row}) + "\n" for row in rows)
+    (folder / "samples.jsonl").write_text(text)
+    return folder
+
+
+def test_of_answers_that_were_drawn_the_likest_to_a_reference_is_preferred_to_the_least(
+    cast: list[Persona], tmp_path: Path
+) -> None:
+    run = drawn(
+        tmp_path / "run",
+        {
+            "generated": ["I have no idea.", "I have three hives by the mill.", "Three hives."],
+            "references": ["Bees.", "I have three old hives by the mill."],
+        },
+        # As good as each other, or alone: nothing is preferred.
+        {"question": "Rain?", "generated": ["It rains.", "rains it."], "references": ["Sun."]},
+        {"question": "Sea?", "generated": ["Down."], "references": ["Down."]},
+        {"role": "Nobody", "generated": ["Yes.", "No."], "references": ["Yes."]},
+    )
+    found = find_preferences(RECIPE, [run], cast)
+    assert words(found.pairs) == {("Hives?", "I have three hives by the mill.", "I have no idea.")}
+    assert [pair.source for pair in found.pairs] == ["draws"]
+    assert found.unknown_roles == {"Nobody": 1}
+
+
+def test_general_answers_of_a_role_whose_general_rows_may_be_learned_count(tmp_path: Path) -> None:
+    cast = [load_persona("john-keating")]
+    of_keating = {"role": "John Keating", "generated": ["Seize it.", "No."], "references": ["Seize it."]}
+    run = drawn(tmp_path / "run", {**of_keating, "kind": "general"}, {**of_keating, "type": "script_based"})
+    found = find_preferences(RECIPE, [run], cast)
+    assert [pair.kind for pair in found.pairs] == ["general"]
+    assert found.left_out == {"of a role that is kept apart": 1}
+
+
+def test_samples_without_references_are_no_draws(cast: list[Persona], tmp_path: Path) -> None:
+    run = drawn(tmp_path / "run", {"generated": ["Three."]})
+    with pytest.raises(RoleLLMError, match=r"tells no references for “Hives\?”.*rolellm data draws"):
+        find_preferences(RECIPE, [run], cast)

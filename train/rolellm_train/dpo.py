@@ -1,7 +1,8 @@
 """DPO: learning to prefer some answers to others, as a run (Rafailov et al., arXiv 2305.18290).
 
-What is compared with is the base itself, which is the model with its adapter off, so that nothing else is
-loaded. A preferred answer and the one it was preferred to lie in one pack, over their common beginning.
+What is compared with is the model as it was when training began. How likely it finds the answers is
+computed once, so that nothing else is loaded. A preferred answer and the one it was preferred to lie in one
+pack, over their common beginning.
 """
 
 import hashlib

@@ -13,6 +13,8 @@ from rolellm_train.peft_adapter import CONFIG as ADAPTER_CONFIG
 
 _ADAPTER: Final = "adapter"
 _UNTOLD: Final = "unknown"
+_ROCIT: Final = "RoCIT (arXiv 2310.00746)"
+_AND_DPO: Final = f"{_ROCIT}, and by preferred answers (DPO, arXiv 2305.18290)"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class ExportSource:
     author: str = ""
     licence: str = ""
     scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_dpo(self) -> bool:
+        """Whether it learned from preferred answers last."""
+        return self.recipe.get("objective") == "dpo"
 
     @property
     def template(self) -> str:
@@ -59,12 +66,11 @@ def read_source(folder: Path) -> ExportSource:
             f"The run in {folder} has no adapter yet; finish it with the same “rolellm train”."
         )
     manifest = _read(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
-    recipe = config.get("recipe")
     return ExportSource(
         folder / _ADAPTER,
         config["base"],
-        recipe=recipe if isinstance(recipe, dict) else {"id": str(recipe)} if recipe else {},
-        data=_names(config.get("data")),
+        recipe=_recipe(config.get("recipe")),
+        data=[*dict.fromkeys([*_data_before(config.get("recipe")), *_names(config.get("data"))])],
         author=str(config.get("author") or author),
         licence=str(config.get("licence") or ""),
         scores=_scores(manifest),
@@ -83,14 +89,14 @@ def metadata_of(
         base_facts: what the base says of itself, by keys below `general.`.
     """
     recipe = str(source.recipe.get("id", ""))
-    told = f"{base} tuned to speak in role by RoCIT (arXiv 2310.00746)"
+    told = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
     facts: dict[str, str | Sequence[str]] = {
         "general.name": name,
         "general.author": source.author,
         "general.license": licence_of(source, base_facts),
         "general.description": f"{told} with the recipe {recipe}" if recipe else told,
         "general.basename": base_facts.get("basename", base),
-        "general.finetune": "rocit",
+        "general.finetune": "dpo" if source.is_dpo else "rocit",
         "general.tags": ["role-playing", "rolellm", "text-generation"],
         "general.base_model.0.name": base_facts.get("name", base),
         "general.base_model.0.organization": base_facts.get("organization", ""),
@@ -114,6 +120,23 @@ def _read(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelError(f"{file} cannot be read ({error}); train again into another folder.") from error
     return held if isinstance(held, dict) else {}
+
+
+def _recipe(told: object) -> Mapping[str, Any]:
+    """As it was, but for the folder that its adapter was begun from: a name of the run is enough."""
+    if not isinstance(told, dict):
+        return {"id": str(told)} if told else {}
+    if not (start := told.get("start")):
+        return told
+    place = PurePath(str(start))
+    return {**told, "start": one_line(place.parent.name if place.name == _ADAPTER else place.name, 120)}
+
+
+def _data_before(recipe: object) -> Sequence[str]:
+    """What the run was learned from whose adapter this one began with, if it is still there."""
+    start = str(recipe.get("start") or "") if isinstance(recipe, dict) else ""
+    run = Path(start).parent
+    return read_source(run).data if start and (run / "config.json").is_file() else ()
 
 
 def _names(data: object) -> list[str]:

@@ -103,9 +103,26 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
 
 
 def with_adapter(model: Any, recipe: Recipe) -> Any:
-    """The model with low-rank weights in all linear layers; only they learn (LoRA, arXiv 2106.09685)."""
-    from peft import LoraConfig, get_peft_model
+    """The model with low-rank weights, new in all linear layers or gone on with; only they learn.
 
+    The method is LoRA (arXiv 2106.09685).
+
+    Raises:
+        ModelError: the adapter to go on with is not there, or fits another base.
+    """
+    from peft import LoraConfig, PeftModel, get_peft_model
+
+    # What the adapter's own file says of its base.
+    model.name_or_path = recipe.base
+    if recipe.start:
+        try:
+            with quiet():
+                return PeftModel.from_pretrained(model, recipe.start, is_trainable=True)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise ModelError(
+                f"The adapter {recipe.start} cannot be gone on with ({one_line(str(error), 160)}); "
+                "name one of the same base with --from."
+            ) from error
     config = LoraConfig(
         r=recipe.rank,
         lora_alpha=recipe.alpha,
@@ -113,7 +130,5 @@ def with_adapter(model: Any, recipe: Recipe) -> Any:
         target_modules="all-linear",
         task_type="CAUSAL_LM",
     )
-    # What the adapter's own file says of its base.
-    model.name_or_path = recipe.base
     with quiet():
         return get_peft_model(model, config)

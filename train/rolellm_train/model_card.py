@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from rolellm_agents.text import one_line
 from rolellm_train.export_facts import ExportSource
 from rolellm_train.parity import Parity, failure_of
+
+_AND_DPO: Final = ", and by preferred answers (DPO, Rafailov et al., arXiv 2305.18290)"
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ def model_card(card: ModelCard) -> str:
     sections = [
         f"# {one_line(card.name, 120)}",
         f"{one_line(card.base, 120)}, tuned to speak in role by role-conditioned instruction tuning "
-        "(RoCIT, Wang et al., RoleLLM, arXiv 2310.00746). It is told who it is by an instruction that "
-        "describes the character, and answers as that character.",
+        f"(RoCIT, Wang et al., RoleLLM, arXiv 2310.00746){_AND_DPO if card.source.is_dpo else ''}. It is "
+        "told who it is by an instruction that describes the character, and answers as that character.",
         f"## Use\n\n```console\n$ rolellm say sherlock-holmes 'Who are you?' --model {card.name}\n"
         f"$ ollama create {card.name} -f Modelfile\n```",
         f"## Files\n\n{_files(card)}",

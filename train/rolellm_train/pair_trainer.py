@@ -17,32 +17,49 @@ class PairTrainer(PackTrainer):
         """Like `PackTrainer`, with how dearly a departure from the base is paid for."""
         super().__init__(**settings)
         self._beta = beta
+        # By identity: packs are long, and the trainer keeps all of them.
+        self._before = {
+            id(pack): self._preferences(pack) for pack in (*self.train_dataset, *self._held_out)
+        }
 
     def batch(self, pack: Pack) -> dict[str, Any]:
         """A pack as tensors, in which each pair is one label."""
-        tensors = batch_of(pack)
-        lengths = [sum(map(len, row.answers)) for tree in pack.trees for row in tree.rows]
-        pairs = torch.ones(1, len(lengths) // 2)
-        return {**tensors, "answers": tensors["labels"], "lengths": lengths, "labels": pairs}
+        return {**_pairs_of(pack), "before": self._before[id(pack)]}
 
     def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
         """Of each pair, minus the logarithm of how surely it is told apart (equation 7), summed."""
         return -torch.nn.functional.logsigmoid(self._beta * self.gains(model, inputs)).sum()
 
     def gains(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-        """By how much more each preferred answer is preferred than by the base, in nats; one a pair."""
-        with torch.no_grad(), self.accelerator.unwrap_model(model).disable_adapter():
-            before = preferences(model, inputs)
-        return preferences(model, inputs) - before
+        """By how much more each preferred answer is preferred than before training, in nats; one a pair."""
+        asked = {name: value for name, value in inputs.items() if name != "before"}
+        return preferences(model, asked) - inputs["before"]
 
     def preferred(self, packs: Sequence[Pack]) -> float | None:
         """The part of pairs whose preferred answer has gained on the other; None without pairs."""
         gains: list[float] = []
         self.model.eval()
-        with torch.no_grad(), self.compute_loss_context_manager():
+        # When training has ended, the model is no longer as it was prepared.
+        with torch.no_grad(), self.accelerator.autocast():
             for pack in packs:
                 gains += self.gains(self.model, self._prepare_inputs(self.batch(pack))).tolist()
         return sum(gain > 0 for gain in gains) / len(gains) if gains else None
+
+    def _preferences(self, pack: Pack) -> torch.Tensor:
+        """Of the model as it begins, which is what DPO compares with; computed once for all epochs."""
+        self.model.eval()
+        # As precise as training will be; the model is not prepared for that yet.
+        with torch.no_grad(), self.accelerator.autocast():
+            found = preferences(self.model, self._prepare_inputs(_pairs_of(pack)))
+        self.model.train()
+        return found.cpu()
+
+
+def _pairs_of(pack: Pack) -> dict[str, Any]:
+    tensors = batch_of(pack)
+    lengths = [sum(map(len, row.answers)) for tree in pack.trees for row in tree.rows]
+    pairs = torch.ones(1, len(lengths) // 2)
+    return {**tensors, "answers": tensors["labels"], "lengths": lengths, "labels": pairs}
 
 
 def preferences(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:

@@ -35,6 +35,8 @@ class PeftAdapter:
     """What it says its base is."""
     shapes: Mapping[str, tuple[int, int]]
     """Of the weights it changes, outputs × inputs."""
+    rank: int
+    alpha: float
 
 
 def read_adapter(folder: Path) -> PeftAdapter:
@@ -55,7 +57,11 @@ def read_adapter(folder: Path) -> PeftAdapter:
     if config.get("bias", "none") != "none":
         raise ModelError(f"The adapter {folder} has biases, which GGUF cannot hold; tune one without them.")
     weights = _read_weights(folder / _WEIGHTS)
-    return PeftAdapter(folder, config.get("base_model_name_or_path") or "", _shapes(folder, weights))
+    rank, alpha = config.get("r"), config.get("lora_alpha")
+    if not isinstance(rank, int) or not isinstance(alpha, int | float):
+        raise ModelError(f"{folder / CONFIG} tells no rank and alpha; train the adapter again.")
+    base = config.get("base_model_name_or_path") or ""
+    return PeftAdapter(folder, base, _shapes(folder, weights), rank, float(alpha))
 
 
 def check_fits(adapter: PeftAdapter, base: Path, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Answers that were preferred to others: from conversations' swipes, and from judges' verdicts on pairs."""
+"""Answers that were preferred to others: by a person, by judges, or for being more like known good ones."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.judging.recorded import RecordedItem, read_verdicts
 from rolellm_agents.persona import Persona
+from rolellm_agents.rolebench import Kind, Sample, read_samples
 from rolellm_agents.rolebench.held_out import is_held_out
+from rolellm_agents.scoring import Answer, score_many
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_train.errors import TrainingError
@@ -19,6 +22,11 @@ from rolellm_train.recipe import Recipe
 
 _JUDGES: Final = "judges"
 """In the folder of a benchmark's run; below it lies a run of each judge."""
+_DRAWN: Final = "samples.jsonl"
+"""In the folder of a run of `rolellm data draws`."""
+_REFERENCES: Final = "references"
+_MARGIN: Final = 0.03
+"""Of ROUGE-L F1: answers that are nearer to each other are as good as each other."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,9 @@ class Preference:
     chosen: str
     rejected: str
     source: str
-    """`swipes` or `verdicts`."""
+    """`swipes`, `verdicts` or `draws`."""
+    kind: Kind = "role_specific"
+    """Of the question, as far as it is known."""
 
 
 @dataclass
@@ -51,8 +61,8 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
 
     Args:
         recipe: of whose language they are, and whether roles are kept apart.
-        data: transcripts (`.db` files), runs of `rolellm judge pair`, and runs of a benchmark with judges
-            of pairs.
+        data: transcripts (`.db` files), runs of `rolellm judge pair`, runs of a benchmark with judges
+            of pairs, and runs of `rolellm data draws`.
         cast: whose answers they are.
 
     Raises:
@@ -136,6 +146,52 @@ def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[
             yield str(about["persona"]), Preference(persona, (), *words) if persona else None
 
 
+def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
+    """Of several answers to a question the one that is most like the references, and the one that is least.
+
+    Likeness is ROUGE-L F1, which neither a longer nor a shorter answer raises by itself. Learning from the
+    best of several answers by a sequence's own score is minimum-risk training (Shen et al., arXiv
+    1512.02433), here by pairs.
+
+    Args:
+        file: samples in RoleBench's form whose `generated` are the answers, with `references`.
+        personas: by their ids.
+
+    Yields:
+        The role's name, with the pair if there is such a persona.
+
+    Raises:
+        RoleBenchError: the file holds no samples, or a line is damaged.
+        TrainingError: a sample has no references.
+    """
+    by_name = {one.name: one for one in personas.values()}
+    for sample in read_samples(file):
+        best, worst = _best_and_worst(file, sample)
+        if best != worst:
+            persona = by_name.get(sample.role)
+            words = (sample.question.strip(), best, worst, "draws", sample.kind)
+            yield sample.role, Preference(persona, (), *words) if persona else None
+
+
+def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
+    """The same one twice where none is better than another."""
+    references = sample.extra.get(_REFERENCES)
+    if (
+        not isinstance(references, list)
+        or not all(isinstance(one, str) for one in references)
+        or not references
+    ):
+        raise TrainingError(
+            f"{file} tells no references for “{one_line(sample.question, 60)}”, so that no answer to it is "
+            "better than another; name a run of “rolellm data draws”."
+        )
+    answers = [Answer(answer, references, sample.language) for answer in sample.references]
+    (scores,) = score_many(answers, ["rouge-l-f1"]).values()
+    ranked = sorted(zip(scores, sample.references, strict=True))
+    (least, worst), (most, best) = ranked[0], ranked[-1]
+    return (best, worst) if most - least >= _MARGIN else (best, best)
+
+
 def _pairs_in(place: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
     if place.is_file() and place.suffix == ".db":
         with Transcript(place) as transcript:
@@ -145,6 +201,8 @@ def _pairs_in(place: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[st
         for run in runs:
             if read_verdicts(run).judging == "pairs":
                 yield from verdict_pairs(run, personas)
+    elif (place / _DRAWN).is_file():
+        yield from drawn_pairs(place / _DRAWN, personas)
     else:
         yield from verdict_pairs(place, personas)
 
@@ -154,7 +212,7 @@ def _keep(found: Preferences, recipe: Recipe, persona: str, pair: Preference | N
         found.unknown_roles[persona] += 1
     elif pair.persona.language != recipe.language:
         found.left_out["of another language"] += 1
-    elif recipe.keep_apart and is_held_out(pair.persona.name, "role_specific"):
+    elif recipe.keep_apart and is_held_out(pair.persona.name, pair.kind):
         found.left_out["of a role that is kept apart"] += 1
     else:
         found.pairs.append(pair)

@@ -53,6 +53,8 @@ class Recipe(BaseModel):
     """Rows at most, drawn; for trying out."""
 
     # How
+    start: str = ""
+    """PEFT's folder of an adapter that is learned on (`--from`); a new one when empty."""
     rank: int = Field(default=8, ge=1, le=512)
     alpha: float = Field(default=16, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)

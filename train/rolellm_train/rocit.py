@@ -72,7 +72,9 @@ def _config(recipe: Recipe, data: Sequence[Path], material: Material) -> dict[st
     return {
         "trainer": "rocit",
         # What only another kind of training asks for does not make this another one.
-        "recipe": recipe.model_dump(mode="json", exclude={"objective", "beta"}),
+        "recipe": recipe.model_dump(
+            mode="json", exclude={"objective", "beta", *(() if recipe.start else ("start",))}
+        ),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
         "rows": told.hexdigest()[:16],

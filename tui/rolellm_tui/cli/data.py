@@ -43,6 +43,7 @@ app = typer.Typer(
 app.command("context-instruct")(data_generate.context_instruct)
 app.command("rolegpt")(data_generate.rolegpt)
 app.command("dialogues")(data_generate.dialogues)
+app.command("draws")(data_generate.draws)
 app.command("check")(data_report.check)
 app.command("stats")(data_report.stats)
 app.command("card")(data_report.card)

@@ -1,9 +1,9 @@
-"""`rolellm data context-instruct`, `rolegpt` and `dialogues`: data out of personas and a model."""
+"""`rolellm data context-instruct`, `rolegpt`, `dialogues` and `draws`: data out of personas and a model."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rolellm_agents.generating.characters import Character
     from rolellm_agents.generating.estimate import Estimate
     from rolellm_agents.generating.instructions import Instruction
-    from rolellm_agents.persona import Persona
+    from rolellm_agents.persona import Language, Persona
+    from rolellm_agents.rolebench import Sample
     from rolellm_graphs.generation import Hearing, Limits
     from rolellm_graphs.generator_run import Outcome
 
@@ -279,6 +280,75 @@ def dialogues(
         folder,
         as_json=as_json,
     )
+
+
+def draws(
+    data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench, or of a generator's run.")],
+    out: OutOption = None,
+    each: Annotated[int, typer.Option("--each", min=2, max=100, help="Answers to each question.")] = 4,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help="Questions of each kind at most, spread over the roles."),
+    ] = None,
+    language: Annotated[Literal["en", "zh"], typer.Option("--language", help="Of the questions.")] = "en",
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = 0.8,
+    max_tokens: AnswerTokensOption = _ANSWER_TOKENS,
+    seed: RunSeedOption = 0,
+    at_once: AtOnceOption = 8,
+    max_tokens_total: TotalTokensOption = None,
+    max_cost: CostOption = None,
+    price_read: PriceReadOption = None,
+    price_written: PriceWrittenOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Several answers of a tuned model to each training question, for it to learn from the best of its own.
+
+    samples.jsonl has them beside the question's references; of each question the answer that is most like
+    a reference is preferred to the one that is least by “rolellm train --recipe dpo --data RUN”. The ten
+    roles that nobody may learn are left out. Stopped in the middle, the same command goes on.
+
+    \b
+    Examples:
+      rolellm data draws --data RoleBench --limit 600 --out runs/draws
+      rolellm data draws --data RoleBench --model mine --each 8 --dry-run
+      rolellm train --recipe dpo --data runs/draws --from runs/rolesmol
+    """
+    from rolellm_agents.persona import list_personas
+    from rolellm_graphs.draws import DrawsRequest, draws, draws_guess
+
+    name, chat_model = _model(model, base_url, temperature, max_tokens)
+    cast = [found.persona for found in list_personas().found]
+    request = DrawsRequest(
+        samples=tuple(_training_questions(data, language, limit)),
+        personas={one.name: one for one in cast if one.language == language},
+        each=each,
+        seed=seed,
+    )
+    limits = _limits(at_once, max_tokens_total, max_cost, price_read, price_written)
+    folder = out or _own_folder("draws", str(data.resolve()), language, str(limit), name, str(seed))
+    if dry_run:
+        keys, guess = draws_guess(request)
+        _tell_estimate(_estimate(folder, keys, guess, limits, name), as_json=as_json)
+        return
+    _generate(
+        lambda hearing: draws(
+            request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
+        ),
+        folder,
+        as_json=as_json,
+    )
+
+
+def _training_questions(data: Path, language: "Language", limit: int | None) -> "list[Sample]":
+    from rolellm_agents.benchmarking.questions import spread
+    from rolellm_agents.rolebench.held_out import is_held_out
+    from rolellm_train.rows import training_samples
+
+    found = training_samples(data.expanduser(), language, ("role_specific", "general"))
+    return spread([one for one in found if not is_held_out(one.role, one.kind)], limit)
 
 
 def _model(

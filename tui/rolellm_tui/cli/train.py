@@ -33,6 +33,12 @@ def train(
         str | None,
         typer.Option("--base", help="Another base than the recipe's.", metavar="SPEC"),
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Learn the adapter of this run on, instead of a new one.", metavar="RUN"
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Rows at most, drawn; for trying out.")
     ] = None,
@@ -55,11 +61,12 @@ def train(
       rolellm train --recipe smoke
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
       rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
-      rolellm train --recipe dpo --data runs/judged --base runs/rolesmol/export/rolesmol-q8_0.gguf
+      rolellm train --recipe dpo --data runs/judged --from runs/rolesmol
     """
     from rolellm_agents.persona import list_personas
     from rolellm_train.processes import is_first
     from rolellm_train.recipe import bundled_recipes, load_recipe
+    from rolellm_train.start import going_on_from
 
     if recipes or recipe is None:
         _show_recipes([load_recipe(name) for name in bundled_recipes()], as_json=as_json)
@@ -67,6 +74,8 @@ def train(
     given = {"base": base, "limit": limit, "seed": seed}
     changes = {name: value for name, value in given.items() if value is not None}
     chosen = load_recipe(recipe).model_copy(update=changes)
+    if start is not None:
+        chosen = going_on_from(start, chosen)
     cast = [found.persona for found in list_personas().found]
     learned_from = data or _usual_data(chosen.objective)
     folder = out or _usual_folder(chosen.model_dump_json(), learned_from)
@@ -75,6 +84,8 @@ def train(
         tune(chosen, learned_from, cast, folder)
         return
     complain(f"The run is kept in {folder}.")
+    if chosen.objective == "dpo":
+        complain("What the model says of the answers as it is now is computed first.")
 
     with counted_progress("Training") as progress:
 
