@@ -31,7 +31,7 @@ from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Given, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
-from rolellm_tui.staging import OpenStage, usual_stage
+from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.portrait import PixelWidget
@@ -115,7 +115,7 @@ class RoleApp(App[RoleLLMError]):
         self._flags = dict(flags or {})
         self._pixels = pixels
         self._first_stage = stage
-        self._open_stage = open_stage or usual_stage(transcript)
+        self._open_stage = open_stage or stage_opener(transcript, usual_ensemble)
         if theme in self.available_themes:
             self.theme = theme
         self._theme_kept = self.theme

@@ -1,5 +1,6 @@
-"""How a scene comes onto the stage when nobody says otherwise: with the model and the ways that are set."""
+"""How a scene comes onto the stage, and who plays it when nobody says otherwise."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -29,17 +30,29 @@ class OpenStage(Protocol):
         """
 
 
-def usual_stage(transcript: Transcript) -> OpenStage:
-    """What opens scenes with the settings' model, for all who have none of their own.
+def stage_opener(
+    transcript: Transcript, cast: Callable[[LoadedScene], Ensemble], *, seed: int | None = None
+) -> OpenStage:
+    """What opens any scene.
 
     Args:
         transcript: where all that happens is kept.
+        cast: who plays a scene.
+        seed: of scenes that are begun; their own when None.
     """
 
-    def open_stage(scene: LoadedScene, conversation: str | None, /, *, seed: int | None = None) -> Stage:
-        settings = load_settings()
-        make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)
-        ensemble = Ensemble(scene, model=scene.scene.model or settings.model, make=make)
-        return Stage(ensemble, transcript, conversation=conversation, seed=seed)
+    def open_stage(scene: LoadedScene, conversation: str | None, /, *, seed: int | None = seed) -> Stage:
+        return Stage(cast(scene), transcript, conversation=conversation, seed=seed)
 
     return open_stage
+
+
+def usual_ensemble(scene: LoadedScene) -> Ensemble:
+    """The settings' model plays all who have none of their own.
+
+    Raises:
+        RoleLLMError: something of the scene or the settings cannot be used.
+    """
+    settings = load_settings()
+    make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)
+    return Ensemble(scene, model=scene.scene.model or settings.model, make=make)

@@ -24,7 +24,7 @@ from rolellm_tui.cli.options import (
 )
 from rolellm_tui.cli.output import print_text
 from rolellm_tui.cli.say import exchange, read_input, run
-from rolellm_tui.cli.scene_options import open_ensemble, stage_opener
+from rolellm_tui.cli.scene_options import open_ensemble
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -155,6 +155,8 @@ def chat(
 
             talk_plainly(open_first(), transcript)
         elif has_screen():
+            from rolellm_tui.staging import stage_opener
+
             given = {"model": model, "strategy": strategy, "temperature": temperature}
             given |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
             with_these = partial(

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
     from rolellm_agents.scene import LoadedScene
     from rolellm_agents.scene.run_file import RunLine
-    from rolellm_agents.transcript import Transcript
     from rolellm_graphs.ensemble import Ensemble
     from rolellm_graphs.stage import Stage
-    from rolellm_tui.staging import OpenStage
 
 SceneArgument = Annotated[str, typer.Argument(help="An id, or a scene file.")]
 SeatModelOption = Annotated[
@@ -78,26 +76,6 @@ def open_ensemble(
         strategy=strategy,
         make=model_maker(base_url, max_tokens, temperature),
     )
-
-
-def stage_opener(
-    transcript: "Transcript", open_with: "Callable[[LoadedScene], Ensemble]", *, seed: int | None
-) -> "OpenStage":
-    """What opens any scene.
-
-    Args:
-        transcript: where all that happens is kept.
-        open_with: makes the ensemble of a scene.
-        seed: of scenes that are begun; their own when None.
-    """
-    from rolellm_graphs.stage import Stage
-
-    def open_stage(
-        scene: "LoadedScene", conversation: str | None, /, *, seed: int | None = seed
-    ) -> "Stage":
-        return Stage(open_with(scene), transcript, conversation=conversation, seed=seed)
-
-    return open_stage
 
 
 def default_model(loaded: "LoadedScene", model: str | None) -> str:
