@@ -35,8 +35,13 @@ _SETTINGS = (
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """A long text is told by its beginning: the names of tests are to be read."""
-    return f"{val[:60]!r}…" if isinstance(val, str | bytes) and len(val) > 60 else None
+    """A long text is told by its beginning: the names of tests are to be read.
+
+    Bytes are not, where the time of making may stand: all processes must find the same names.
+    """
+    if isinstance(val, bytes):
+        return f"{len(val)} bytes"
+    return f"{val[:60]!r}…" if isinstance(val, str) and len(val) > 60 else None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,9 +29,9 @@ def charx(*members: tuple[str, bytes], card: Any = None) -> bytes:
     held = BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         if card is not None:
-            archive.writestr("card.json", json.dumps(card))
+            archive.writestr(zipfile.ZipInfo("card.json"), json.dumps(card))
         for path, content in members:
-            archive.writestr(path, content)
+            archive.writestr(zipfile.ZipInfo(path), content)
     return held.getvalue()
 
 

@@ -123,13 +123,13 @@ def test_what_is_not_known_is_not_told() -> None:
 
 def test_what_was_learned_on_says_from_what_and_never_where_that_lies(tmp_path: Path) -> None:
     recipe = {"id": "dpo", "objective": "dpo", "start": str(tmp_path / "first/adapter")}
-    for name, told in (
+    for name, config in (
         ("first", {"data": ["/home/me/RoleBench"]}),
         ("second", {"recipe": recipe, "data": ["/home/me/RoleBench", "/home/me/draws"]}),
     ):
         (tmp_path / name / "adapter").mkdir(parents=True)
         (tmp_path / name / "adapter/adapter_config.json").write_text("{}")
-        (tmp_path / name / "config.json").write_text(json.dumps({"config": {"base": "b", **told}}))
+        (tmp_path / name / "config.json").write_text(json.dumps({"config": {"base": "b", **config}}))
     source = read_source(tmp_path / "second")
     assert source.data == ["RoleBench", "draws"]
     assert source.recipe == {**recipe, "start": "first"}

@@ -33,7 +33,8 @@ class PairTrainer(PackTrainer):
     def gains(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
         """By how much more each preferred answer is preferred than before training, in nats; one a pair."""
         asked = {name: value for name, value in inputs.items() if name != "before"}
-        return preferences(model, asked) - inputs["before"]
+        before: torch.Tensor = inputs["before"]
+        return preferences(model, asked) - before
 
     def preferred(self, packs: Sequence[Pack]) -> float | None:
         """The part of pairs whose preferred answer has gained on the other; None without pairs."""
