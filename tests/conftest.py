@@ -45,12 +45,12 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def _nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What fixtures for several tests write does not come into the user's own folders."""
     place = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("ROLELLM_HOME", str(place))
-        yield place
+        yield
     shutil.rmtree(place, ignore_errors=True)  # the embedded model's weights take 145 MB
 
 
@@ -65,22 +65,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return place
-
-
-@pytest.fixture(autouse=True)
-def made_weights(home: Path, nobodys_home: Path) -> Iterator[None]:
-    """What one test made of the embedded model's weights, which takes a second, the next ones find."""
-    own, made = home / "cache" / "weights", nobodys_home / "cache" / "weights"
-    _link(made, own)
-    yield
-    _link(own, made)
-
-
-def _link(there: Path, here: Path) -> None:
-    for file in there.glob(f"{embedded_gguf().stem}-*.gguf"):
-        here.mkdir(parents=True, exist_ok=True)
-        if not (here / file.name).exists():
-            os.link(file, here / file.name)
 
 
 @pytest.fixture(autouse=True)

@@ -16,11 +16,6 @@ from rolellm_agents.strategies import STRATEGIES
 DEFAULTS = Settings(model=DEFAULT_MODEL, strategy=DEFAULT_STRATEGY, temperature=None, max_tokens=None)
 
 
-@pytest.fixture(autouse=True)
-def made_weights() -> None:
-    """Here a home is empty at first."""
-
-
 def write_config(content: str | bytes) -> Path:
     file = user_paths().settings_file
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -30,11 +30,6 @@ max_tokens = 64
 """
 
 
-@pytest.fixture(autouse=True)
-def made_weights() -> None:
-    """Here a home is empty at first."""
-
-
 def written() -> str:
     return user_paths().settings_file.read_text(encoding="utf-8")
 

@@ -39,11 +39,6 @@ DAMAGED = {
 
 
 @pytest.fixture(autouse=True)
-def made_weights() -> None:
-    """Here a home is empty at first."""
-
-
-@pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "processors", lambda: 1)
 

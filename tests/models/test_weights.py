@@ -30,11 +30,6 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "processors", lambda: 1)
 
 
-@pytest.fixture(autouse=True)
-def made_weights() -> None:
-    """Here each test makes its own."""
-
-
 @pytest.fixture(scope="module")
 def slow_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny model in the embedded one's format."""
