@@ -314,7 +314,6 @@ def draws(
     Examples:
       rolellm data draws --data RoleBench --limit 600 --out runs/draws
       rolellm data draws --data RoleBench --model mine --each 8 --dry-run
-      rolellm train --recipe dpo --data runs/draws --from runs/rolesmol
     """
     from rolellm_agents.persona import list_personas
     from rolellm_graphs.draws import DrawsRequest, draws, draws_guess
