@@ -82,3 +82,6 @@ def test_the_command_leaves_out_the_roles_that_nobody_may_learn(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"] == {"samples": 2}
     assert {row["role"] for row in rows(tmp_path / "run")} == {ADA}
+    told = rolellm(*command, "--out", str(tmp_path / "run")).stdout
+    assert "2 clean rows" in told
+    assert "left out" not in told

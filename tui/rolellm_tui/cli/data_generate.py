@@ -520,7 +520,8 @@ def _tell_outcome(outcome: "Outcome", folder: Path) -> None:
     print_text(f"{rows['samples']} clean rows: {folder / 'samples.jsonl'}")
     if rows["rolegpt_baseline"]:
         print_text(f"{rows['rolegpt_baseline']} baselines: {folder / 'rolegpt_baseline.jsonl'}")
-    print_text(f"{rows['left_out']} left out: {folder / 'left_out.jsonl'}")
+    if "left_out" in rows:
+        print_text(f"{rows['left_out']} left out: {folder / 'left_out.jsonl'}")
     if faults:
         print_text(f"Labels: {faults}")
     print_text(f"{outcome.tokens.read:,} tokens read, {outcome.tokens.written:,} written{cost}")
