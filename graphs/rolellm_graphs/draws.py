@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.card_persona import with_macros
-from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.errors import RoleBenchError, SettingsError
 from rolellm_agents.generating.answers import cleaned, ended
 from rolellm_agents.generating.budget import Tokens
 from rolellm_agents.generating.finished import FinishedItems
@@ -60,7 +60,7 @@ async def draws(
 
     Args:
         request: what is asked.
-        model: who plays the personas; one that always takes the likeliest word draws nothing.
+        model: who plays the personas.
         model_name: what the run calls it.
         folder: of the run, which goes on where it was stopped.
         limits: what this start may do.
@@ -68,10 +68,14 @@ async def draws(
 
     Raises:
         RoleBenchError: none of the roles is a persona.
-        SettingsError: a greatest cost without prices.
+        SettingsError: the model always takes the likeliest word, or a greatest cost without prices.
         StorageError: the folder cannot be written, or holds another run; what is finished is kept.
         ModelError: the model cannot be loaded.
     """
+    if describe_sampling(model).get("temperature") == 0:
+        raise SettingsError(
+            "At temperature 0 all answers to a question are the same; name a higher --temperature."
+        )
     asked = _asked(request)
     plan = Plan(
         config=_config(request, asked, model_name, model),

@@ -8,8 +8,10 @@ import pytest
 from helpers.commands import rolellm
 from helpers.samples import sample
 from helpers.small_rolebench import ADA, BEN, write_cast, write_data
+from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_graphs.draws import DrawsRequest, draws
@@ -64,6 +66,13 @@ async def test_a_run_that_is_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
 async def test_nobody_to_ask_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(RoleLLMError, match="None of the questions is to somebody who is a persona"):
         await draws(request(personas={}), ScriptedChatModel(replies=["x"]), model_name="x", folder=tmp_path)
+
+
+async def test_a_model_that_draws_nothing_is_refused_before_it_is_asked(tmp_path: Path) -> None:
+    model = ChatLlamaCpp(model_path=make_tiny_gguf(tmp_path / "tiny.gguf", seed=1), temperature=0)
+    with pytest.raises(RoleLLMError, match="At temperature 0 all answers to a question are the same"):
+        await draws(request(), model, model_name="tiny", folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_command_leaves_out_the_roles_that_nobody_may_learn(tmp_path: Path) -> None:

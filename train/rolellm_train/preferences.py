@@ -78,7 +78,7 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
         raise TrainingError(
             f"The recipe {recipe.id} finds no preferred answers in "
             f"{', '.join(map(str, data)) or 'what was said here'}; swipe in conversations, or name a run "
-            "of “rolellm judge pair” with --data."
+            "of “rolellm judge pair” or “rolellm data draws” with --data."
         )
     return found
 

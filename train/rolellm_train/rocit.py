@@ -71,11 +71,14 @@ def _config(recipe: Recipe, data: Sequence[Path], material: Material) -> dict[st
         told.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
     return {
         "trainer": "rocit",
-        # What only another kind of training asks for does not make this another one.
-        "recipe": recipe.model_dump(
-            mode="json", exclude={"objective", "beta", *(() if recipe.start else ("start",))}
-        ),
+        "recipe": _told(recipe),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
         "rows": told.hexdigest()[:16],
     }
+
+
+def _told(recipe: Recipe) -> dict[str, Any]:
+    """Without what only another kind of training asks for, or is not used: runs of before go on."""
+    unused = {"objective", "beta"} if recipe.start else {"objective", "beta", "start"}
+    return recipe.model_dump(mode="json", exclude=unused)
