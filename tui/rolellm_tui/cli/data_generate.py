@@ -1,59 +1,42 @@
 """`rolellm data context-instruct`, `rolegpt`, `dialogues` and `draws`: data out of personas and a model."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rolellm_tui.cli.generator_start import (
+    AnswerTokensOption,
+    AtOnceOption,
+    CostOption,
+    DryRunOption,
+    OutOption,
+    PriceReadOption,
+    PriceWrittenOption,
+    RunSeedOption,
+    TotalTokensOption,
+    generate,
+    generating_model,
+    limits_of,
+    own_folder,
+    tell_estimate,
+)
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption, TemperatureOption
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_text
+from rolellm_tui.cli.output import complain
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from rolellm_agents.generating.budget import Tokens
     from rolellm_agents.generating.characters import Character
-    from rolellm_agents.generating.estimate import Estimate
     from rolellm_agents.generating.instructions import Instruction
     from rolellm_agents.persona import Language, Persona
     from rolellm_agents.rolebench import Sample
-    from rolellm_graphs.generation import Hearing, Limits
-    from rolellm_graphs.generator_run import Outcome
 
 _ANSWER_TOKENS = 160
 """The embedded model wanders when it may say more."""
 _SEGMENT_SHARE = 5
 """A segment takes a fifth of a model's context: the rest is for the prompt around it and the answer."""
 _LONGEST_SEGMENT = 1_200
-
-OutOption = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
-]
-RunSeedOption = Annotated[int, typer.Option("--seed", help="Of all answers.")]
-AnswerTokensOption = Annotated[
-    int, typer.Option("--max-tokens", min=8, help="The longest answer, in tokens.")
-]
-AtOnceOption = Annotated[
-    int, typer.Option("--at-once", min=1, max=256, help="Requests to the model at the same time.")
-]
-TotalTokensOption = Annotated[
-    int | None,
-    typer.Option("--max-tokens-total", min=1, help="Stop before the run has read and written more."),
-]
-CostOption = Annotated[
-    float | None, typer.Option("--max-cost", min=0, help="Stop before the run has cost more.")
-]
-PriceReadOption = Annotated[
-    float | None, typer.Option("--price-read", min=0, help="Of a million tokens read, for --max-cost.")
-]
-PriceWrittenOption = Annotated[
-    float | None, typer.Option("--price-written", min=0, help="Of a million tokens written.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Only tell how many calls, tokens and minutes it would take.")
-]
 
 
 def context_instruct(
@@ -114,7 +97,7 @@ def context_instruct(
     """
     from rolellm_graphs.context_instruct import ContextRequest, context_guess, context_instruct
 
-    name, chat_model = _model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
     most = segment_tokens or _fitting(chat_model)
     request = ContextRequest(
         characters=tuple(_characters(persona, script, role, tuple(alias or ()), most)),
@@ -123,13 +106,13 @@ def context_instruct(
         seed=seed,
         guided=_is_embedded(chat_model) if guided is None else guided,
     )
-    limits = _limits(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or _own_folder("context-instruct", *persona, name, str(seed))
+    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
+    folder = out or own_folder("context-instruct", *persona, name, str(seed))
     if dry_run:
         keys, guess = context_guess(request)
-        _tell_estimate(_estimate(folder, keys, guess, limits, name), as_json=as_json)
+        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
-    _generate(
+    generate(
         lambda hearing: context_instruct(
             request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
         ),
@@ -190,7 +173,7 @@ def rolegpt(
     """
     from rolellm_graphs.rolegpt import STRATEGY, RoleGPTRequest, rolegpt, rolegpt_guess
 
-    name, chat_model = _model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
     request = RoleGPTRequest(
         personas=tuple(_personas(personas)),
         instructions=_instructions(instructions),
@@ -199,15 +182,13 @@ def rolegpt(
         limit=limit,
         seed=seed,
     )
-    limits = _limits(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or _own_folder(
-        "rolegpt", personas, str(instructions), *request.strategies, name, str(seed)
-    )
+    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
+    folder = out or own_folder("rolegpt", personas, str(instructions), *request.strategies, name, str(seed))
     if dry_run:
         keys, guess = rolegpt_guess(request)
-        _tell_estimate(_estimate(folder, keys, guess, limits, name), as_json=as_json)
+        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
-    _generate(
+    generate(
         lambda hearing: rolegpt(
             request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
         ),
@@ -258,7 +239,7 @@ def dialogues(
     from rolellm_agents.persona import load_persona
     from rolellm_graphs.dialogues import DialoguesRequest, dialogues, dialogues_guess
 
-    name, chat_model = _model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
     request = DialoguesRequest(
         personas=tuple(_personas(personas)),
         instructions=_instructions(instructions),
@@ -267,13 +248,13 @@ def dialogues(
         turns=turns,
         seed=seed,
     )
-    limits = _limits(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or _own_folder("dialogues", personas, str(interviewer), name, str(seed))
+    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
+    folder = out or own_folder("dialogues", personas, str(interviewer), name, str(seed))
     if dry_run:
         keys, guess = dialogues_guess(request)
-        _tell_estimate(_estimate(folder, keys, guess, limits, name), as_json=as_json)
+        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
-    _generate(
+    generate(
         lambda hearing: dialogues(
             request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
         ),
@@ -318,7 +299,7 @@ def draws(
     from rolellm_agents.persona import list_personas
     from rolellm_graphs.draws import DrawsRequest, draws, draws_guess
 
-    name, chat_model = _model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
     cast = [found.persona for found in list_personas().found]
     request = DrawsRequest(
         samples=tuple(_training_questions(data, language, limit)),
@@ -326,13 +307,13 @@ def draws(
         each=each,
         seed=seed,
     )
-    limits = _limits(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or _own_folder("draws", str(data.resolve()), language, str(limit), name, str(seed))
+    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
+    folder = out or own_folder("draws", str(data.resolve()), language, str(limit), name, str(seed))
     if dry_run:
         keys, guess = draws_guess(request)
-        _tell_estimate(_estimate(folder, keys, guess, limits, name), as_json=as_json)
+        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
-    _generate(
+    generate(
         lambda hearing: draws(
             request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
         ),
@@ -348,16 +329,6 @@ def _training_questions(data: Path, language: "Language", limit: int | None) -> 
 
     found = training_samples(data.expanduser(), language, ("role_specific", "general"))
     return spread([one for one in found if not is_held_out(one.role, one.kind)], limit)
-
-
-def _model(
-    spec: str | None, base_url: str | None, temperature: float | None, max_tokens: int
-) -> "tuple[str, BaseChatModel]":
-    from rolellm_agents.models.catalog import get_model
-    from rolellm_agents.settings import load_settings
-
-    name = spec or load_settings().model
-    return name, get_model(name, temperature=temperature, max_tokens=max_tokens, base_url=base_url)
 
 
 def _is_embedded(model: "BaseChatModel") -> bool:
@@ -423,122 +394,3 @@ def _instructions(source: Path | None) -> "tuple[Instruction, ...]":
     if read.repeated:
         complain(f"{read.repeated} instructions of {source} stand there more than once: taken once.")
     return read.all
-
-
-def _limits(
-    at_once: int,
-    most_tokens: int | None,
-    most_cost: float | None,
-    price_read: float | None,
-    price_written: float | None,
-) -> "Limits":
-    from rolellm_agents.generating.budget import Prices
-    from rolellm_graphs.generation import Limits
-
-    given = price_read is not None or price_written is not None
-    prices = Prices(price_read or 0.0, price_written or 0.0) if given else None
-    return Limits(at_once=at_once, most_tokens=most_tokens, most_cost=most_cost, prices=prices)
-
-
-def _own_folder(*settings: str) -> Path:
-    from rolellm_agents.generating.seeds import digest_of
-    from rolellm_agents.paths import user_paths
-
-    return user_paths().runs / f"{settings[0]}-{digest_of(' '.join(settings))[:8]}"
-
-
-def _estimate(
-    folder: Path, keys: Callable[[], Iterator[str]], guess: "Tokens", limits: "Limits", model_name: str
-) -> "Estimate":
-    from rolellm_agents.generating.estimate import estimate_left
-
-    return estimate_left(
-        folder, keys, guess, at_once=limits.at_once, model_name=model_name, prices=limits.prices
-    )
-
-
-def _tell_estimate(found: "Estimate", *, as_json: bool) -> None:
-    if as_json:
-        print_json(asdict(found))
-        return
-    cost = "" if found.cost is None else f", at a cost of {found.cost:.2f}"
-    basis = "as measured in this run" if found.measured else "by a rule of thumb"
-    print_text(
-        f"{found.items} items, {found.done} of them done; {found.calls} calls are left: about "
-        f"{found.tokens.read:,} tokens read and {found.tokens.written:,} written, "
-        f"{_duration(found.seconds)}{cost}, {basis}."
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
-
-
-def _generate(start: "Callable[[Hearing], Awaitable[Outcome]]", folder: Path, *, as_json: bool) -> None:
-    """Run it with progress on stderr, and tell what came of it."""
-    import asyncio
-
-    from rolellm_graphs.generation import Hearing
-
-    complain(f"The run is kept in {folder}.")
-    with counted_progress("Generating") as tell:
-
-        async def run() -> "Outcome":
-            return await start(Hearing(progress=tell, notice=complain))
-
-        outcome = asyncio.run(run())
-    if as_json:
-        print_json(_as_json(outcome, folder))
-    else:
-        _tell_outcome(outcome, folder)
-    _tell_what_is_left(outcome)
-
-
-def _as_json(outcome: "Outcome", folder: Path) -> dict[str, Any]:
-    return {
-        "folder": str(folder),
-        "complete": outcome.complete,
-        "items": outcome.done,
-        "planned": outcome.planned,
-        "failed": outcome.failures.count,
-        "stopped": outcome.stopped,
-        "rows": dict(outcome.written.rows),
-        "filters": dict(outcome.written.labels),
-        "tokens": asdict(outcome.tokens),
-        "seconds": round(outcome.seconds, 1),
-        "cost": outcome.cost,
-    }
-
-
-def _tell_outcome(outcome: "Outcome", folder: Path) -> None:
-    rows, labels = outcome.written.rows, outcome.written.labels
-    faults = ", ".join(f"{label} {times}" for label, times in labels.most_common())
-    cost = "" if outcome.cost is None else f"; they cost {outcome.cost:.4f}"
-    print_text(f"{rows['samples']} clean rows: {folder / 'samples.jsonl'}")
-    if rows["rolegpt_baseline"]:
-        print_text(f"{rows['rolegpt_baseline']} baselines: {folder / 'rolegpt_baseline.jsonl'}")
-    if "left_out" in rows:
-        print_text(f"{rows['left_out']} left out: {folder / 'left_out.jsonl'}")
-    if faults:
-        print_text(f"Labels: {faults}")
-    print_text(f"{outcome.tokens.read:,} tokens read, {outcome.tokens.written:,} written{cost}")
-
-
-def _tell_what_is_left(outcome: "Outcome") -> None:
-    """One sentence when the run is not complete; failures are an error."""
-    from rolellm_agents.errors import ModelError
-
-    if outcome.failures.count:
-        given_up = "; too many in a row, so the rest was not tried" if outcome.stopped == "failures" else ""
-        raise ModelError(
-            f"{outcome.failures.count} items failed{given_up} ({outcome.failures.first.rstrip('.')}): "
-            "the same command tries them again and pays for nothing twice."
-        )
-    if outcome.stopped == "budget":
-        complain(
-            f"What may be spent is spent, with {outcome.done} of {outcome.planned} items done; "
-            "a greater --max-tokens-total or --max-cost goes on."
-        )
