@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -19,6 +20,19 @@ async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
             f"it never came to that on the {type(pilot.app.screen).__name__}"
         )
         await pilot.pause(0.01)
+    await pilot.pause()
+
+
+async def type_fast(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys so that all are there before the first is handled, where `press` waits for each.
+
+    Args:
+        pilot: whose app gets them.
+        keys: letters as they are, others by Textual's names.
+    """
+    for key in keys:
+        letter = key if len(key) == 1 else None
+        pilot.app.post_message(events.Key("space" if key == " " else key, letter))
     await pilot.pause()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.piloting import keys_offered, until
+from helpers.piloting import keys_offered, type_fast, until
 from helpers.screen_app import ScreenApp, hold_still, name_of_screen, text_of
 from helpers.user_files import write_config, write_persona
 from textual.pilot import Pilot
@@ -358,6 +358,19 @@ async def test_a_conversation_is_renamed_and_the_old_title_comes_back(
         await until(pilot, lambda: "Undo" not in keys_offered(pilot))
 
 
+@pytest.mark.parametrize("end", [["enter"], ["ctrl+s"], ["enter", "enter"]])
+async def test_a_title_that_is_typed_fast_is_kept_whole(
+    transcript: Transcript, three: dict[str, str], end: list[str]
+) -> None:
+    async with Conversations(transcript).run_test(size=NARROW) as pilot:
+        await to_list(pilot, 3)
+        await pilot.press("down", "r")
+        await until(pilot, lambda: name_of_screen(pilot) == "TitleScreen")
+        await type_fast(pilot, *" of Baker Street", *end)
+        await until(pilot, lambda: text_of(pilot, "#status").startswith("It is called"))
+        assert transcript.find_conversation(three["pipe"]).title == "The missing pipe of Baker Street"
+
+
 @pytest.mark.parametrize("keys", [["escape"], ["enter"], ["ctrl+s"]])
 async def test_a_title_that_stays_changes_nothing(
     transcript: Transcript, three: dict[str, str], keys: list[str]
@@ -478,6 +491,19 @@ async def test_enter_writes_the_conversation_into_the_current_folder(
     text = (here / "the-missing-pipe.md").read_text(encoding="utf-8")
     assert text.startswith("# The missing pipe\n")
     assert "**Eve**:\n\nI lost my pipe." in text
+
+
+async def test_a_file_name_that_is_typed_fast_is_taken_whole(
+    transcript: Transcript, three: dict[str, str], here: Path
+) -> None:
+    async with Conversations(transcript).run_test(size=NARROW) as pilot:
+        await ask_for_export(pilot)
+        path(pilot).focus()
+        path(pilot).value = ""
+        await pilot.pause()
+        await type_fast(pilot, *"pipe.text", "enter")
+        await until(pilot, lambda: name_of_screen(pilot) == "ConversationsScreen")
+    assert names_in(here) == ["pipe.text"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from helpers.library_app import (
     read,
     rows,
 )
-from helpers.piloting import keys_offered, until
+from helpers.piloting import keys_offered, type_fast, until
 from helpers.user_files import ADA, write_persona
 from textual.binding import Binding
 from textual.pilot import Pilot
@@ -105,6 +105,28 @@ async def test_enter_with_nobody_left_in_the_list_stays_there_and_escape_shows_e
         assert search(pilot).value == ""
         assert app.library.query_one("#nobody").size.height == 0
         assert "Clear" not in keys_offered(pilot)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"), [("sher", ["sherlock-holmes"]), ("zh hero", ["sun-wukong"]), ("qqq", [])]
+)
+async def test_enter_waits_for_letters_that_were_typed_just_before(typed: str, expected: list[str]) -> None:
+    app = LibraryApp()
+    async with app.run_test() as pilot:
+        await read(pilot)
+        await type_fast(pilot, *typed, "enter")
+        await until(pilot, lambda: search(pilot).value == typed)
+        assert [chosen.persona.id for chosen in app.chosen] == expected
+
+
+async def test_an_arrow_key_waits_for_letters_that_were_typed_just_before() -> None:
+    app = LibraryApp()
+    async with app.run_test() as pilot:
+        await read(pilot)
+        await type_fast(pilot, *"walt", "down", "enter")
+        await until(pilot, lambda: app.chosen)
+        assert len(cast(pilot)) > 1
+        assert [chosen.persona.id for chosen in app.chosen] == [cast(pilot)[1]]
 
 
 async def test_the_arrow_keys_move_through_the_list_while_one_types() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers.cards import based, book, entry, png, v2, v3
 from helpers.library_app import LibraryApp, card, carded, cast, highlighted, read
-from helpers.piloting import shown, until
+from helpers.piloting import shown, type_fast, until
 from helpers.shared_cards import shared_card
 from helpers.user_files import write_persona
 from hypothesis import given, settings
@@ -125,8 +125,7 @@ async def test_enter_right_after_typing_does_not_wait_for_the_look(lamp: Path) -
     app = LibraryApp()
     async with app.run_test(size=SIZE) as pilot:
         await ask(pilot)
-        path(pilot).value = str(lamp)
-        await pilot.press("enter")
+        await type_fast(pilot, *str(lamp), "enter")
         await imported(app, pilot, "lamp-keeper")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.piloting import keys_offered, until
+from helpers.piloting import keys_offered, type_fast, until
 from helpers.screen_app import ScreenApp, hold_still, name_of_screen, text_of
 from helpers.user_files import write_config, write_models
 from textual.pilot import Pilot
@@ -373,7 +373,8 @@ async def test_a_persona_of_ones_own_is_added_and_chosen() -> None:
         await until(pilot, lambda: name_of_screen(pilot) == "YourselvesScreen")
         await pilot.press("n")
         await until(pilot, lambda: name_of_screen(pilot) == "YourselfScreen")
-        await pilot.press(*"Captain [b]Flint", "enter", *"An old", "enter", *"sailor.", "ctrl+s")
+        await pilot.press(*"Captain [b]Flint", "enter", *"An old", "enter")
+        await type_fast(pilot, *"sailor.", "ctrl+s")
         await until(pilot, lambda: name_of_screen(pilot) == "YourselvesScreen")
         await until(pilot, lambda: "Captain [b]Flint An old sailor." in text_of(pilot, "#yourselves"))
         await pilot.press("enter")

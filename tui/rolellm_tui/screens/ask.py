@@ -6,6 +6,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
+from rolellm_tui.after_typing import after_typing
+
 
 class AskScreen(ModalScreen[str | None]):
     """Several lines of text; dismissed with them, or with None when nothing is to be changed."""
@@ -46,7 +48,7 @@ class AskScreen(ModalScreen[str | None]):
 
     def action_keep(self) -> None:
         """Hand the words over."""
-        self.dismiss(self.query_one(TextArea).text)
+        after_typing(self, lambda: self.dismiss(self.query_one(TextArea).text))
 
     def action_leave(self) -> None:
         """Change nothing."""

@@ -22,6 +22,7 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.whole_file import write_whole
 from rolellm_agents.yourself import present_self
+from rolellm_tui.after_typing import after_typing
 from rolellm_tui.failures import what_failed
 from rolellm_tui.path_suggester import PathSuggester
 from rolellm_tui.widgets.status_line import Complaint
@@ -94,9 +95,12 @@ class ExportScreen(ModalScreen[Path | None]):
             f"in {plain(str(self._path.parent))}" if event.value else ""
         )
 
-    @work(group="write", exclusive=True, exit_on_error=False)
-    async def action_write(self) -> None:
+    def action_write(self) -> None:
         """Write the file; one that is there only when the person says so twice."""
+        after_typing(self, self._begin)
+
+    @work(group="write", exclusive=True, exit_on_error=False)
+    async def _begin(self) -> None:
         path = self._path
         if self._busy:
             return

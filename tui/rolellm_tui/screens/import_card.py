@@ -15,6 +15,7 @@ from textual.worker import Worker
 from rolellm_agents.card_files import Imported
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.text import plain
+from rolellm_tui.after_typing import after_typing
 from rolellm_tui.counting import counted
 from rolellm_tui.failures import what_failed
 from rolellm_tui.incoming import Preview, bring_in, is_json, look
@@ -122,6 +123,9 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
 
     def action_bring_in(self) -> None:
         """Have it."""
+        after_typing(self, self._begin)
+
+    def _begin(self) -> None:
         if not self._given:
             self._complaint.complain("Name a file first, or paste a card.")
         elif not self._busy:

@@ -14,6 +14,7 @@ from textual.worker import Worker
 from rolellm_agents.chat_files import ImportedConversation, import_chat_file
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.transcript import Transcript
+from rolellm_tui.after_typing import after_typing
 from rolellm_tui.failures import what_failed
 from rolellm_tui.incoming import path_in
 from rolellm_tui.path_suggester import PathSuggester
@@ -54,9 +55,12 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
     def _typed(self) -> None:
         self._complaint.tell("")
 
-    @work(group="import", exclusive=True, exit_on_error=False)
-    async def action_bring_in(self) -> None:
+    def action_bring_in(self) -> None:
         """Have it."""
+        after_typing(self, self._bring_in)
+
+    @work(group="import", exclusive=True, exit_on_error=False)
+    async def _bring_in(self) -> None:
         given = self.query_one("#path", Input).value.strip()
         persona = self.query_one("#persona", Input).value.strip()
         if self._busy:

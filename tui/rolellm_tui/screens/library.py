@@ -20,6 +20,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Cast, FoundPersona, Persona, list_personas
 from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import plain
+from rolellm_tui.after_typing import after_typing
 from rolellm_tui.failures import what_failed
 from rolellm_tui.narrowing import Indexed, Wanted, indexed, narrowed, ordered, words_of
 from rolellm_tui.screens.import_card import ImportScreen
@@ -115,6 +116,8 @@ class LibraryScreen(Screen[None]):
         self._read = False
         self._in_a_hurry = False
         self._offered_clear = False
+        self._listed: Wanted | None = None
+        """What the list was narrowed down to."""
 
     def compose(self) -> ComposeResult:
         """A search line and filters over the list; the card beside it."""
@@ -152,7 +155,7 @@ class LibraryScreen(Screen[None]):
 
     @on(Input.Changed, "#search")
     def _typed(self) -> None:
-        self._show()
+        self._catch_up()
 
     @on(CastFilters.Changed)
     def _filtered(self) -> None:
@@ -215,7 +218,12 @@ class LibraryScreen(Screen[None]):
 
     def action_move(self, steps: int) -> None:
         """Move the highlight while the search line keeps the focus."""
-        self.query_one(CastList).move(steps)
+
+        def move() -> None:
+            self._catch_up()
+            self.query_one(CastList).move(steps)
+
+        after_typing(self, move)
 
     def action_page(self, pages: int) -> None:
         """Move the highlight by what the list shows at once."""
@@ -223,8 +231,13 @@ class LibraryScreen(Screen[None]):
 
     def action_choose(self) -> None:
         """Talk with the highlighted persona; with the first that comes, if the cast is still being read."""
-        self._in_a_hurry = not self._read
-        self._choose(self._highlighted)
+
+        def choose() -> None:
+            self._catch_up()
+            self._in_a_hurry = not self._read
+            self._choose(self._highlighted)
+
+        after_typing(self, choose)
 
     def action_card(self) -> None:
         """Go to the card, so that the keys scroll it, and back."""
@@ -330,12 +343,18 @@ class LibraryScreen(Screen[None]):
             self.action_clear()
             self._read_cast(personas[0].id)
 
+    def _catch_up(self) -> None:
+        """List whom the search leaves, if that is not what is listed."""
+        if self._listed != self._wanted:
+            self._show()
+
     def _show(self, highlight: str | None = None) -> None:
         """List whom the search and the filters leave."""
         if not self._read:
             return
         filters = self.query_one(CastFilters)
-        left = narrowed(ordered(self._cast, filters.order, self.recent), self._wanted)
+        self._listed = self._wanted
+        left = narrowed(ordered(self._cast, filters.order, self.recent), self._listed)
         self.query_one(SearchLine).border_subtitle = f"{len(left):,} of {len(self._cast):,}"
         self.query_one(CastList).show(left, highlight)
         self.set_class(not left, "empty")

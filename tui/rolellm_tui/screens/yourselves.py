@@ -25,6 +25,7 @@ from rolellm_agents.yourself import (
     remove_yourself,
     yourselves,
 )
+from rolellm_tui.after_typing import after_typing
 from rolellm_tui.failures import what_failed
 from rolellm_tui.widgets.status_line import Complaint
 
@@ -71,6 +72,9 @@ class YourselfScreen(ModalScreen[Yourself | None]):
 
     def action_keep(self) -> None:
         """Hand it over, if it can be kept."""
+        after_typing(self, self._hand_over)
+
+    def _hand_over(self) -> None:
         name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
         try:
             self.dismiss(checked_yourself(Yourself(self._one.id, name, about)))
