@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Sequence
@@ -222,13 +223,16 @@ async def test_costs_and_throughput_are_told(data: Path, folder: Path) -> None:
 
 async def test_many_questions_are_asked_at_once_and_no_more_than_allowed(data: Path, folder: Path) -> None:
     now = most = 0
+    counting = threading.Lock()
 
     def slowly(messages: Sequence[BaseMessage]) -> str:
         nonlocal now, most
-        now += 1
-        most = max(most, now)
+        with counting:
+            now += 1
+            most = max(most, now)
         time.sleep(0.05)
-        now -= 1
+        with counting:
+            now -= 1
         return right_answer(messages)
 
     await run(RoleBenchRequest(data=data), folder, AnsweringModel(answer=slowly), at_once=3)

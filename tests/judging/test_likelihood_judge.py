@@ -174,8 +174,8 @@ def test_a_call_that_is_given_up_calls_no_score_off() -> None:
 
     async def given_up() -> None:
         work = asyncio.ensure_future(judge_with(model).judge(judged(OWN)))
-        await asyncio.sleep(0.4)
-        assert len(model.asked) == 2
+        while len(model.asked) < 2:  # noqa: ASYNC110 - the model tells nobody that it was asked
+            await asyncio.sleep(0.01)
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
