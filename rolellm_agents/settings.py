@@ -21,6 +21,7 @@ from rolellm_agents.toml_file import read_toml, write_toml
 
 DEFAULT_MODEL = "llamacpp:rolesmol"
 DEFAULT_STRATEGY = "few-shot-dialogue"
+"""For a model that brings none of its own."""
 DEFAULT_USER = "User"
 DEFAULT_THEME = "textual-dark"
 _VARIABLES = "ROLELLM_"
@@ -50,8 +51,8 @@ class Settings(BaseSettings):
 
     model: str = DEFAULT_MODEL
     """A model spec, or a name from `models.toml`."""
-    strategy: str = DEFAULT_STRATEGY
-    """How a persona reaches the model."""
+    strategy: str | None = None
+    """How a persona reaches the model; what suits the model when unset."""
     temperature: float | None = Field(default=None, ge=0, le=5)
     """Sampling temperature; the model's own default when unset."""
     max_tokens: int | None = Field(default=None, ge=1)

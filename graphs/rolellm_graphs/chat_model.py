@@ -26,11 +26,11 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.cards import Lorebook
-from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.catalog import describe_model, get_model, usual_strategy
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.prompting import Prompting
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_graphs.conversation import conversation_of
 from rolellm_graphs.replaced_model import with_model
 from rolellm_graphs.tracing import RECALLED, recalled_documents, run_metadata, run_tags
@@ -80,7 +80,7 @@ class RoleChatModel(BaseChatModel):
         persona: Persona | str,
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
-        strategy: str = DEFAULT_STRATEGY,
+        strategy: str | None = None,
         user: str = DEFAULT_USER,
         lorebooks: Sequence[Lorebook] = (),
         recall: RecallOptions | None = None,
@@ -92,7 +92,7 @@ class RoleChatModel(BaseChatModel):
         Args:
             persona: a persona, or its id, name or path.
             model: any LangChain chat model, or a spec for `get_model`.
-            strategy: how the persona reaches the model.
+            strategy: how the persona reaches the model; what suits a model that is named when None.
             user: the display name of the person who talks with it, for `{{user}}` in cards.
             lorebooks: of the world, beside the persona's own.
             recall: how passages are looked up; what suits the strategy when None.
@@ -108,6 +108,7 @@ class RoleChatModel(BaseChatModel):
         """
         found = load_persona(persona) if isinstance(persona, str) else persona
         inner = get_model(model) if isinstance(model, str) else model
+        strategy = strategy or usual_strategy(model)
         prompting = Prompting(
             with_macros(found, user),
             strategy,

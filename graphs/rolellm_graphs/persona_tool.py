@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.persona import Persona, id_of
 from rolellm_agents.recall import Passage, RecallOptions
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.text import one_line
 from rolellm_graphs.chat_model import RoleChatModel
 from rolellm_graphs.tracing import run_metadata, run_tags
@@ -27,7 +27,7 @@ def persona_tool(
     persona: Persona | str,
     *,
     model: BaseChatModel | str = DEFAULT_MODEL,
-    strategy: str = DEFAULT_STRATEGY,
+    strategy: str | None = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
@@ -43,7 +43,7 @@ def persona_tool(
     Args:
         persona: a persona, or its id, name or path.
         model: who plays it: any LangChain chat model, or a spec for `get_model`.
-        strategy: how the persona reaches the model.
+        strategy: how the persona reaches the model; what suits a model that is named when None.
         user: what the persona calls whoever asks, for `{{user}}` in cards.
         lorebooks: of the world, beside the persona's own.
         recall: how passages are looked up; what suits the strategy when None.
@@ -79,8 +79,8 @@ def persona_tool(
         name=name or tool_name(asked.id),
         description=description or _description(asked),
         args_schema=_arguments(asked),
-        tags=run_tags(asked, strategy),
-        metadata=run_metadata(asked, strategy),
+        tags=run_tags(asked, chat.strategy),
+        metadata=run_metadata(asked, chat.strategy),
     )
 
 

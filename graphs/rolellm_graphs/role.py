@@ -25,11 +25,11 @@ from langgraph.types import Checkpointer
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError
-from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.catalog import describe_model, get_model, usual_strategy
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.prompting import Prompting
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_graphs.call_context import context_of
 from rolellm_graphs.node import Node
 from rolellm_graphs.tracing import run_metadata, run_tags, tell_recalled, tell_recalled_async
@@ -88,7 +88,7 @@ def role_graph(
     persona: Persona | str,
     *,
     model: BaseChatModel | str = DEFAULT_MODEL,
-    strategy: str = DEFAULT_STRATEGY,
+    strategy: str | None = None,
     checkpointer: Checkpointer = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
@@ -100,7 +100,8 @@ def role_graph(
     Args:
         persona: a persona, or its id, name or path.
         model: any LangChain chat model, or a spec for `get_model`.
-        strategy: how the persona reaches the model; see `rolellm_agents.strategies`.
+        strategy: how the persona reaches the model, one of `rolellm_agents.strategies`; what suits
+            a model that is named when None.
         checkpointer: anybody's; None keeps nothing between calls.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
         lorebooks: of the world, beside the persona's own.
@@ -116,7 +117,12 @@ def role_graph(
     played = with_macros(found, user)
     chat_model = get_model(model) if isinstance(model, str) else model
     prompting = Prompting(
-        played, strategy, user=user, lorebooks=lorebooks, recall=recall, memories=memories
+        played,
+        strategy or usual_strategy(model),
+        user=user,
+        lorebooks=lorebooks,
+        recall=recall,
+        memories=memories,
     )
     return prompted_role_graph(prompting, chat_model, checkpointer=checkpointer)
 

@@ -18,7 +18,7 @@ from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import RecallOptions, memories_of
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.suggesting import line_prompt
 from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
@@ -40,7 +40,7 @@ class Session(Walk):
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
         model_name: str | None = None,
-        strategy: str = DEFAULT_STRATEGY,
+        strategy: str | None = None,
         conversation: str | None = None,
         seed: int | None = None,
         user_name: str = DEFAULT_USER,
@@ -56,7 +56,7 @@ class Session(Walk):
             transcript: where everything said is kept.
             model: any LangChain chat model, or a spec for `get_model`.
             model_name: what the transcript calls the model; its spec when None.
-            strategy: how the persona reaches the model.
+            strategy: how the persona reaches the model; what suits a model that is named when None.
             conversation: the id of one to go on with; a new one begins with the first message.
             seed: makes answers repeatable; each swipe of an answer adds one to it.
             user_name: what the persona calls the person, for `{{user}}` in cards.

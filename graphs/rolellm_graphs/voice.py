@@ -6,11 +6,11 @@ from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.card_persona import with_macros
 from rolellm_agents.cards import Lorebook
-from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.catalog import describe_model, get_model, usual_strategy
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting import Prompting
 from rolellm_agents.recall import Passage, RecallOptions
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_graphs.role import prompted_role_graph
 
 
@@ -23,7 +23,7 @@ class Voice:
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
         model_name: str | None = None,
-        strategy: str = DEFAULT_STRATEGY,
+        strategy: str | None = None,
         user: str = DEFAULT_USER,
         about_user: str = "",
         lorebooks: Sequence[Lorebook] = (),
@@ -36,7 +36,7 @@ class Voice:
             persona: who is played.
             model: any LangChain chat model, or a spec for `get_model`.
             model_name: what transcripts call the model; its spec when None.
-            strategy: how the persona reaches the model.
+            strategy: how the persona reaches the model; what suits a model that is named when None.
             user: what the persona calls the person, for `{{user}}` in cards.
             about_user: who the person is, told to the model.
             lorebooks: of the world, beside the persona's own.
@@ -52,10 +52,10 @@ class Voice:
         self.model = get_model(model) if isinstance(model, str) else model
         spec = model if isinstance(model, str) else describe_model(model)
         self.model_name = model_name or spec
-        self.strategy = strategy
+        self.strategy = strategy or usual_strategy(model)
         self.prompting = Prompting(
             self.persona,
-            strategy,
+            self.strategy,
             user=user,
             about_user=about_user,
             lorebooks=lorebooks,

@@ -10,7 +10,8 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.names import named_models
+from rolellm_agents.models.names import NamedModel, named_models
+from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.text import did_you_mean, one_line
 
 _USUAL_CONVERSATIONS = 4
@@ -57,9 +58,10 @@ def get_model(
     given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **options}
     spec = name
     if ":" not in name:
-        spec, named_options = _resolve(name)
+        named = _resolve(name)
+        spec = named.spec
         given = {
-            **named_options,
+            **named.options,
             **{key: value for key, value in given.items() if value is not None},
         }
     provider_name, _, model_name = spec.partition(":")
@@ -73,6 +75,31 @@ def get_model(
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "its options"
         raise ModelError(f"The model {name!r} does not take {where}: {first['msg']}.") from error
+
+
+def usual_strategy(model: BaseChatModel | str) -> str:
+    """How personas reach a model when nobody says otherwise: as it was tuned, or else as most models.
+
+    Args:
+        model: a name, as for `get_model`; one that is made already is taken for most models.
+
+    Raises:
+        ModelError: there is no such name.
+        SettingsError: `models.toml` cannot be used.
+    """
+    from rolellm_agents.models.llamacpp.bundled import BUNDLED
+
+    if not isinstance(model, str):
+        return DEFAULT_STRATEGY
+    spec = model
+    if ":" not in model:
+        named = _resolve(model)
+        if named.strategy:
+            return named.strategy
+        spec = named.spec
+    provider, _, name = spec.partition(":")
+    bundled = BUNDLED.get(name) if provider == "llamacpp" else None
+    return (bundled and bundled.strategy) or DEFAULT_STRATEGY
 
 
 def describe_model(model: BaseChatModel) -> str:
@@ -101,10 +128,10 @@ _SAMPLING = (
 )
 
 
-def _resolve(name: str) -> tuple[str, dict[str, Any]]:
+def _resolve(name: str) -> NamedModel:
     names = named_models()
     if name in names:
-        return names[name].spec, names[name].options
+        return names[name]
     if name.endswith(".gguf"):
         raise ModelError(f"There is no model {name!r}; a file is named llamacpp:{name}.")
     known = [*names, *(provider.example for provider in PROVIDERS.values()), "llamacpp:smollm2"]

@@ -5,6 +5,10 @@
 spec = "openai:qwen3-8b"
 base_url = "http://127.0.0.1:8080/v1"
 temperature = 0.8
+
+[models.mine]
+spec = "llamacpp:smollm2+/models/mine.gguf"
+strategy = "system"
 ```
 """
 
@@ -26,7 +30,10 @@ class NamedModel:
 
     name: str
     spec: str
+    strategy: str | None
+    """How personas reach it when nobody says otherwise; the spec's own when None."""
     options: dict[str, Any]
+    """What its provider takes."""
 
 
 def named_models() -> dict[str, NamedModel]:
@@ -51,8 +58,13 @@ def named_models() -> dict[str, NamedModel]:
         spec = table.get("spec") if isinstance(table, dict) else None
         if not isinstance(spec, str) or ":" not in spec:
             raise SettingsError(f'{file}: [models.{name}] needs a spec, as in spec = "openai:gpt-4o-mini".')
-        options = {key: value for key, value in table.items() if key != "spec"}
-        found[name] = NamedModel(name, spec, options)
+        strategy = table.get("strategy")
+        if not isinstance(strategy, str | None):
+            raise SettingsError(
+                f'{file}: [models.{name}] has no usable strategy; write one as in "system".'
+            )
+        options = {key: value for key, value in table.items() if key not in ("spec", "strategy")}
+        found[name] = NamedModel(name, spec, strategy, options)
     return found
 
 
@@ -78,13 +90,14 @@ def check_name(name: str, *, replace: bool) -> None:
         )
 
 
-def keep_name(name: str, spec: str, *, replace: bool) -> None:
+def keep_name(name: str, spec: str, *, strategy: str | None = None, replace: bool) -> None:
     """Write an entry of `models.toml`; what else stands there stays as it is.
 
     Args:
         name: for the model.
         spec: what it names.
-        replace: whether one of this name may be replaced. Its options stay, its spec does not.
+        strategy: how personas reach it when nobody says otherwise; the spec's own when None.
+        replace: whether one of this name may be replaced. Its options stay, its spec and strategy do not.
 
     Raises:
         SettingsError: the name cannot be kept, or the file cannot be read or written.
@@ -95,5 +108,10 @@ def keep_name(name: str, spec: str, *, replace: bool) -> None:
     file = user_paths().models_file
     document = read_toml(file, SettingsError)
     models = document.setdefault("models", tomlkit.table(is_super_table=True))
-    models.setdefault(name, tomlkit.table())["spec"] = spec
+    table = models.setdefault(name, tomlkit.table())
+    table["spec"] = spec
+    if strategy is None:
+        table.pop("strategy", None)
+    else:
+        table["strategy"] = strategy
     write_toml(file, document, SettingsError)

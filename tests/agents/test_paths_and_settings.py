@@ -13,7 +13,7 @@ from rolellm_agents.paths import Paths, make_folder, user_paths
 from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, Settings, load_settings
 from rolellm_agents.strategies import STRATEGIES
 
-DEFAULTS = Settings(model=DEFAULT_MODEL, strategy=DEFAULT_STRATEGY, temperature=None, max_tokens=None)
+DEFAULTS = Settings(model=DEFAULT_MODEL, strategy=None, temperature=None, max_tokens=None)
 
 
 def write_config(content: str | bytes) -> Path:
@@ -102,7 +102,7 @@ def test_a_file_in_the_way_of_a_folder_is_told_with_the_next_step(
 
 def test_without_a_file_the_defaults_hold_and_name_things_that_are_there() -> None:
     assert load_settings() == DEFAULTS
-    assert DEFAULTS.strategy in STRATEGIES
+    assert DEFAULT_STRATEGY in STRATEGIES
 
 
 def test_an_empty_file_changes_nothing() -> None:
@@ -122,7 +122,7 @@ def test_the_environment_goes_before_the_file_key_by_key(monkeypatch: pytest.Mon
     monkeypatch.setenv("ROLELLM_MODEL", "scripted:environment")
     monkeypatch.setenv("ROLELLM_MAX_TOKENS", "32")
     assert load_settings() == Settings(
-        model="scripted:environment", strategy=DEFAULT_STRATEGY, temperature=0.5, max_tokens=32
+        model="scripted:environment", strategy=None, temperature=0.5, max_tokens=32
     )
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.models.names import check_name, keep_name, named_models
+from rolellm_agents.models.names import NamedModel, check_name, keep_name, named_models
 from rolellm_agents.paths import user_paths
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,20}", fullmatch=True)
@@ -29,13 +29,14 @@ def test_what_else_stands_in_the_file_stays() -> None:
 
 
 def test_a_name_that_is_taken_is_replaced_only_when_that_is_wanted() -> None:
-    write_models('[models.mine]\nspec = "scripted:One."\ntemperature = 0.8\n')
+    write_models('[models.mine]\nspec = "scripted:One."\nstrategy = "zero-shot"\ntemperature = 0.8\n')
     with pytest.raises(SettingsError, match=r"There is a model mine in .* already"):
         keep_name("mine", "scripted:Two.", replace=False)
     assert named_models()["mine"].spec == "scripted:One."
-    keep_name("mine", "scripted:Two.", replace=True)
-    assert named_models()["mine"].spec == "scripted:Two."
-    assert named_models()["mine"].options == {"temperature": 0.8}
+    keep_name("mine", "scripted:Two.", strategy="system", replace=True)
+    assert named_models()["mine"] == NamedModel("mine", "scripted:Two.", "system", {"temperature": 0.8})
+    keep_name("mine", "scripted:Three.", replace=True)
+    assert named_models()["mine"] == NamedModel("mine", "scripted:Three.", None, {"temperature": 0.8})
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a:b", "-a", "../a", "孙", "a" * 61, "a\n"])

@@ -40,15 +40,16 @@ def test_a_file_without_models_holds_no_names(content: bytes) -> None:
 def test_each_table_is_a_name_with_its_spec_and_options() -> None:
     write(
         b'[models.workstation]\nspec = "openai:qwen3-8b"\nbase_url = "http://127.0.0.1:8080/v1"\n'
-        b'temperature = 0.8\n[models."little one"]\nspec = "llamacpp:smollm2"\n'
+        b'temperature = 0.8\n[models."little one"]\nspec = "llamacpp:smollm2"\nstrategy = "system"\n'
     )
     assert named_models() == {
         "workstation": NamedModel(
             "workstation",
             "openai:qwen3-8b",
+            None,
             {"base_url": "http://127.0.0.1:8080/v1", "temperature": 0.8},
         ),
-        "little one": NamedModel("little one", "llamacpp:smollm2", {}),
+        "little one": NamedModel("little one", "llamacpp:smollm2", "system", {}),
     }
 
 
@@ -70,6 +71,10 @@ def test_the_file_is_read_anew_each_time() -> None:
         (b"[models]\nw = 3\n", '[models.w] needs a spec, as in spec = "openai:gpt-4o-mini".'),
         (b"[models.w]\ntemperature = 1\n", '[models.w] needs a spec, as in spec = "openai:gpt-4o-mini".'),
         (b"[models.w]\nspec = 3\n", '[models.w] needs a spec, as in spec = "openai:gpt-4o-mini".'),
+        (
+            b'[models.w]\nspec = "a:b"\nstrategy = 3\n',
+            '[models.w] has no usable strategy; write one as in "system".',
+        ),
         (b'[models.w]\nspec = "w"\n', '[models.w] needs a spec, as in spec = "openai:gpt-4o-mini".'),
         (
             b'[models.w]\nspec = "openai:m"\n[models.v]\n',
@@ -104,7 +109,9 @@ def test_a_file_that_may_not_be_read_is_told() -> None:
 @settings(deadline=None, max_examples=60)
 @given(
     models=st.dictionaries(
-        WORDS, st.dictionaries(WORDS.filter(lambda key: key != "spec"), VALUES, max_size=4), max_size=3
+        WORDS,
+        st.dictionaries(WORDS.filter(lambda key: key not in ("spec", "strategy")), VALUES, max_size=4),
+        max_size=3,
     )
 )
 def test_whatever_is_written_is_read(models: dict[str, dict[str, object]]) -> None:
@@ -114,7 +121,7 @@ def test_whatever_is_written_is_read(models: dict[str, dict[str, object]]) -> No
         lines += [f"{toml(key)} = {toml(value)}" for key, value in options.items()]
     write("\n".join(lines).encode())
     assert named_models() == {
-        name: NamedModel(name, "scripted:Hello.", options) for name, options in models.items()
+        name: NamedModel(name, "scripted:Hello.", None, options) for name, options in models.items()
     }
 
 

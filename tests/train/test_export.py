@@ -95,7 +95,9 @@ def test_a_run_becomes_files_that_are_proven_and_a_name_that_works(run: Path, ma
         ("tiny.gguf", True),
     ]
     assert all(parity.reply == parity.reference_reply for parity in result.parities)
-    assert named_models()["rolesmol"].spec == f"llamacpp:{made / 'tiny.gguf'}+{folder / 'adapter.gguf'}"
+    kept = named_models()["rolesmol"]
+    assert kept.spec == f"llamacpp:{made / 'tiny.gguf'}+{folder / 'adapter.gguf'}"
+    assert kept.strategy == "system"  # it was tuned by it
     assert get_model("rolesmol", temperature=0, max_tokens=4).invoke("Who are you?").text
     assert json.loads((folder / "parity.json").read_text(encoding="utf-8"))["parity"][0]["passed"]
     assert left_beside(folder) == {"export", ".export.lock"}
@@ -123,7 +125,7 @@ def test_an_adapter_alone_is_exported_over_the_base_that_is_named(made: Path, tm
     exported(source, made, base=str(made / "base"), to=tmp_path / "out")
     # A base that is no GGUF stays beside the adapter, which nothing could run otherwise.
     spec = f"llamacpp:{tmp_path / 'out' / 'base-f16.gguf'}+{tmp_path / 'out' / 'adapter.gguf'}"
-    assert named_models()["mine"].spec == spec
+    assert (named_models()["mine"].spec, named_models()["mine"].strategy) == (spec, None)
     assert get_model("mine", temperature=0, max_tokens=4).invoke("Who are you?").text
 
 

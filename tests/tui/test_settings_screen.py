@@ -189,6 +189,15 @@ async def test_a_method_that_suits_the_strategy_is_no_line_in_the_file() -> None
         await until(pilot, lambda: written() == "")
 
 
+async def test_a_strategy_that_suits_the_model_is_no_line_in_the_file() -> None:
+    write_config('strategy = "system"\n')
+    async with SettingsApp().run_test(size=TALL) as pilot:
+        await filled(pilot)
+        await pick(pilot, "strategy", "")
+        await until(pilot, lambda: written() == "")
+        await until(pilot, lambda: note(pilot, "strategy") == "As it was tuned, or else few-shot-dialogue.")
+
+
 async def test_a_switch_is_kept() -> None:
     async with SettingsApp().run_test(size=TALL) as pilot:
         await filled(pilot)
@@ -225,7 +234,7 @@ async def test_each_change_is_taken_back_in_turn() -> None:
         await until(pilot, lambda: "system" in written())
         await pilot.press("ctrl+z")
         await until(pilot, lambda: written() == BY_HAND.replace("0.5", "0.9"))
-        await until(pilot, lambda: menu(pilot, "strategy").value == "few-shot-dialogue")
+        await until(pilot, lambda: menu(pilot, "strategy").value == "")
         await pilot.press("ctrl+z")
         await until(pilot, lambda: written() == BY_HAND)
         await until(pilot, lambda: line(pilot, "temperature").value == "0.5")

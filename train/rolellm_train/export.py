@@ -32,6 +32,7 @@ from rolellm_train.export_work import (
 from rolellm_train.gguf_metadata import read_metadata
 from rolellm_train.parity import Parity, failure_of
 from rolellm_train.peft_adapter import read_adapter
+from rolellm_train.rows import STRATEGY
 
 _NEEDED: Final = ("torch", "transformers", "peft", "gguf", "sentencepiece", "safetensors")
 
@@ -109,7 +110,9 @@ def export(options: ExportOptions, tell: Tell) -> Exported:
         converters = _converters(options, tell)
         work = ExportWork(source, adapter, base, weights, name, options.merged, converters, out, tell)
         exported = _exported(work, target, force=options.force)
-    keep_name(name, exported.spec, replace=options.force)
+    # What was tuned elsewhere was tuned by who knows what.
+    strategy = STRATEGY if source.recipe else None
+    keep_name(name, exported.spec, strategy=strategy, replace=options.force)
     return exported
 
 

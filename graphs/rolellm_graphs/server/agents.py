@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.errors import SceneError
+from rolellm_agents.models.catalog import usual_strategy
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.scene import LoadedScene, list_scenes, load_scene
 from rolellm_agents.text import one_line
@@ -104,10 +105,11 @@ class Agents:
         persona = self._personas.get(name.id)
         if persona is None:
             raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{scene}" for scene in self._scenes)])
+        spec = name.model or self._options.models[0]
         return PersonaAgent(
             persona,
-            self.model(name.model),
-            strategy=name.strategy or self._options.strategy,
+            self.model(spec),
+            strategy=name.strategy or self._options.strategy or usual_strategy(spec),
             user=self._options.user,
             max_tokens=self._options.max_tokens,
         )

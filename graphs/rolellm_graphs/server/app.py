@@ -90,7 +90,8 @@ class _Service:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.metrics = Metrics()
-        get_strategy(options.strategy)
+        if options.strategy is not None:
+            get_strategy(options.strategy)
         self.agents = Agents(options)
         self.agents.model()
 

@@ -7,7 +7,7 @@ from typing import Final
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, DEFAULT_USER
+from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 
 MIB: Final = 2**20
 
@@ -18,8 +18,8 @@ class ServerOptions:
 
     models: tuple[str, ...] = (DEFAULT_MODEL,)
     """Specs; who asks for none gets the first, and nobody gets any other."""
-    strategy: str = DEFAULT_STRATEGY
-    """For personas, when a request names none; a scene has its own."""
+    strategy: str | None = None
+    """For personas, when a request names none; what suits the model when None. A scene has its own."""
     user: str = DEFAULT_USER
     """What personas call whoever asks, for `{{user}}` in cards."""
     api_keys: tuple[str, ...] = ()

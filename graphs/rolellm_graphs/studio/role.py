@@ -8,6 +8,7 @@ from langgraph.graph import MessagesState
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
+from rolellm_agents.models.catalog import usual_strategy
 from rolellm_agents.settings import DEFAULT_USER, load_settings
 from rolellm_graphs.role import RoleContext, RoleOutput, RoleState, role_graph
 from rolellm_graphs.studio.choosing import (
@@ -34,7 +35,7 @@ class RoleChoice(RoleContext):
         str | None,
         Field(
             description="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval; "
-            "that of your settings when empty."
+            "that of your settings or what suits the model when empty."
         ),
     ] = None
     user: Annotated[str, Field(description="What the persona calls whoever talks with it.")] = DEFAULT_USER
@@ -47,10 +48,8 @@ async def role(config: RunnableConfig) -> RoleGraph:
 
 def _graph(choice: RoleChoice) -> RoleGraph:
     settings = load_settings()
-    model = kept_model(
-        choice.model or settings.model, temperature=choice.temperature, max_tokens=choice.max_tokens
-    )
-    graph = role_graph(
-        choice.persona, model=model, strategy=choice.strategy or settings.strategy, user=choice.user
-    )
+    spec = choice.model or settings.model
+    model = kept_model(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
+    strategy = choice.strategy or settings.strategy or usual_strategy(spec)
+    graph = role_graph(choice.persona, model=model, strategy=strategy, user=choice.user)
     return graph.copy({"context_schema": RoleChoice})

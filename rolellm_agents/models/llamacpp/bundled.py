@@ -20,6 +20,8 @@ class Bundled(NamedTuple):
     """Weights that were tuned to speak in role and lie over the base's (`docs/design/training.md`)."""
     about: str
     """For a list."""
+    strategy: str | None = None
+    """How personas reach it when nobody says otherwise, where the usual one does not suit it."""
 
 
 BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
@@ -38,7 +40,9 @@ BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
                 "rolegemma",
                 GEMMA,
                 _HERE / "rolegemma.gguf",
-                "Gemma 3 270M tuned to speak in role in Chinese, by --strategy system; extra “gemma”",
+                "Gemma 3 270M tuned to speak in role in Chinese; extra “gemma”",
+                # Under the usual one it loops (docs/experiments.md): it was tuned by this one.
+                strategy="system",
             ),
             Bundled(GEMMA, GEMMA, None, "its base, which was never taught to answer; the same extra"),
         )

@@ -92,22 +92,27 @@ def _settings() -> Iterator[Finding]:
     file = user_paths().settings_file
     place = str(file) if file.exists() else f"{file} (not there, defaults are used)"
     yield Finding("settings", "ok", place)
-    get_strategy(settings.strategy)
-    yield Finding("default", "ok", f"{settings.model} with {settings.strategy}")
+    if settings.strategy is not None:
+        get_strategy(settings.strategy)
+    strategy = settings.strategy or "the strategy that suits it"
+    yield Finding("default", "ok", f"{settings.model} with {strategy}")
     names = named_models()
     if names:
         yield Finding("models.toml", "ok", ", ".join(names))
 
 
 def _model() -> Iterator[Finding]:
-    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.catalog import get_model, usual_strategy
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
     from rolellm_agents.models.local import load_model
+    from rolellm_agents.strategies import get_strategy
 
     name = load_settings().model
     model = get_model(name)
     load_model(model)
-    yield Finding("model", "ok", f"{name} can be used")
+    strategy = usual_strategy(name)
+    get_strategy(strategy)
+    yield Finding("model", "ok", f"{name} can be used; {strategy} suits it")
     if isinstance(model, ChatLlamaCpp):
         yield _tuning(model.model_path)
 

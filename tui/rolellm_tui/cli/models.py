@@ -36,7 +36,10 @@ def list_(as_json: JsonOption = False) -> None:
 
     default = load_settings().model
     rows = [
-        *(_row(name.name, name.spec, "yours", _options(name.options)) for name in named_models().values()),
+        *(
+            _row(one.name, one.spec, "yours", _told(one.options, one.strategy))
+            for one in named_models().values()
+        ),
         *(_known(f"llamacpp:{model.name}", "embedded", model.about) for model in BUNDLED.values()),
         *(
             _known(_EXAMPLES.get(provider.name, provider.example), "example", provider.help)
@@ -66,5 +69,6 @@ def _known(spec: str, kind: str, told: str) -> dict[str, Any]:
     return _row(spec, spec, kind, told)
 
 
-def _options(options: dict[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in options.items())
+def _told(options: dict[str, Any], strategy: str | None) -> str:
+    every = options | ({"strategy": strategy} if strategy else {})
+    return ", ".join(f"{key} = {value}" for key, value in every.items())

@@ -29,7 +29,8 @@ StrategyOption = Annotated[
     typer.Option(
         "--strategy",
         "-s",
-        help="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval.",
+        help="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval; what suits the model, "
+        "if none.",
         metavar="NAME",
     ),
 ]
@@ -91,7 +92,7 @@ def open_session(
         RoleLLMError: an option names something that does not exist or cannot be used.
     """
     from rolellm_agents.card_files import find_lorebook
-    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.catalog import get_model, usual_strategy
     from rolellm_agents.settings import load_settings
     from rolellm_agents.yourself import present_self
     from rolellm_graphs.session import Session
@@ -110,7 +111,7 @@ def open_session(
         transcript,
         model=chat_model,
         model_name=name,
-        strategy=strategy or settings.strategy,
+        strategy=strategy or settings.strategy or usual_strategy(name),
         conversation=conversation,
         seed=seed,
         user_name=you.name,

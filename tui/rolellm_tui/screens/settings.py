@@ -125,7 +125,8 @@ class SettingsScreen(Screen[bool]):
             choices=models,
             example="provider:name, as in openai:gpt-4o-mini",
         )
-        yield ChosenSetting("strategy", "Strategy", choices={name: name for name in STRATEGIES})
+        strategies = {name: name for name in STRATEGIES}
+        yield ChosenSetting("strategy", "Strategy", choices=strategies, unset="what suits the model")
         own = "the model's own"
         yield TypedSetting("temperature", "Temperature", "0 always takes the likeliest word.", unset=own)
         yield TypedSetting("max_tokens", "Longest answer", "In tokens.", unset=own)
@@ -177,6 +178,8 @@ class SettingsScreen(Screen[bool]):
         """What a row says about its value; None for what it always says."""
         value = read.value(name)
         match name:
+            case "strategy" if value is None:
+                return "As it was tuned, or else few-shot-dialogue."
             case "strategy":
                 return EXPLAINED.get(str(value), "")
             case "you" if value:
