@@ -26,6 +26,7 @@ def test_the_list_names_the_models_that_come_along_and_one_example_for_each_prov
 def test_own_names_come_first_with_their_options_and_the_default_is_marked() -> None:
     write_models(
         '[models.workstation]\nspec = "openai:qwen3-8b"\nbase_url = "http://127.0.0.1:8080/v1"\n'
+        'strategy = "zero-shot"\n'
         '[models.parrot]\nspec = "scripted:"\n'
     )
     write_config('model = "workstation"\n')
@@ -37,7 +38,7 @@ def test_own_names_come_first_with_their_options_and_the_default_is_marked() -> 
         "name": "workstation",
         "spec": "openai:qwen3-8b",
         "kind": "yours",
-        "help": "base_url = http://127.0.0.1:8080/v1",
+        "help": "base_url = http://127.0.0.1:8080/v1, strategy = zero-shot",
         "default": True,
     }
     assert (rows[1]["name"], rows[1]["spec"], rows[1]["default"]) == ("parrot", "scripted:", False)

@@ -1,5 +1,6 @@
 """`rolellm models`: what a persona can be played by."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import typer
@@ -37,10 +38,13 @@ def list_(as_json: JsonOption = False) -> None:
     default = load_settings().model
     rows = [
         *(
-            _row(one.name, one.spec, "yours", _told(one.options, one.strategy))
+            _row(one.name, one.spec, "yours", _told("", one.options, one.strategy))
             for one in named_models().values()
         ),
-        *(_known(f"llamacpp:{model.name}", "embedded", model.about) for model in BUNDLED.values()),
+        *(
+            _known(f"llamacpp:{model.name}", "embedded", _told(model.about, {}, model.strategy))
+            for model in BUNDLED.values()
+        ),
         *(
             _known(_EXAMPLES.get(provider.name, provider.example), "example", provider.help)
             for provider in PROVIDERS.values()
@@ -69,6 +73,6 @@ def _known(spec: str, kind: str, told: str) -> dict[str, Any]:
     return _row(spec, spec, kind, told)
 
 
-def _told(options: dict[str, Any], strategy: str | None) -> str:
-    every = options | ({"strategy": strategy} if strategy else {})
-    return ", ".join(f"{key} = {value}" for key, value in every.items())
+def _told(about: str, options: Mapping[str, Any], strategy: str | None) -> str:
+    given = {**options, **({"strategy": strategy} if strategy else {})}
+    return ", ".join([*([about] if about else []), *(f"{key} = {value}" for key, value in given.items())])
