@@ -9,8 +9,9 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ModelError, SettingsError
 from rolellm_agents.models.names import NamedModel, named_models
+from rolellm_agents.paths import user_paths
 from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.text import did_you_mean, one_line
 
@@ -85,7 +86,7 @@ def usual_strategy(model: BaseChatModel | str) -> str:
 
     Raises:
         ModelError: there is no such name.
-        SettingsError: `models.toml` cannot be used.
+        SettingsError: `models.toml` cannot be used, or names a strategy that there is not.
     """
     from rolellm_agents.models.llamacpp.bundled import BUNDLED
 
@@ -94,8 +95,8 @@ def usual_strategy(model: BaseChatModel | str) -> str:
     spec = model
     if ":" not in model:
         named = _resolve(model)
-        if named.strategy:
-            return named.strategy
+        if named.strategy is not None:
+            return _checked(named.strategy, of=model)
         spec = named.spec
     provider, _, name = spec.partition(":")
     bundled = BUNDLED.get(name) if provider == "llamacpp" else None
@@ -126,6 +127,16 @@ _SAMPLING = (
     "dry_multiplier",
     "max_tokens",
 )
+
+
+def _checked(strategy: str, *, of: str) -> str:
+    from rolellm_agents.strategies import get_strategy
+
+    try:
+        get_strategy(strategy)
+    except SettingsError as error:
+        raise SettingsError(f"{user_paths().models_file}, [models.{of}]: {error}") from error
+    return strategy
 
 
 def _resolve(name: str) -> NamedModel:

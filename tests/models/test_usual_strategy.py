@@ -106,5 +106,5 @@ def test_a_server_asks_each_model_by_its_own(
 
 def test_a_strategy_of_a_model_that_nobody_knows_is_told(holmes: Persona) -> None:
     write_models(OWN.replace("zero-shot", "zeroshot"))
-    with pytest.raises(SettingsError, match="did you mean zero-shot"):
+    with pytest.raises(SettingsError, match=r"models\.toml, \[models\.mine\]: .*did you mean zero-shot"):
         role_graph(holmes, model="mine")

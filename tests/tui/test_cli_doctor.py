@@ -89,6 +89,13 @@ def test_the_strategy_that_suits_the_model_is_told() -> None:
     assert "mine can be used; zero-shot suits it" in told
 
 
+def test_a_strategy_of_a_model_that_nobody_knows_is_a_problem() -> None:
+    write_models('[models.mine]\nspec = "scripted:Hello."\nstrategy = "sytem"\n')
+    write_config('model = "mine"\n')
+    (problem,) = [one.found for one in run_checkup() if one.state == "problem"]
+    assert f"{user_paths().models_file}, [models.mine]: There is no strategy 'sytem'" in problem
+
+
 def test_a_strategy_nobody_knows_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer would fail with it."""
     monkeypatch.setenv("ROLELLM_MODEL", "scripted:Hello.")

@@ -105,14 +105,11 @@ def _model() -> Iterator[Finding]:
     from rolellm_agents.models.catalog import get_model, usual_strategy
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
     from rolellm_agents.models.local import load_model
-    from rolellm_agents.strategies import get_strategy
 
     name = load_settings().model
     model = get_model(name)
     load_model(model)
-    strategy = usual_strategy(name)
-    get_strategy(strategy)
-    yield Finding("model", "ok", f"{name} can be used; {strategy} suits it")
+    yield Finding("model", "ok", f"{name} can be used; {usual_strategy(name)} suits it")
     if isinstance(model, ChatLlamaCpp):
         yield _tuning(model.model_path)
 

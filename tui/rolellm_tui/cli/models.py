@@ -38,11 +38,11 @@ def list_(as_json: JsonOption = False) -> None:
     default = load_settings().model
     rows = [
         *(
-            _row(one.name, one.spec, "yours", _told("", one.options, one.strategy))
+            _row(one.name, one.spec, "yours", _joined(_options(one.options), _own(one.strategy)))
             for one in named_models().values()
         ),
         *(
-            _known(f"llamacpp:{model.name}", "embedded", _told(model.about, {}, model.strategy))
+            _known(f"llamacpp:{model.name}", "embedded", _joined(model.about, _own(model.strategy)))
             for model in BUNDLED.values()
         ),
         *(
@@ -73,6 +73,13 @@ def _known(spec: str, kind: str, told: str) -> dict[str, Any]:
     return _row(spec, spec, kind, told)
 
 
-def _told(about: str, options: Mapping[str, Any], strategy: str | None) -> str:
-    given = {**options, **({"strategy": strategy} if strategy else {})}
-    return ", ".join([*([about] if about else []), *(f"{key} = {value}" for key, value in given.items())])
+def _options(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in options.items())
+
+
+def _own(strategy: str | None) -> str:
+    return f"strategy = {strategy}" if strategy else ""
+
+
+def _joined(*told: str) -> str:
+    return ", ".join(filter(None, told))
