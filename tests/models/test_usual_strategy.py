@@ -16,6 +16,7 @@ from rolellm_graphs.chat_model import RoleChatModel
 from rolellm_graphs.persona_tool import persona_tool
 from rolellm_graphs.role import role_graph
 from rolellm_graphs.server.agents import Agents
+from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.names import AgentName
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.session import Session
@@ -102,6 +103,13 @@ def test_a_server_asks_each_model_by_its_own(
     agents = Agents(ServerOptions(models=("scripted:Hi.", "mine"), strategy=of_server))
     asked = AgentName("sherlock-holmes", is_scene=False, strategy=wished, model="mine", seat=None)
     assert agents.find(asked).name == f"sherlock-holmes@{expected}"
+
+
+def test_a_server_refuses_at_its_start_a_strategy_that_nobody_knows() -> None:
+    write_models(OWN.replace("zero-shot", "zeroshot"))
+    with pytest.raises(SettingsError, match="did you mean zero-shot"):
+        create_app(ServerOptions(models=("scripted:Hi.", "mine")))
+    create_app(ServerOptions(models=("scripted:Hi.", "mine"), strategy="system"))
 
 
 def test_a_strategy_of_a_model_that_nobody_knows_is_told(holmes: Persona) -> None:

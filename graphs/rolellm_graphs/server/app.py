@@ -14,6 +14,7 @@ from fastapi_swagger import patch_fastapi
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse
 
+from rolellm_agents.models.catalog import usual_strategy
 from rolellm_agents.models.local import load_model
 from rolellm_agents.strategies import get_strategy
 from rolellm_graphs.server import limits
@@ -56,7 +57,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         options: how it is set up; loopback's defaults when None.
 
     Raises:
-        ModelError: the first model cannot be used here.
+        ModelError: the first model cannot be used here, or one is a name that there is not.
         SettingsError: there is no such strategy.
     """
     options = options or ServerOptions()
@@ -84,14 +85,22 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
     return app
 
 
+def _check_strategies(options: ServerOptions) -> None:
+    """Refuse at the start what every answer would fail with."""
+    if options.strategy is not None:
+        get_strategy(options.strategy)
+        return
+    for model in options.models:
+        usual_strategy(model)
+
+
 class _Service:
     """What the paths share."""
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.metrics = Metrics()
-        if options.strategy is not None:
-            get_strategy(options.strategy)
+        _check_strategies(options)
         self.agents = Agents(options)
         self.agents.model()
 
