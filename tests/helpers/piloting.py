@@ -4,16 +4,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from textual import _wait, events
+from textual import events
 from textual.pilot import Pilot
 from textual.widget import Widget
 
 _PATIENCE = 60.0
-
-# After every key the pilot waits until the process rests, twice, and looks no sooner than each 20 ms: a
-# third of the time of these tests. Four times as often, with the same share of work that counts as rest.
-_wait.SLEEP_GRANULARITY = 1 / 200
-_wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 20
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:

@@ -97,7 +97,7 @@ async def test_enter_with_nobody_left_in_the_list_stays_there_and_escape_shows_e
         await pilot.press(*"qqq", "down", "enter")
         await pilot.pause()
         assert (cast(pilot), app.chosen) == ([], [])
-        assert app.library.query_one("#nobody").size.height > 0
+        await until(pilot, lambda: app.library.query_one("#nobody").size.height > 0)
         await until(pilot, lambda: on_card(pilot) is None)
         assert "Clear" in keys_offered(pilot)
         await pilot.press("escape")
