@@ -1,16 +1,11 @@
 """What every test starts from: a home of its own, no key, no way out to a hub."""
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-# Threads that spin while they wait for each other take ten times as long as soon as anything else runs,
-# such as other tests. OpenMP reads this when it is loaded, which is with llama.cpp.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf

@@ -12,7 +12,7 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import Ending, Kind
 from rolellm_graphs.events import TokenDelta
 
-_TOLD_AT_THE_END = ("seed", "finish_reason", "dropped_messages")
+_TOLD_AT_THE_END = ("seed", "finish_reason", "dropped_messages", "threads")
 
 
 class Recording:

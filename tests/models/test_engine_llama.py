@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.context import LlamaContext, Row
 from rolellm_agents.models.llamacpp.engine import Engine
@@ -24,10 +25,12 @@ from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.threads import FixedThreads, Threads
 from rolellm_agents.models.llamacpp.tuning import Tuning
 
 SECONDS = 60.0
-ONE_THREAD = Tuning(n_threads=1)
+ONE_THREAD = FixedThreads(1)
+ALL = FixedThreads(library.processors())
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +65,8 @@ def engine(tiny: LlamaModel) -> Iterator[Engine]:
     made.close()
 
 
-def make_engine(model: LlamaModel, *, n_ctx: int, sequences: int, tuning: Tuning = ONE_THREAD) -> Engine:
-    context = LlamaContext(model, n_ctx=n_ctx, sequences=sequences, tuning=tuning)
+def make_engine(model: LlamaModel, *, n_ctx: int, sequences: int, threads: Threads = ONE_THREAD) -> Engine:
+    context = LlamaContext(model, n_ctx=n_ctx, sequences=sequences, tuning=Tuning(), threads=threads)
     return Engine(context, model, partial(Sampler, model))
 
 
@@ -109,7 +112,7 @@ def chat_prompt(model: LlamaModel, line: str) -> list[int]:
 @pytest.fixture(scope="module")
 def raw_answers(embedded: LlamaModel) -> list[tuple[list[int], list[int]]]:
     """The prompt of each line, and the 64 likeliest tokens after it or those up to an end."""
-    context = LlamaContext(embedded, n_ctx=256, sequences=1, tuning=Tuning())
+    context = LlamaContext(embedded, n_ctx=256, sequences=1, tuning=Tuning(), threads=ALL)
     prompts = [chat_prompt(embedded, line) for line in LINES]
     return [(prompt, raw_greedy(embedded, context, prompt, 64)) for prompt in prompts]
 
@@ -129,7 +132,7 @@ def test_alone_greedy_words_are_those_of_a_raw_loop(
     embedded: LlamaModel, raw_answers: list[tuple[list[int], list[int]]]
 ) -> None:
     for prompt, written in raw_answers:
-        engine = make_engine(embedded, n_ctx=256, sequences=1, tuning=Tuning())
+        engine = make_engine(embedded, n_ctx=256, sequences=1, threads=ALL)
         reply = Reply(engine, prompt, max_tokens=64)
         finished = reply.finished()
         words = written[:-1] if embedded.is_end(written[-1]) else written
@@ -141,7 +144,7 @@ def test_alone_greedy_words_are_those_of_a_raw_loop(
 def test_in_a_batch_the_likeliest_token_is_nearly_always_the_same(
     embedded: LlamaModel, raw_answers: list[tuple[list[int], list[int]]]
 ) -> None:
-    context = LlamaContext(embedded, n_ctx=256, sequences=4, tuning=Tuning())
+    context = LlamaContext(embedded, n_ctx=256, sequences=4, tuning=Tuning(), threads=ALL)
     agreed = total = 0
     for group in range(0, len(raw_answers), 4):
         prompts, written = zip(*raw_answers[group : group + 4], strict=True)
@@ -219,7 +222,7 @@ def test_a_context_larger_than_memory_is_told_before_it_is_taken(folder: Path) -
 
 def test_a_score_is_the_models_own_probability(tiny: LlamaModel, engine: Engine) -> None:
     prompt, continuation = tiny.prompt_tokens("Who are you?"), tiny.prompt_tokens(" Nobody at all.")
-    raw = LlamaContext(tiny, n_ctx=256, sequences=1, tuning=ONE_THREAD)
+    raw = LlamaContext(tiny, n_ctx=256, sequences=1, tuning=Tuning(), threads=ONE_THREAD)
     tokens = [*prompt, *continuation]
     raw.decode([Row(token, n, 0, True) for n, token in enumerate(tokens)], None)
     expected = [raw.log_probabilities(len(prompt) - 1 + n)[token] for n, token in enumerate(continuation)]
@@ -229,7 +232,9 @@ def test_a_score_is_the_models_own_probability(tiny: LlamaModel, engine: Engine)
 
 def test_a_state_moves_to_another_sequence_and_into_another_context(tiny: LlamaModel) -> None:
     prompt = tiny.prompt_tokens("A state to be moved.")
-    first, second = (LlamaContext(tiny, n_ctx=128, sequences=3, tuning=ONE_THREAD) for _ in range(2))
+    first, second = (
+        LlamaContext(tiny, n_ctx=128, sequences=3, tuning=Tuning(), threads=ONE_THREAD) for _ in range(2)
+    )
     first.decode([Row(token, n, 0, False) for n, token in enumerate(prompt)], None)
     state = first.save(0)
     likeliest = []
@@ -243,7 +248,7 @@ def test_a_state_moves_to_another_sequence_and_into_another_context(tiny: LlamaM
 
 
 def test_a_damaged_state_is_refused_and_the_sequence_is_empty(tiny: LlamaModel) -> None:
-    context = LlamaContext(tiny, n_ctx=128, sequences=2, tuning=ONE_THREAD)
+    context = LlamaContext(tiny, n_ctx=128, sequences=2, tuning=Tuning(), threads=ONE_THREAD)
     context.decode([Row(5, 0, 0, False)], None)
     state = context.save(0)
     assert not context.restore(1, b"\0" * len(state))

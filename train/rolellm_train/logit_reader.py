@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import llama_cpp
 import numpy as np
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.model import LlamaModel
 
 _BATCH: Final = 512

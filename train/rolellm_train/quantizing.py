@@ -5,9 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-import llama_cpp
-
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 
 _TYPES = {
     "f16": llama_cpp.LLAMA_FTYPE_MOSTLY_F16,

@@ -15,6 +15,7 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.context import LlamaContext, Row
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.threads import FixedThreads
 from rolellm_agents.models.llamacpp.tuning import Tuning, default_tuning
 from rolellm_agents.models.llamacpp.weights import fastest_weights
 
@@ -196,7 +197,8 @@ class _Contender:
         self.resident = 0
         self._new = _tokens(model, _READ)
         self._state = b""
-        self._context = LlamaContext(model, n_ctx=n_ctx, sequences=1, tuning=tuning)
+        threads = FixedThreads(tuning.n_threads or library.processors())
+        self._context = LlamaContext(model, n_ctx=n_ctx, sequences=1, tuning=tuning, threads=threads)
         self._sampler = Sampler(model, Sampling(temperature=0))
         self._best_read = self._best_write = math.inf
         self.close = self._context.close

@@ -53,7 +53,8 @@ class ChatLlamaCpp(StreamedChatModel):
     cache_mib: int = Field(default=512, ge=1)
     """Memory for resident conversations in MiB; never less than the file's own size."""
     n_threads: int = Field(default=0, ge=0)
-    """Threads to compute with; 0 is what was measured as best, or one for each processor."""
+    """Threads to compute with, always; 0 takes one for each processor, or what was measured as best, and
+    fewer while other programs use the processors."""
     n_gpu_layers: int | Literal["auto"] = "auto"
     """Layers on the GPU; -1 is all. `auto` takes all when llama.cpp was built for a GPU, else none."""
     weights: Literal["fastest", "original"] = "fastest"
@@ -251,6 +252,7 @@ class ChatLlamaCpp(StreamedChatModel):
             "seed": request.sampling.seed,
             "dropped_messages": request.dropped,
             "first_token_s": finished.first_token_s,
+            "threads": request.loaded.threads.use._asdict(),
         }
         return ChatGenerationChunk(
             message=AIMessageChunk(

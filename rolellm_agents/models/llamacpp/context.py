@@ -1,17 +1,19 @@
 """One `llama_context`: many sequences of keys and values over one model, and the batches that fill them."""
 
 import ctypes
+import time
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-import llama_cpp
 import numpy as np
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler
+from rolellm_agents.models.llamacpp.threads import Threads
 from rolellm_agents.models.llamacpp.tuning import Tuning
 
 
@@ -68,7 +70,9 @@ class LlamaContext:
     Not for use by two threads at once.
     """
 
-    def __init__(self, model: LlamaModel, *, n_ctx: int, sequences: int, tuning: Tuning) -> None:
+    def __init__(
+        self, model: LlamaModel, *, n_ctx: int, sequences: int, tuning: Tuning, threads: Threads
+    ) -> None:
         """Make room for `sequences` times `n_ctx` tokens.
 
         Raises:
@@ -79,6 +83,8 @@ class LlamaContext:
         self.n_batch = tuning.n_batch
         self.sequences = sequences
         self._adapter: str | None = None
+        self._threads = threads
+        self._counted = 0
         self._handle = self._make(tuning)
         self._batch = llama_cpp.llama_batch_init(self.n_batch, 0, 1)
         weakref.finalize(self, llama_cpp.llama_batch_free, self._batch)
@@ -98,7 +104,10 @@ class LlamaContext:
             batch.token[place], batch.pos[place], batch.seq_id[place][0], batch.logits[place] = row
             batch.n_seq_id[place] = 1
         library.LOG.forget()
+        self._set_threads(self._threads.for_step(len(rows)))
+        worked = time.thread_time()
         failed = llama_cpp.llama_decode(self._handle, batch)
+        self._threads.computed(time.thread_time() - worked)
         if failed:
             raise ModelError(f"llama.cpp could not go on (code {failed}): {library.LOG.first_complaint()}")
 
@@ -149,7 +158,6 @@ class LlamaContext:
         params.n_seq_max = self.sequences
         params.kv_unified = False
         params.n_batch = params.n_ubatch = tuning.n_batch
-        params.n_threads = params.n_threads_batch = tuning.n_threads or library.processors()
         params.flash_attn_type = (
             llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
             if tuning.flash_attention
@@ -164,6 +172,11 @@ class LlamaContext:
                 f"{self.model.path.name}; set a smaller n_ctx for it in models.toml."
             )
         return handle
+
+    def _set_threads(self, count: int) -> None:
+        if count != self._counted:
+            llama_cpp.llama_set_n_threads(self._handle, count, count)
+            self._counted = count
 
     def _use_adapter(self, adapter: str | None) -> None:
         if adapter == self._adapter:

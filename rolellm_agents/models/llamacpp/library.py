@@ -5,14 +5,19 @@ import os
 import threading
 from collections import deque
 
-import llama_cpp
+from rolellm_agents.models.llamacpp import cgroup
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 
 
 def processors() -> int:
-    """How many processors this process may use; containers and taskset often grant fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many processors this process may use; containers and taskset often grant fewer than there are.
+
+    Of a quota that is a fraction the whole part counts: threads that together exceed it are all stopped
+    for the rest of the period.
+    """
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cgroup.processor_quota()
+    return allowed if quota is None else max(1, min(allowed, int(quota)))
 
 
 def features() -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -19,6 +18,7 @@ from rolellm_agents.models.llamacpp.gguf import identity, is_embedded
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler
 from rolellm_agents.models.llamacpp.template import Turn
+from rolellm_agents.models.llamacpp.threads import AdaptiveThreads, FixedThreads, Threads
 from rolellm_agents.models.llamacpp.tuning import Tuning, tuning_for
 from rolellm_agents.models.llamacpp.warm_start import WarmStart
 from rolellm_agents.models.llamacpp.weights import fastest_weights
@@ -55,13 +55,18 @@ class LoadedModel:
             ModelError: it cannot be loaded, or there is no memory for the context.
         """
         tuning = tuning_for(settings.path)
-        if settings.n_threads:
-            tuning = replace(tuning, n_threads=settings.n_threads)
+        self.threads: Threads = (
+            FixedThreads(settings.n_threads)
+            if settings.n_threads
+            else AdaptiveThreads(tuning.n_threads or library.processors())
+        )
         self.model = LlamaModel(_weights(settings, tuning), n_gpu_layers=settings.n_gpu_layers)
         self.n_ctx = min(settings.n_ctx, self.model.n_ctx_train)
         self.sequences = settings.sequences or self._affordable_sequences(settings.cache_mib)
         self._check_memory()
-        context = LlamaContext(self.model, n_ctx=self.n_ctx, sequences=self.sequences, tuning=tuning)
+        context = LlamaContext(
+            self.model, n_ctx=self.n_ctx, sequences=self.sequences, tuning=tuning, threads=self.threads
+        )
         made_by = (identity(self.model.path), library.version(), library.features(), tuning, self.sequences)
         warm_start = WarmStart(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
         self.engine = Engine(context, self.model, partial(Sampler, self.model), warm_start)

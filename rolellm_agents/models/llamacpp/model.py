@@ -10,12 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import llama_cpp
 from llguidance import LLTokenizer
-from llguidance.llamacpp import lltokenizer_from_vocab
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.template import ChatTemplate, usual_template
 
@@ -141,6 +140,9 @@ class LlamaModel:
     @cached_property
     def guide(self) -> LLTokenizer:
         """The vocabulary as llguidance wants it; a quarter of a second the first time."""
+        # It imports llama.cpp by itself, which `bindings` must be the first to do.
+        from llguidance.llamacpp import lltokenizer_from_vocab
+
         with warnings.catch_warnings():
             # It still calls one of llama-cpp-python's functions by a former name.
             warnings.simplefilter("ignore", DeprecationWarning)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.constraint import Constraint
 from rolellm_agents.models.llamacpp.model import LlamaModel
 

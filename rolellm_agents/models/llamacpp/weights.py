@@ -9,10 +9,9 @@ import time
 from pathlib import Path
 from typing import Literal
 
-import llama_cpp
-
 from rolellm_agents.errors import StorageError
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.gguf import fingerprint
 from rolellm_agents.paths import make_folder, user_paths
 

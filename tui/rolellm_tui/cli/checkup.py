@@ -75,12 +75,37 @@ def _processor() -> Iterator[Finding]:
     gpu = "with" if library.has_gpu() else "without"
     features = ", ".join(library.features())
     yield Finding("llama.cpp", "ok", f"{library.processors()} processors, {gpu} GPU support; {features}")
+    yield from _load()
     if not library.repacking_is_safe():
         yield Finding(
             "AMX",
             "note",
             "llama.cpp's AMX buffers crash with quantized weights; they are off here",
             "compile llama-cpp-python without AMX, as README says, and it is quicker",
+        )
+
+
+def _load() -> Iterator[Finding]:
+    """What other programs use now, and what the engine does about it."""
+    from rolellm_agents.models.llamacpp import cgroup, library
+    from rolellm_agents.models.llamacpp.bindings import SPINNING_IS_BOUNDED
+    from rolellm_agents.models.llamacpp.threads import used_by_others
+
+    most = library.processors()
+    if (quota := cgroup.processor_quota()) is not None:
+        yield Finding("processor quota", "ok", f"{quota:g}, set by a control group")
+    threads, others = used_by_others(most)
+    yield Finding(
+        "threads",
+        "ok" if threads == most else "note",
+        f"{threads} of {most} would compute now; other programs use {others:.1f} processors",
+    )
+    if not SPINNING_IS_BOUNDED:
+        yield Finding(
+            "OpenMP",
+            "note",
+            "another package loaded GNU OpenMP first, so llama.cpp's threads spin while they wait",
+            "import rolellm_agents before it, and llama.cpp is quicker on a busy machine",
         )
 
 

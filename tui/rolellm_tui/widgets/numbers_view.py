@@ -133,8 +133,14 @@ def _written(message: Message) -> Iterator[tuple[str, str]]:
             yield label, f"{seconds:.2f} seconds"
     if pace := words_per_second(message):
         yield "pace", f"{rate(pace)} words a second"
+    if threads := mapping(made_by.get("threads")):
+        yield "threads", _threads(integer(threads.get("threads")), integer(threads.get("most")))
     if "model" in made_by:
         yield "ended", message.ending or "by itself"
+
+
+def _threads(used: int, most: int) -> str:
+    return f"{used} of {most}: the machine is busy" if used < most else str(used)
 
 
 def _kept(message: Message) -> Iterator[tuple[str, str]]:

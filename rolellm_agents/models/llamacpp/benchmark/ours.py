@@ -3,20 +3,20 @@
 import queue
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import llama_cpp
 import numpy as np
 
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.benchmark.contender import Job, Turn, together_rate
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine import Engine
 from rolellm_agents.models.llamacpp.jobs import Finished, Heard
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.threads import AdaptiveThreads
 from rolellm_agents.models.llamacpp.tuning import tuning_for
 
 
@@ -33,8 +33,13 @@ class Ours:
         self.at_once = job.sequences
         self.features = library.features()
         self._model = LlamaModel(Path(job.weights))
-        tuning = replace(tuning_for(Path(job.weights)), n_threads=job.threads)
-        context = LlamaContext(self._model, n_ctx=job.n_ctx, sequences=job.sequences, tuning=tuning)
+        context = LlamaContext(
+            self._model,
+            n_ctx=job.n_ctx,
+            sequences=job.sequences,
+            tuning=tuning_for(Path(job.weights)),
+            threads=AdaptiveThreads(job.threads),
+        )
         sampler = _Endless(self._model)
         self._engine = Engine(context, _Numbers(), lambda *_: sampler)
         self._evaluated = 0
