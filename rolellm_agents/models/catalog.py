@@ -17,8 +17,8 @@ from rolellm_agents.text import did_you_mean, one_line
 
 _USUAL_CONVERSATIONS = 4
 """What a model's own settings have room for."""
-_MIB_PER_CONVERSATION = 100
-"""4,096 tokens of the embedded model; a larger model keeps fewer conversations in it."""
+_MIB_PER_CONVERSATION = 48
+"""2,100 tokens of the embedded model; of a larger one fewer conversations wait in it to go on."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 import queue
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.fake_context import END, FakeContext, FakeVocabulary, next_token
+from helpers.fake_context import END, FakeLlama, FakeVocabulary, next_token
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,8 +28,8 @@ def no_sampler(sampling: Sampling, prompt: Sequence[int]) -> Any:
     return None
 
 
-def make_engine(context: FakeContext, warm_start: WarmStart | None = None) -> Engine:
-    return Engine(context, FakeVocabulary(), no_sampler, warm_start)
+def make_engine(context: FakeLlama, warm_start: WarmStart | None = None) -> Engine:
+    return Engine(context.cache(), FakeVocabulary(), no_sampler, warm_start, n_batch=context.n_batch)
 
 
 @dataclass
@@ -77,13 +78,13 @@ def ask(
 
 
 @pytest.fixture
-def context() -> FakeContext:
-    made = FakeContext()
+def context() -> FakeLlama:
+    made = FakeLlama()
     made.gate.set()
     return made
 
 
-def test_an_answer_is_what_the_model_alone_would_write(context: FakeContext) -> None:
+def test_an_answer_is_what_the_model_alone_would_write(context: FakeLlama) -> None:
     engine = make_engine(context)
     for prompt in ([5], [1, 2, 3], list(range(1, 30))):
         listener, _ = ask(engine, prompt, max_tokens=12)
@@ -92,7 +93,7 @@ def test_an_answer_is_what_the_model_alone_would_write(context: FakeContext) -> 
         assert finished.prompt_tokens == len(prompt)
 
 
-def test_what_was_read_is_not_read_again(context: FakeContext) -> None:
+def test_what_was_read_is_not_read_again(context: FakeLlama) -> None:
     engine = make_engine(context)
     ask(engine, range(1, 21), max_tokens=1)[0].finished()
     finished = ask(engine, range(1, 26), max_tokens=1)[0].finished()
@@ -100,7 +101,7 @@ def test_what_was_read_is_not_read_again(context: FakeContext) -> None:
     assert engine.counters.evaluated == 25
 
 
-def test_a_resident_of_another_adapter_is_of_no_use(context: FakeContext) -> None:
+def test_a_resident_of_another_adapter_is_of_no_use(context: FakeLlama) -> None:
     engine = make_engine(context)
     ask(engine, range(1, 21), A, max_tokens=1)[0].finished()
     assert ask(engine, range(1, 21), B, max_tokens=1)[0].finished().reused_tokens == 0
@@ -108,7 +109,7 @@ def test_a_resident_of_another_adapter_is_of_no_use(context: FakeContext) -> Non
 
 
 def test_adapters_never_share_a_batch() -> None:
-    context = FakeContext(n_batch=16)
+    context = FakeLlama(n_batch=16)
     engine = make_engine(context)
     asked = [ask(engine, [9, 8, 7, n], adapter, max_tokens=9)[0] for n, adapter in enumerate((A, B, None))]
     context.gate.set()
@@ -118,7 +119,7 @@ def test_adapters_never_share_a_batch() -> None:
 
 
 def test_running_answers_share_batches_and_nobody_waits_for_a_long_prompt() -> None:
-    context = FakeContext(n_ctx=400, n_batch=128, sequences=2)
+    context = FakeLlama(n_ctx=400, n_batch=128, sequences=2)
     engine = make_engine(context)
     writer = Listener()
     long_one = Listener()
@@ -139,7 +140,7 @@ def test_running_answers_share_batches_and_nobody_waits_for_a_long_prompt() -> N
     assert max(len(rows) for rows in together) == 65  # 64 of the prompt, one of the answer
 
 
-def test_reading_ahead_makes_the_next_answer_start_at_once(context: FakeContext) -> None:
+def test_reading_ahead_makes_the_next_answer_start_at_once(context: FakeLlama) -> None:
     engine = make_engine(context)
     reading = engine.prefetch(list(range(1, 31)))
     while not reading.done:
@@ -149,7 +150,7 @@ def test_reading_ahead_makes_the_next_answer_start_at_once(context: FakeContext)
 
 
 def test_real_requests_go_before_what_is_read_ahead() -> None:
-    context = FakeContext(n_ctx=400, n_batch=16, sequences=1)
+    context = FakeLlama(n_ctx=400, n_batch=16, sequences=1)
     engine = make_engine(context)
     engine.prefetch([5] * 300)
     listener = Listener()
@@ -165,7 +166,7 @@ def test_real_requests_go_before_what_is_read_ahead() -> None:
     assert ahead_at_the_end[-1] <= 16  # at most the step that had begun
 
 
-def test_what_is_read_ahead_already_costs_no_step(context: FakeContext) -> None:
+def test_what_is_read_ahead_already_costs_no_step(context: FakeLlama) -> None:
     engine = make_engine(context)
     ask(engine, range(1, 21), max_tokens=3)[0].finished()
     before = engine.counters.evaluated
@@ -176,7 +177,7 @@ def test_what_is_read_ahead_already_costs_no_step(context: FakeContext) -> None:
     assert ask(engine, range(1, 22), max_tokens=1)[0].finished().reused_tokens >= 20
 
 
-def test_a_score_is_the_log_probability_of_each_token(context: FakeContext) -> None:
+def test_a_score_is_the_log_probability_of_each_token(context: FakeLlama) -> None:
     prompt, continuation = [4, 5, 6], [7, 8, 9]
     expected = [
         float(token - next_token([*prompt, *continuation[:place]], None))
@@ -187,7 +188,7 @@ def test_a_score_is_the_log_probability_of_each_token(context: FakeContext) -> N
     assert engine.score(prompt, continuation).result(SECONDS) == expected
 
 
-def test_whoever_gives_a_score_up_does_not_stop_the_engine(context: FakeContext) -> None:
+def test_whoever_gives_a_score_up_does_not_stop_the_engine(context: FakeLlama) -> None:
     engine = make_engine(context)
     given_up = engine.score([4, 5, 6], [7, 8, 9])
     given_up.cancel()
@@ -196,7 +197,7 @@ def test_whoever_gives_a_score_up_does_not_stop_the_engine(context: FakeContext)
 
 
 def test_a_cancelled_answer_keeps_what_was_said_and_frees_its_sequence() -> None:
-    context = FakeContext(sequences=1)
+    context = FakeLlama(sequences=1)
     engine = make_engine(context)
     listener = Listener()
     answers: list[Answer] = []
@@ -214,7 +215,7 @@ def test_a_cancelled_answer_keeps_what_was_said_and_frees_its_sequence() -> None
     assert ask(engine, [9], max_tokens=1)[0].finished().reason in {"length", "stop"}
 
 
-def test_a_failed_step_fails_its_answers_and_no_later_one(context: FakeContext) -> None:
+def test_a_failed_step_fails_its_answers_and_no_later_one(context: FakeLlama) -> None:
     context.fail_at = {2}
     engine = make_engine(context)
     listener, _ = ask(engine, [3, 4], max_tokens=9)
@@ -225,13 +226,13 @@ def test_a_failed_step_fails_its_answers_and_no_later_one(context: FakeContext) 
     assert again.text == alone([3, 4], None, 9, context.n_ctx)[0]
 
 
-def test_too_long_a_prompt_is_refused_with_the_numbers(context: FakeContext) -> None:
+def test_too_long_a_prompt_is_refused_with_the_numbers(context: FakeLlama) -> None:
     with pytest.raises(ModelError, match=r"48 tokens does not fit into a context of 48"):
         make_engine(context).submit([1] * 48, Sampling(), lambda _: None)
 
 
 def test_a_closed_engine_ends_what_runs_and_takes_nothing_more() -> None:
-    context = FakeContext()
+    context = FakeLlama()
     engine = make_engine(context)
     listener, _ = ask(engine, [3, 4], max_tokens=500)
     threading.Timer(0.01, context.gate.set).start()
@@ -242,7 +243,7 @@ def test_a_closed_engine_ends_what_runs_and_takes_nothing_more() -> None:
         ask(engine, [1])
 
 
-def test_many_threads_may_ask_at_once(context: FakeContext) -> None:
+def test_many_threads_may_ask_at_once(context: FakeLlama) -> None:
     engine = make_engine(context)
     wrong: queue.SimpleQueue[str] = queue.SimpleQueue()
 
@@ -266,7 +267,7 @@ def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
     prompt = [*range(1, 40), 7, 8]
     reused = []
     for _ in range(2):
-        context = FakeContext(n_ctx=64)
+        context = FakeLlama(n_ctx=64)
         context.gate.set()
         warm_start = WarmStart(tmp_path, "one model", limit=10_000)
         engine = make_engine(context, warm_start)
@@ -282,7 +283,7 @@ def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fixed", [38, 39])
 def test_what_is_read_ahead_is_kept_on_disk_and_taken_from_there(tmp_path: Path, fixed: int) -> None:
     for read in (39, 39 - fixed):
-        context = FakeContext(n_ctx=64)
+        context = FakeLlama(n_ctx=64)
         context.gate.set()
         warm_start = WarmStart(tmp_path, "one model", limit=10_000)
         engine = make_engine(context, warm_start)
@@ -317,6 +318,9 @@ class InMemory(WarmStart):
     def keep(self, tokens: Sequence[int], adapter: str | None, state: bytes) -> None:
         self.states[tuple(tokens), adapter] = state
 
+    def discard(self, tokens: Sequence[int], adapter: str | None) -> None:
+        del self.states[tuple(tokens), adapter]
+
 
 PROMPTS = st.tuples(
     st.sampled_from([(3, 4, 5) * 11, (3, 4, 5, 6), (9,), tuple(range(1, 38)), tuple(range(1, 36))]),
@@ -336,7 +340,7 @@ OPS = st.builds(
 class Run:
     """One schedule, played: every op happens in the engine's thread or before its first step."""
 
-    def __init__(self, ops: Sequence[Op], context: FakeContext) -> None:
+    def __init__(self, ops: Sequence[Op], context: FakeLlama) -> None:
         self.ops = ops
         self.context = context
         self.warm_start = InMemory()
@@ -375,18 +379,45 @@ class Run:
         self.asked.append((op, listener, answer))
 
 
+LLAMAS = st.builds(
+    FakeLlama,
+    sequences=st.integers(1, 5),
+    n_batch=st.integers(5, 16),
+    smallest=st.sampled_from([8, 24, 48]),
+    idle=st.integers(0, 250),
+    parked=st.integers(0, 250),
+    memory=st.sampled_from([110, 200, 10**6]),
+    states_move=st.sampled_from([True, True, False]),
+)
+
+
 @settings(deadline=None, max_examples=2000)
-@given(st.lists(OPS, min_size=1, max_size=12), st.integers(1, 3), st.integers(4, 16))
-def test_no_schedule_loses_doubles_or_mixes_a_token(ops: list[Op], sequences: int, n_batch: int) -> None:
-    context = FakeContext(sequences=sequences, n_batch=n_batch)
+@given(st.lists(OPS, min_size=1, max_size=12), LLAMAS)
+def test_no_schedule_loses_doubles_or_mixes_a_token(ops: list[Op], context: FakeLlama) -> None:
+    """Contexts come, grow and go meanwhile."""
     run = Run(ops, context)
     run.play(None)
     context.gate.set()
+    check(run)
+    while run.engine._worker is not None:
+        threading.Event().wait(0.001)
+    run.engine.release()
+    assert context.closed
+    for op, _, _ in run.asked[:4]:
+        again, _ = ask(run.engine, op.prompt, op.adapter, max_tokens=op.max_tokens)
+        again.finished()
+        assert again.text == alone(op.prompt, op.adapter, op.max_tokens, context.n_ctx)[0]
+    run.engine.close()
+    assert context.closed
+    assert run.engine.counters.evaluated == sum(len(rows) for _, rows in context.batches)
+
+
+def check(run: Run) -> None:
     place = 0
     while place < len(run.asked):
         op, listener, answer = run.asked[place]
         finished = listener.finished()
-        text, reason = alone(op.prompt, op.adapter, op.max_tokens, context.n_ctx)
+        text, reason = alone(op.prompt, op.adapter, op.max_tokens, run.context.n_ctx)
         if finished.reason == "cancelled":
             assert answer.cancelled
             assert text.startswith(listener.text.rstrip("\ufffd"))
@@ -395,6 +426,27 @@ def test_no_schedule_loses_doubles_or_mixes_a_token(ops: list[Op], sequences: in
         place += 1
     for score in run.scores:
         assert score.result(SECONDS)
-    run.engine.close()
-    assert context.closed
-    assert run.engine.counters.evaluated == sum(len(rows) for _, rows in context.batches)
+
+
+def test_an_idle_engine_gives_its_context_back_and_goes_on_from_what_is_parked() -> None:
+    context = FakeLlama(n_ctx=64)
+    context.gate.set()
+    engine = Engine(context.cache(), FakeVocabulary(), no_sampler, n_batch=8, idle_seconds=0.01)
+    ask(engine, range(1, 39), max_tokens=1)[0].finished()
+    end = time.monotonic() + SECONDS
+    while not context.closed:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    assert ask(engine, range(1, 40), max_tokens=1)[0].finished().reused_tokens == 38
+    engine.close()
+
+
+def test_a_conversation_that_finds_no_memory_is_told_so_and_others_go_on() -> None:
+    context = FakeLlama(n_ctx=48, smallest=8, memory=30)
+    context.gate.set()
+    engine = make_engine(context)
+    listener, _ = ask(engine, range(1, 39), max_tokens=1)
+    assert listener.ended.wait(SECONDS)
+    assert isinstance(listener.last, ModelError)
+    assert "no memory for a conversation of 39 tokens; set a smaller n_ctx" in str(listener.last)
+    assert ask(engine, [5, 6, 7], max_tokens=4)[0].finished().prompt_tokens == 3

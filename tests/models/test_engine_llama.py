@@ -23,6 +23,7 @@ from rolellm_agents.models.llamacpp.context import LlamaContext, Row
 from rolellm_agents.models.llamacpp.engine import Engine
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
+from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.threads import FixedThreads, Threads
@@ -65,9 +66,16 @@ def engine(tiny: LlamaModel) -> Iterator[Engine]:
     made.close()
 
 
-def make_engine(model: LlamaModel, *, n_ctx: int, sequences: int, threads: Threads = ONE_THREAD) -> Engine:
-    context = LlamaContext(model, n_ctx=n_ctx, sequences=sequences, tuning=Tuning(), threads=threads)
-    return Engine(context, model, partial(Sampler, model))
+def make_engine(
+    model: LlamaModel, *, n_ctx: int, sequences: int, threads: Threads = ONE_THREAD, smallest: int = 64
+) -> Engine:
+    def make_context(slots: int, cells: int) -> LlamaContext:
+        return LlamaContext(model, n_ctx=cells, sequences=slots, tuning=Tuning(), threads=threads)
+
+    room = n_ctx * sequences
+    limits = Limits(n_ctx=n_ctx, slots=sequences, idle=room, parked=room, smallest=smallest)
+    cache = KVCache(make_context, limits, room_left=lambda: 2 * room)
+    return Engine(cache, model, partial(Sampler, model), n_batch=Tuning().n_batch)
 
 
 class Reply:
@@ -216,7 +224,7 @@ def test_a_model_is_no_adapter(tiny: LlamaModel) -> None:
 def test_a_context_larger_than_memory_is_told_before_it_is_taken(folder: Path) -> None:
     huge = make_tiny_gguf(folder / "huge.gguf", seed=1, n_ctx=2**30)
     model = ChatLlamaCpp(model_path=huge, n_ctx=2**30, sequences=16)
-    with pytest.raises(ModelError, match=r"16 × 1,073,741,824 tokens .* GiB are free; set a smaller n_ctx"):
+    with pytest.raises(ModelError, match=r"of 1,073,741,824 tokens .* GiB are free; set a smaller n_ctx"):
         model.load()
 
 

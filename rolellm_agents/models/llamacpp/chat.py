@@ -49,9 +49,11 @@ class ChatLlamaCpp(StreamedChatModel):
     n_ctx: int = Field(default=8192, ge=64)
     """The context of one conversation in tokens, bounded by what the model was trained with."""
     sequences: int = Field(default=0, ge=0, le=64)
-    """How many conversations stay resident; 0 takes as many as fit into `cache_mib`, at least one."""
+    """The most conversations that are answered at once; 0 is as many as there is memory for, 64 at most."""
     cache_mib: int = Field(default=512, ge=1)
-    """Memory for resident conversations in MiB; never less than the file's own size."""
+    """Memory in MiB for conversations that wait to go on, so that they need not be read again; never less
+    than the file's own size. It is taken as conversations come, and mostly given back after a minute
+    without a request."""
     n_threads: int = Field(default=0, ge=0)
     """Threads to compute with, always; 0 takes one for each processor, or what was measured as best, and
     fewer while other programs use the processors."""

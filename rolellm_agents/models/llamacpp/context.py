@@ -11,6 +11,7 @@ import numpy as np
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
+from rolellm_agents.models.llamacpp.kv_state import with_streams
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler
 from rolellm_agents.models.llamacpp.threads import Threads
@@ -144,8 +145,12 @@ class LlamaContext:
         return bytes(state)
 
     def restore(self, sequence: int, state: bytes) -> bool:
-        """Put a saved state into a sequence."""
+        """Put a saved state into a sequence; it may come from a context of another size."""
         self.truncate(sequence, 0)
+        try:
+            state = with_streams(state, self.sequences)
+        except ValueError:
+            return False
         array = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         if llama_cpp.llama_state_seq_set_data(self._handle, array, len(state), sequence):
             return True

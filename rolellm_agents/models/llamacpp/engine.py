@@ -1,19 +1,20 @@
-"""The engine: many characters stay resident in one context, and all running requests share its batches.
+"""The engine: many conversations stay in one KV cache, and all running requests share its batches.
 
 One thread at a time computes; it begins with the first request and ends when nothing is left to do.
 Everything else, from any thread, only puts jobs into the inbox. `docs/design/engine.md` explains it.
 """
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.context import Context, Row
+from rolellm_agents.models.llamacpp.context import Row
 from rolellm_agents.models.llamacpp.jobs import Answer, Heard, Job, Reading, Scoring, Vocabulary
+from rolellm_agents.models.llamacpp.kv_cache import CachedSequence, KVCache
 from rolellm_agents.models.llamacpp.planning import Pending, plan
-from rolellm_agents.models.llamacpp.residents import Placement, Resident, place
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.warm_start import WarmStart
 
@@ -34,7 +35,7 @@ class Counters:
     steps: int = 0
     prompt: int = 0
     reused: int = 0
-    """Of `prompt`: those that were resident or on disk."""
+    """Of `prompt`: those that were in the KV cache or on disk."""
     evaluated: int = 0
     """Computed, for prompts and answers and ahead of them."""
     generated: int = 0
@@ -51,18 +52,32 @@ class Engine:
 
     def __init__(
         self,
-        context: Context,
+        cache: KVCache,
         vocabulary: Vocabulary,
         make_sampler: MakeSampler,
         warm_start: WarmStart | None = None,
+        *,
+        n_batch: int = 256,
+        idle_seconds: float = 60.0,
     ) -> None:
-        """Use `context`, which nobody else may touch from now on."""
+        """Use `cache`, which nobody else may touch from now on.
+
+        Args:
+            cache: where sequences are kept.
+            vocabulary: what tokens mean.
+            make_sampler: makes a sampler for each answer.
+            warm_start: the beginnings of prompts on disk, if they are kept.
+            n_batch: tokens computed in one step, as the cache's contexts allow.
+            idle_seconds: after so long without a request the context's memory is given back.
+        """
         self.counters = Counters()
-        self._context = context
+        self._cache = cache
         self._vocabulary = vocabulary
         self._make_sampler = make_sampler
         self._warm_start = warm_start
-        self._residents = [Resident(sequence) for sequence in range(context.sequences)]
+        self._n_batch = n_batch
+        self._idle_seconds = idle_seconds
+        self._idle_timer: threading.Timer | None = None
         self._lock = threading.Lock()
         self._inbox: list[Job] = []
         self._worker: threading.Thread | None = None
@@ -70,7 +85,6 @@ class Engine:
         self._waiting: list[Job] = []
         self._running: list[Job] = []
         self._count = 0
-        self._clock = 0
 
     def submit(
         self,
@@ -101,7 +115,7 @@ class Engine:
             sampling=sampling,
             sampler=self._make_sampler(sampling, prompt),
             vocabulary=self._vocabulary,
-            n_ctx=self._context.n_ctx,
+            n_ctx=self._cache.limits.n_ctx,
             hear=hear,
             fixed=fixed,
         )
@@ -141,17 +155,25 @@ class Engine:
         with self._lock:
             self._closed = True
             worker = self._worker
+            if self._idle_timer:
+                self._idle_timer.cancel()
         if worker and worker is not threading.current_thread():
             worker.join()
-        self._context.close()
+        self._cache.close()
+
+    def release(self) -> None:
+        """Give the context's memory back if nothing runs; what was read of conversations is parked."""
+        with self._lock:
+            if self._worker is None and not self._closed:
+                self._cache.release()
 
     # Taking in
 
     def _check_length(self, tokens: Sequence[int]) -> None:
-        if not 0 < len(tokens) < self._context.n_ctx:
+        if not 0 < len(tokens) < self._cache.limits.n_ctx:
             raise ModelError(
                 f"A prompt of {len(tokens):,} tokens does not fit into a context of "
-                f"{self._context.n_ctx:,}; shorten it, or set a larger n_ctx."
+                f"{self._cache.limits.n_ctx:,}; shorten it, or set a larger n_ctx."
             )
 
     def _put(self, job: Job) -> None:
@@ -161,6 +183,8 @@ class Engine:
             self._count += 1
             job.number = self._count
             self._inbox.append(job)
+            if self._idle_timer:
+                self._idle_timer.cancel()
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, name="llama.cpp")
                 self._worker.start()
@@ -172,6 +196,7 @@ class Engine:
             while self._take_in():
                 self._drop_cancelled()
                 self._admit()
+                self._reserve()
                 if self._running:
                     self._step()
         except BaseException as error:
@@ -197,6 +222,11 @@ class Engine:
             if self._waiting or self._running:
                 return True
             self._worker = None
+            if not self._closed:
+                # By a weak reference: a timer must not keep a forgotten model in memory.
+                self._idle_timer = threading.Timer(self._idle_seconds, _release, [weakref.ref(self)])
+                self._idle_timer.daemon = True
+                self._idle_timer.start()
             return False
 
     def _drop_cancelled(self) -> None:
@@ -212,80 +242,93 @@ class Engine:
     def _admit(self) -> None:
         """Give waiting jobs a sequence, those somebody waits for first."""
         for job in sorted(self._waiting, key=lambda job: (not job.urgent, job.number)):
-            placement = place(self._residents, self._free_for(job), job.tokens, job.adapter)
-            if placement is None:
-                break
-            if isinstance(job, Reading) and placement.shared == len(job.tokens):
+            if isinstance(job, Reading) and self._cache.known(job.tokens, job.adapter) == len(job.tokens):
                 job.end()
                 continue
-            self._settle(job, placement)
+            try:
+                sequence = self._take_sequence(job)
+            except ModelError as error:
+                job.fail(error)
+                continue
+            if sequence is None:
+                break
+            self._settle(job, sequence)
             self._running.append(job)
             if not job.unread:  # all of it came from disk
                 job.end()
-        self._waiting = [job for job in self._waiting if not job.done and job.sequence < 0]
+        self._waiting = [job for job in self._waiting if not job.done and job.is_waiting]
         self._forget_done()
 
-    def _free_for(self, job: Job) -> list[Resident]:
-        """What is read ahead gives way to what somebody waits for."""
-        taken = {other.sequence for other in self._running if other.urgent or not job.urgent}
-        return [resident for resident in self._residents if resident.sequence not in taken]
-
-    def _settle(self, job: Job, placement: Placement) -> None:
-        """Make the sequence hold what the job shares, and nothing else."""
-        resident = self._residents[placement.sequence]
+    def _take_sequence(self, job: Job) -> CachedSequence | None:
+        """A sequence for a job, if one is free; what is read ahead gives way to what somebody waits for."""
+        evicted = self._cache.evicted
+        sequence = self._cache.take(
+            job.tokens[: job.first_wanted],
+            job.adapter,
+            room=job.room,
+            busy=[other.sequence for other in self._running if other.urgent or not job.urgent],
+            wanted=sum(other.urgent for other in (*self._running, *self._waiting)),
+        )
+        self._note(evicted=self._cache.evicted - evicted)
         for other in self._running:
-            if other.sequence == placement.sequence:
+            if other.sequence is sequence or other.sequence.slot is None:
                 other.end()
-        shared = min(placement.shared, job.first_wanted)
-        if placement.source != placement.sequence:
-            self._note(evicted=bool(resident.tokens))
-            source = self._residents[placement.source]
-            copied = self._context.restore(placement.sequence, self._context.save(placement.source))
-            resident.tokens = source.tokens[:] if copied else []
-        elif not shared:
-            self._note(evicted=bool(resident.tokens))
-        if not self._context.truncate(placement.sequence, min(shared, len(resident.tokens))):
-            shared = 0
-        del resident.tokens[shared:]
-        resident.adapter = job.adapter
-        job.sequence = placement.sequence
-        self._load_fixed(job, resident)
-        job.read = job.reused = len(resident.tokens)
+        self._read_what_was_lost()
+        return sequence
+
+    def _reserve(self) -> None:
+        """Let the context grow where an answer becomes longer than it was allowed to."""
+        for job in self._running:
+            try:
+                self._cache.reserve(
+                    job.sequence, len(job.tokens), [other.sequence for other in self._running]
+                )
+            except ModelError as error:
+                job.fail(error)
+        self._read_what_was_lost()
+        self._forget_done()
+
+    def _read_what_was_lost(self) -> None:
+        """Some models' states do not move to a context of another size."""
+        for job in self._running:
+            if len(job.sequence.tokens) < job.read:
+                job.read_again(len(job.sequence.tokens))
+
+    def _settle(self, job: Job, sequence: CachedSequence) -> None:
+        """Compute the job in a sequence that holds what they share."""
+        job.sequence = sequence
+        self._load_fixed(job, sequence)
+        job.read = job.reused = len(sequence.tokens)
         if isinstance(job, Answer):
             self._note(requests=1, prompt=len(job.tokens), reused=job.reused)
-        self._touch(resident)
 
-    def _load_fixed(self, job: Job, resident: Resident) -> None:
+    def _load_fixed(self, job: Job, sequence: CachedSequence) -> None:
         """Take the prompt's fixed part from disk if that spares reading, or note that it goes there."""
-        if self._warm_start is None or job.fixed - len(resident.tokens) < _WORTH_LOADING:
+        if self._warm_start is None or job.fixed - len(sequence.tokens) < _WORTH_LOADING:
             return
         fixed = job.tokens[: job.fixed]
         state = self._warm_start.load(fixed, job.adapter)
         if state is None:
             job.stop_at = job.fixed
-        elif self._context.restore(resident.sequence, state):
-            resident.tokens = fixed
+        elif self._cache.load(sequence, fixed, state):
             self._note(loaded=1)
         else:
             self._warm_start.discard(fixed, job.adapter)
-            resident.tokens = []
 
     def _step(self) -> None:
         """Compute one batch and hand out what came of it."""
         pending = [
             Pending(job.number, job.unread, job.adapter, job.urgent, job.last_step) for job in self._running
         ]
-        shares = plan(pending, self._context.n_batch, _CHUNK)
-        # In the order of sequences: llama.cpp computes neighbours at once.
-        served = sorted(
-            (job for job in self._running if job.number in shares), key=lambda job: job.sequence
-        )
+        shares = plan(pending, self._n_batch, _CHUNK)
+        # In the order of slots: llama.cpp computes neighbours at once.
+        served = sorted((job for job in self._running if job.number in shares), key=_slot)
         rows = [row for job in served for row in _rows(job, shares[job.number])]
         try:
-            self._context.decode(rows, served[0].adapter)
+            self._cache.context.decode(rows, served[0].adapter)
         except ModelError as error:
             for job in served:
-                self._forget(job.sequence)
+                self._cache.truncate(job.sequence, 0)
                 job.fail(error)
             return
         self._note(
@@ -300,29 +343,20 @@ class Engine:
 
     def _take_results(self, job: Job, count: int, first_row: int) -> None:
         """Move the job on past `count` tokens, which are rows of the last batch from `first_row` on."""
-        resident = self._residents[job.sequence]
         begin, end = job.read, job.read + count
-        resident.tokens += job.tokens[begin:end]
-        self._touch(resident)
+        job.sequence.tokens += job.tokens[begin:end]
+        self._cache.touch(job.sequence)
         job.read, job.last_step = end, self.counters.steps
         if end == job.stop_at and self._warm_start is not None:
-            self._warm_start.keep(job.tokens[:end], job.adapter, self._context.save(job.sequence))
+            self._warm_start.keep(job.tokens[:end], job.adapter, self._cache.save(job.sequence))
         try:
             for wanted in range(max(begin, job.first_wanted), end):
-                job.take(self._context, first_row + wanted - begin)
+                job.take(self._cache.context, first_row + wanted - begin)
                 self._note(generated=isinstance(job, Answer))
         except ModelError as error:
             job.fail(error)
         if not job.done and not job.unread:
             job.end()
-
-    def _forget(self, sequence: int) -> None:
-        self._context.truncate(sequence, 0)
-        self._residents[sequence].tokens = []
-
-    def _touch(self, resident: Resident) -> None:
-        self._clock += 1
-        resident.last_used = self._clock
 
     def _note(self, **more: int) -> None:
         now = self.counters
@@ -331,6 +365,17 @@ class Engine:
 
 def _rows(job: Job, count: int) -> list[Row]:
     return [
-        Row(job.tokens[position], position, job.sequence, position >= job.first_wanted)
+        Row(job.tokens[position], position, _slot(job), position >= job.first_wanted)
         for position in range(job.read, job.read + count)
     ]
+
+
+def _slot(job: Job) -> int:
+    if job.sequence.slot is None:
+        raise RuntimeError("a running job has no slot")
+    return job.sequence.slot
+
+
+def _release(engine: "weakref.ref[Engine]") -> None:
+    if (found := engine()) is not None:
+        found.release()

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.context import Context
+from rolellm_agents.models.llamacpp.kv_cache import CachedSequence
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
 from rolellm_agents.models.stopping import StoppingText
 
@@ -64,7 +65,7 @@ class Job:
         self.first_wanted = first_wanted
         self.fixed = min(fixed, first_wanted)
         self.number = 0
-        self.sequence = -1
+        self._sequence: CachedSequence | None = None
         self.read = 0
         self.reused = 0
         self.last_step = 0
@@ -74,10 +75,42 @@ class Job:
         self.done = False
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it has no sequence yet."""
+        return self._sequence is None
+
+    @property
+    def sequence(self) -> CachedSequence:
+        """Where it is computed, when it does not wait."""
+        if self._sequence is None:
+            raise RuntimeError("the job has no sequence yet")
+        return self._sequence
+
+    @sequence.setter
+    def sequence(self, sequence: CachedSequence) -> None:
+        self._sequence = sequence
+
+    @property
     def unread(self) -> int:
         """Tokens to compute next."""
         end = self.stop_at if self.read < self.stop_at else len(self.tokens)
         return end - self.read
+
+    @property
+    def room(self) -> int:
+        """Tokens that its sequence will come to."""
+        return len(self.tokens)
+
+    def read_again(self, held: int) -> None:
+        """Go on although only the first `held` tokens are still there."""
+        self.read = held
+        # What follows the tokens before the last one was taken already.
+        self.first_wanted = max(self.first_wanted, self.unknown_after)
+
+    @property
+    def unknown_after(self) -> int:
+        """The first token of which it is not known yet what follows."""
+        return len(self.tokens) - 1
 
     def cancel(self) -> None:
         """End it within one step."""
@@ -117,6 +150,12 @@ class Scoring(Job):
         self.result.set_running_or_notify_cancel()
         self._ahead = list(continuation)
         self._found: list[float] = []
+        self._first = self.first_wanted
+
+    @property
+    def unknown_after(self) -> int:
+        """See `Job`."""
+        return self._first + len(self._found)
 
     def take(self, context: Context, row: int) -> None:
         """Look up the next token of the continuation."""
@@ -164,6 +203,11 @@ class Answer(Job):
         self._first_token_s = 0.0
         self._text = StoppingText(sampling.stop)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    @property
+    def room(self) -> int:
+        """See `Job`; the longest answer that is allowed counts."""
+        return self._prompt_tokens + self._limit
 
     def take(self, context: Context, row: int) -> None:
         """Choose the next token and tell its text, as far as it is sure."""

@@ -11,10 +11,11 @@ from weakref import WeakValueDictionary
 import psutil
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp import cgroup, library
 from rolellm_agents.models.llamacpp.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine import Engine
 from rolellm_agents.models.llamacpp.gguf import identity, is_embedded
+from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler
 from rolellm_agents.models.llamacpp.template import Turn
@@ -24,7 +25,9 @@ from rolellm_agents.models.llamacpp.warm_start import WarmStart
 from rolellm_agents.models.llamacpp.weights import fastest_weights
 from rolellm_agents.paths import user_paths
 
-_MOST_SEQUENCES = 64
+_MOST_SLOTS = 64
+_RESERVE = 64 * 2**20
+"""Bytes that stay free beside the KV cache, for what computing takes."""
 _WARM_BYTES = 512 * 2**20
 """What the beginnings of prompts may take on disk."""
 
@@ -37,7 +40,7 @@ class LoadSettings(NamedTuple):
     """`gguf.identity`: a file written anew is another one."""
     n_ctx: int
     sequences: int
-    """0 takes as many as fit into `cache_mib`."""
+    """The most conversations that are computed at once; 0 leaves it to the memory."""
     cache_mib: int
     n_threads: int
     n_gpu_layers: int
@@ -62,14 +65,15 @@ class LoadedModel:
         )
         self.model = LlamaModel(_weights(settings, tuning), n_gpu_layers=settings.n_gpu_layers)
         self.n_ctx = min(settings.n_ctx, self.model.n_ctx_train)
-        self.sequences = settings.sequences or self._affordable_sequences(settings.cache_mib)
         self._check_memory()
-        context = LlamaContext(
-            self.model, n_ctx=self.n_ctx, sequences=self.sequences, tuning=tuning, threads=self.threads
+        cache = KVCache(
+            partial(self._make_context, tuning), self._limits(settings), room_left=self._room_left
         )
-        made_by = (identity(self.model.path), library.version(), library.features(), tuning, self.sequences)
+        made_by = (identity(self.model.path), library.version(), library.features(), tuning)
         warm_start = WarmStart(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
-        self.engine = Engine(context, self.model, partial(Sampler, self.model), warm_start)
+        self.engine = Engine(
+            cache, self.model, partial(Sampler, self.model), warm_start, n_batch=tuning.n_batch
+        )
 
     def prompt(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> list[int]:
         """The tokens of a conversation in the model's own form.
@@ -91,25 +95,36 @@ class LoadedModel:
         same = (this == that for this, that in zip(one, other, strict=False))
         return sum(takewhile(bool, same))
 
-    def _affordable_sequences(self, cache_mib: int) -> int:
-        wanted = max(cache_mib * 2**20, self.model.path.stat().st_size)
-        budget = min(wanted, psutil.virtual_memory().available // 2)
-        return max(1, min(_MOST_SEQUENCES, budget // self._bytes_per_sequence))
+    def _make_context(self, tuning: Tuning, slots: int, cells: int) -> LlamaContext:
+        return LlamaContext(self.model, n_ctx=cells, sequences=slots, tuning=tuning, threads=self.threads)
 
-    @property
-    def _bytes_per_sequence(self) -> int:
-        return self.n_ctx * self.model.cache_bytes_per_token
+    def _limits(self, settings: LoadSettings) -> Limits:
+        cache = max(settings.cache_mib * 2**20, self.model.path.stat().st_size)
+        idle = min(cache, memory_left() // 2) // self.model.cache_bytes_per_token
+        return Limits(
+            n_ctx=self.n_ctx, slots=settings.sequences or _MOST_SLOTS, idle=idle, parked=idle // 4
+        )
+
+    def _room_left(self) -> int:
+        """For how many more tokens there is memory now."""
+        return max(0, memory_left() - _RESERVE) // self.model.cache_bytes_per_token
 
     def _check_memory(self) -> None:
         # Where memory is promised before it is there, allocating too much succeeds and then kills.
-        wanted = self.sequences * self._bytes_per_sequence
-        available = psutil.virtual_memory().available
-        if wanted > available:
+        wanted, left = self.n_ctx * self.model.cache_bytes_per_token, memory_left()
+        if wanted > left:
             raise ModelError(
-                f"A context of {self.sequences} × {self.n_ctx:,} tokens with {self.model.path.name} takes "
-                f"{wanted / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are free; set a smaller n_ctx, "
-                "or fewer sequences, for it in models.toml."
+                f"A conversation of {self.n_ctx:,} tokens with {self.model.path.name} takes "
+                f"{wanted / 2**30:.1f} GiB and {left / 2**30:.1f} GiB are free; set a smaller n_ctx for it "
+                "in models.toml."
             )
+
+
+def memory_left() -> int:
+    """Bytes that this process may still take: what is free, or what a container's limit leaves."""
+    free = int(psutil.virtual_memory().available)
+    granted = cgroup.memory_left()
+    return free if granted is None else min(free, granted)
 
 
 def shared_model(settings: LoadSettings) -> LoadedModel:

@@ -14,6 +14,7 @@ from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine import Engine
 from rolellm_agents.models.llamacpp.jobs import Finished, Heard
+from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.threads import AdaptiveThreads
@@ -33,15 +34,14 @@ class Ours:
         self.at_once = job.sequences
         self.features = library.features()
         self._model = LlamaModel(Path(job.weights))
-        context = LlamaContext(
-            self._model,
-            n_ctx=job.n_ctx,
-            sequences=job.sequences,
-            tuning=tuning_for(Path(job.weights)),
-            threads=AdaptiveThreads(job.threads),
-        )
+        self._tuning = tuning_for(Path(job.weights))
+        self._threads = AdaptiveThreads(job.threads)
+        room = job.sequences * job.n_ctx
+        limits = Limits(n_ctx=job.n_ctx, slots=job.sequences, idle=room, parked=room)
+        # Twice, since what moves to a larger context is held in memory meanwhile.
+        cache = KVCache(self._make_context, limits, room_left=lambda: 2 * room)
         sampler = _Endless(self._model)
-        self._engine = Engine(context, _Numbers(), lambda *_: sampler)
+        self._engine = Engine(cache, _Numbers(), lambda *_: sampler, n_batch=self._tuning.n_batch)
         self._evaluated = 0
 
     def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
@@ -65,6 +65,11 @@ class Ours:
     def close(self) -> None:
         """End the engine."""
         self._engine.close()
+
+    def _make_context(self, slots: int, cells: int) -> LlamaContext:
+        return LlamaContext(
+            self._model, n_ctx=cells, sequences=slots, tuning=self._tuning, threads=self._threads
+        )
 
     def _ask(
         self, prompts: Sequence[Sequence[int]], n: int
