@@ -10,7 +10,8 @@ from helpers.broken_servers import Answer, serving, stream_of
 from helpers.broken_servers import finished as end_of_stream
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langgraph.graph import MessagesState
 
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
@@ -162,12 +163,12 @@ async def test_everybody_who_plays_a_persona_keeps_the_same_file(
             resident.tokens.clear()
 
     graph = role_graph(holmes, model=model, strategy="system")
-    said: list[BaseMessage] = [LINE]
-    graph.invoke({"messages": said})
+    said = MessagesState(messages=[LINE])
+    graph.invoke(said)
     (first,) = files(model, home)
     for scene in ("It rains.", "Lestrade waits outside."):
         forget()
-        graph.invoke({"messages": said}, context=RoleContext(scene=scene, note="Be brief."))
+        graph.invoke(said, context=RoleContext(scene=scene, note="Be brief."))
         forget()
         RoleChatModel(holmes, model=model, strategy="system").invoke([SystemMessage(scene), LINE])
     forget()
