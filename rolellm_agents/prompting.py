@@ -18,6 +18,7 @@ from rolellm_agents.card_prompts import (
     with_card_prompts,
 )
 from rolellm_agents.cards import Lorebook
+from rolellm_agents.models.local import cacheable
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import (
     LoreRecall,
@@ -135,12 +136,20 @@ class Prompting:
             *self._notes,
             *authors_note(note, self.persona, self._user),
         ]
-        return place_lore(with_card_prompts(messages, self.persona, self._user), placed)
+        return place_lore(self._with_instruction(messages), placed)
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user will say, but for lore."""
         messages = foreseen(self.strategy, self.persona, history)
-        return with_card_prompts(messages, self.persona, self._user)[: len(messages)]
+        return self._with_instruction(messages)[: len(messages)]
+
+    def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """The messages with the card's prompts; a model may keep the persona's instruction on disk.
+
+        What else comes into the first message, such as lore and what callers tell, comes there later.
+        """
+        instruction, *rest = with_card_prompts(messages, self.persona, self._user)
+        return [cacheable(instruction), *rest]
 
     def _make_recallers(self, options: RecallOptions, memories: Sequence[Passage]) -> list[Recaller]:
         recallers: list[Recaller] = []

@@ -1,4 +1,7 @@
-"""What models in this process can do besides answering: be loaded early, read ahead, count tokens."""
+"""What models in this process can do besides answering.
+
+They can be loaded early, read ahead, count tokens, and keep the beginning of a prompt on disk.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -7,6 +10,9 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.text import estimated_tokens
+
+CACHED_PREFIX = "cached_prefix"
+"""In `additional_kwargs` of a first message: the text at its beginning that may be written to disk."""
 
 
 class Cancellable(Protocol):
@@ -35,6 +41,27 @@ def load_model(model: BaseChatModel) -> None:
     """
     if isinstance(model, LocalModel):
         model.load()
+
+
+def cacheable(message: BaseMessage) -> BaseMessage:
+    """A system message whose text a model in this process may keep on disk, as it has computed it.
+
+    The permission holds for the text that the message has now. Text that is added behind it later is not
+    written, and text that is put before it withdraws the permission. Other models take no notice.
+
+    Args:
+        message: the first message of prompts that come again, such as a persona's instruction.
+    """
+    marks = {**message.additional_kwargs, CACHED_PREFIX: message.text}
+    return message.model_copy(update={"additional_kwargs": marks})
+
+
+def cached_prefix(messages: Sequence[BaseMessage]) -> str | None:
+    """The text at the beginning of a prompt that may be written to disk; None when nothing may be."""
+    if not messages or messages[0].type != "system":
+        return None
+    prefix = messages[0].additional_kwargs.get(CACHED_PREFIX)
+    return prefix if isinstance(prefix, str) and prefix else None
 
 
 def count_tokens(model: BaseChatModel, text: str) -> tuple[int, bool]:

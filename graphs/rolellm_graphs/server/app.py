@@ -20,12 +20,14 @@ from rolellm_agents.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, Ended, text_of
+from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
+from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.failures import ApiError, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import SCENE, agent_named
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.streams import AnswerInTheMaking, chat_chunks, stream_response, text_chunks
-from rolellm_graphs.server.whole_answers import GoneError, answers, together, while_connected
+from rolellm_graphs.server.whole_answers import answers, together
 from rolellm_graphs.server.wire import (
     AnswerMessage,
     Asked,
@@ -45,8 +47,6 @@ _ABOUT = """\
 Characters and scenes as models of OpenAI's API. `model` is a persona's id (`sherlock-holmes`) or a scene's
 (`scene:last-booth`); behind an `@` stand a strategy, a model, or in a scene the seat that you take.
 """
-_HUNG_UP = 499
-"""What nginx calls a client that did not wait; nobody reads it but the counters."""
 _PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
 
 
@@ -81,7 +81,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
     patch_fastapi(app)  # the page's scripts come from here, not from elsewhere
     _add_paths(app, service)
     add_error_handlers(app)
-    _add_limits(app, service.metrics, options)
+    _add_limits(app, service)
     return app
 
 
@@ -100,6 +100,12 @@ class _Service:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.metrics = Metrics()
+        self.admission = Admission(
+            concurrent=options.concurrent,
+            queue=options.queue,
+            queue_seconds=options.queue_seconds,
+            metrics=self.metrics,
+        )
         _check_strategies(options)
         self.agents = Agents(options)
         self.agents.model()
@@ -121,7 +127,7 @@ class _Service:
     ) -> tuple[list[str], list[Ended]]:
         seconds = self.options.answer_seconds
         work = answers(agent, asked, seconds=seconds, metrics=self.metrics)
-        given = await while_connected(request, work)
+        given = await while_connected(request.receive, work)
         ends = [part for parts in given for part in parts if isinstance(part, Ended)]
         return [text_of(parts) for parts in given], ends
 
@@ -143,7 +149,11 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
 
     @app.get("/health", summary="Whether it answers")
     async def health() -> Health:
-        return Health(version=app.version, answering=service.metrics.now_answering)
+        return Health(
+            version=app.version,
+            answering=service.metrics.now_answering,
+            waiting=service.admission.waiting,
+        )
 
     @app.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
@@ -191,7 +201,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
 
     @app.exception_handler(GoneError)
     async def gone(_: Request, error: Exception) -> Response:
-        return Response(status_code=_HUNG_UP)
+        return gone_response()
 
 
 def _new_head() -> dict[str, Any]:
@@ -214,10 +224,16 @@ def _told(asked: Asked, agent: Agent) -> dict[str, str]:
     return {**told, "X-RoleLLM-Ignored": ignored[:500]} if ignored else told
 
 
-def _add_limits(app: FastAPI, metrics: Metrics, options: ServerOptions) -> None:
+def _add_limits(app: FastAPI, service: _Service) -> None:
     """The last one stands before all others."""
-    app.add_middleware(limits.BodyLimit, size=options.body_bytes, seconds=options.body_seconds)
-    app.add_middleware(limits.Crowd, at_once=options.concurrent)
+    options = service.options
+    app.add_middleware(ConcurrencyLimit, admission=service.admission)
+    app.add_middleware(
+        limits.BodyLimit,
+        size=options.body_bytes,
+        seconds=options.body_seconds,
+        memory=limits.BodyMemory(options.body_memory),
+    )
     if options.api_keys:
         app.add_middleware(limits.Keys, keys=options.api_keys)
     if options.hosts:
@@ -230,4 +246,4 @@ def _add_limits(app: FastAPI, metrics: Metrics, options: ServerOptions) -> None:
             allow_headers=["*"],
             expose_headers=["Retry-After"],
         )
-    app.add_middleware(limits.Counting, metrics=metrics, paths=_PATHS)
+    app.add_middleware(limits.Counting, metrics=service.metrics, paths=_PATHS)

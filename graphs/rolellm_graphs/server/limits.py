@@ -1,4 +1,4 @@
-"""What stands before every request: who may ask, how much, and how many at a time.
+"""What stands before every request: who may ask, and how much. How many at a time stands in `concurrency`.
 
 These are plain ASGI, since what wraps responses would hold streams back.
 """
@@ -6,13 +6,15 @@ These are plain ASGI, since what wraps responses would hold streams back.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rolellm_graphs.server.connection import replayed
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.metrics import Metrics
 
@@ -20,7 +22,7 @@ _OPEN: Final = ("/", "/health", "/openapi.json", "/docs")
 _OPEN_BELOW: Final = "/swagger/"
 """What needs no key: whether it answers, and how it is asked."""
 _AGAIN: Final = "1"
-"""Seconds after which a client that came too early may come again."""
+"""Seconds after which a client may come again for whose request there was no memory."""
 
 
 class KnownHosts:
@@ -65,38 +67,87 @@ class Keys:
         return await refused.response()(scope, receive, send)
 
     def _opens(self, headers: Headers) -> bool:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        offered = _hash(given.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", ""))
+        offered = _hash(_offered_key(headers))
         # All are compared, so that the time does not tell which one was near.
         return sum(secrets.compare_digest(offered, key) for key in self._keys) > 0
+
+
+class BodyMemory:
+    """What the bodies of all requests may take in memory, while they arrive, wait and are answered."""
+
+    def __init__(self, most: int) -> None:
+        """Allow so many bytes."""
+        self._left = most
+
+    @contextmanager
+    def share(self) -> Iterator["BodyShare"]:
+        """One request's share, which is given back in the end."""
+        share = BodyShare(self)
+        try:
+            yield share
+        finally:
+            self._left += share.size
+
+    def take(self, size: int) -> bool:
+        """Take so many bytes, if they are there."""
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+
+class BodyShare:
+    """What one request's body takes so far."""
+
+    def __init__(self, memory: BodyMemory) -> None:
+        """Begin with nothing."""
+        self._memory = memory
+        self.size = 0
+
+    def grow(self, size: int) -> None:
+        """Take so many bytes more.
+
+        Raises:
+            ApiError: all requests together are too large.
+        """
+        if not self._memory.take(size):
+            raise ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "The server holds as many bytes of requests as it may; try again in a second.",
+                code="overloaded",
+                headers={"Retry-After": _AGAIN, "Connection": "close"},
+            )
+        self.size += size
 
 
 class BodyLimit:
     """Reads a request to its end, within a size and a time, before anybody works on it."""
 
-    def __init__(self, app: ASGIApp, size: int, seconds: float) -> None:
-        """Allow so many bytes in so many seconds."""
+    def __init__(self, app: ASGIApp, size: int, seconds: float, memory: BodyMemory) -> None:
+        """Allow so many bytes in so many seconds, out of the memory that all requests share."""
         self._app = app
         self._size = size
         self._seconds = seconds
+        self._memory = memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass it on whole, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        try:
-            async with asyncio.timeout(self._seconds):
-                body = await self._read(Headers(scope=scope), receive)
-        except TimeoutError:
-            slow = ApiError(
-                HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive; send it again."
-            )
-            return await slow.response()(scope, receive, send)
-        except ApiError as error:
-            return await error.response()(scope, receive, send)
-        return None if body is None else await self._app(scope, _replayed(body, receive), send)
+        with self._memory.share() as share:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    body = await self._read(Headers(scope=scope), receive, share)
+            except TimeoutError:
+                slow = ApiError(
+                    HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive; send it again."
+                )
+                return await slow.response()(scope, receive, send)
+            except ApiError as error:
+                return await error.response()(scope, receive, send)
+            return None if body is None else await self._app(scope, replayed(body, receive), send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _read(self, headers: Headers, receive: Receive, share: BodyShare) -> bytes | None:
         """The whole of it; None when the client went away."""
         told = headers.get("content-length", "0")
         if told.isdecimal() and int(told) > self._size:
@@ -106,9 +157,11 @@ class BodyLimit:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            body += message.get("body", b"")
-            if len(body) > self._size:
+            piece = message.get("body", b"")
+            if len(body) + len(piece) > self._size:
                 raise self._too_large()
+            share.grow(len(piece))
+            body += piece
             if not message.get("more_body", False):
                 return bytes(body)
 
@@ -118,33 +171,6 @@ class BodyLimit:
             f"The request is larger than {self._size:,} bytes; leave out the oldest messages.",
             headers={"Connection": "close"},
         )
-
-
-class Crowd:
-    """Lets so many requests be answered at a time; others are told to come again."""
-
-    def __init__(self, app: ASGIApp, at_once: int) -> None:
-        """Let so many in."""
-        self._app = app
-        self._free = at_once
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or refuse it."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            return await self._app(scope, receive, send)
-        if not self._free:
-            crowded = ApiError(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                "As many answers as this server gives at a time are on their way; try again in a second.",
-                code="rate_limit_exceeded",
-                headers={"Retry-After": _AGAIN},
-            )
-            return await crowded.response()(scope, receive, send)
-        self._free -= 1
-        try:
-            return await self._app(scope, receive, send)
-        finally:
-            self._free += 1
 
 
 class Counting:
@@ -170,6 +196,17 @@ class Counting:
         return await self._app(scope, receive, watched)
 
 
+def hashed_key(headers: Headers) -> bytes | None:
+    """The hash of the key that a request brings; None when it brings none."""
+    key = _offered_key(headers)
+    return _hash(key) if key else None
+
+
+def _offered_key(headers: Headers) -> str:
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+
+
 def _host(header: str) -> str:
     """The name without its port; an IPv6 address keeps its brackets."""
     name, colon, port = header.rpartition(":")
@@ -178,17 +215,3 @@ def _host(header: str) -> str:
 
 def _hash(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body once more, then what comes after it: the end of the connection."""
-    read = False
-
-    async def replay() -> Message:
-        nonlocal read
-        if read:
-            return await receive()
-        read = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay

@@ -9,6 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from rolellm_graphs.server.answers import AnswerPart, Ended, Words
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+_REFUSED = ("waited", "queue_full")
+"""Why a request may get no turn."""
 
 
 class Metrics:
@@ -21,18 +23,33 @@ class Metrics:
             "rolellm_requests", "Requests by path and status.", ["path", "status"], registry=self.registry
         )
         self.answering = Gauge("rolellm_answering", "Answers on their way.", registry=self.registry)
+        self.waiting = Gauge("rolellm_waiting", "Requests in the queue.", registry=self.registry)
+        self.waited = Histogram(
+            "rolellm_waited_seconds",
+            "How long requests waited in the queue before they were answered.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.refused = Counter(
+            "rolellm_refused",
+            "Requests that got no turn: they had `waited` too long, or the queue was full (`queue_full`).",
+            ["reason"],
+            registry=self.registry,
+        )
+        for reason in _REFUSED:
+            self.refused.labels(reason)
         self.tokens = Counter(
             "rolellm_tokens", "Tokens by what they were.", ["kind"], registry=self.registry
         )
         self.first_words = Histogram(
             "rolellm_first_words_seconds",
-            "From the request to the first words of its answer.",
+            "From the end of a request's waiting to the first words of its answer.",
             buckets=_SECONDS,
             registry=self.registry,
         )
         self.answers = Histogram(
             "rolellm_answer_seconds",
-            "From the request to the end of its answer.",
+            "From the end of a request's waiting to the end of its answer.",
             buckets=_SECONDS,
             registry=self.registry,
         )

@@ -30,9 +30,15 @@ class ServerOptions:
     origins: tuple[str, ...] = ()
     """Pages whose scripts may ask (CORS)."""
     concurrent: int = 32
-    """Answers at a time; who comes when so many are on their way is told to come again."""
+    """Requests that are answered at a time; the others wait in a queue, in which clients take turns."""
+    queue: int = 1024
+    """Requests that may wait; who comes when so many do is told to come again."""
+    queue_seconds: float = 120.0
+    """The longest that a request may wait; then its client is told to come again."""
     body_bytes: int = MIB
     """The largest request."""
+    body_memory: int = 256 * MIB
+    """What all requests together may take in memory, while they arrive, wait and are answered."""
     body_seconds: float = 20.0
     """The longest that a request may take to arrive."""
     answer_seconds: float = 300.0

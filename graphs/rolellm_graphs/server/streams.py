@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from rolellm_graphs.server.answers import Agent, AnswerPart, Ended, Words
+from rolellm_graphs.server.connection import while_connected
 from rolellm_graphs.server.failures import ApiError, api_error
 from rolellm_graphs.server.metrics import Metrics
-from rolellm_graphs.server.whole_answers import while_connected
 from rolellm_graphs.server.wire import ChatRequest
 
 Chunks = Callable[[AnswerPart], Iterator[dict[str, Any]]]
@@ -43,7 +43,7 @@ async def stream_response(
         ApiError: it cannot be answered.
     """
     try:
-        first = await while_connected(request, answer.next())
+        first = await while_connected(request.receive, answer.next())
     except BaseException:
         await answer.stop()
         raise

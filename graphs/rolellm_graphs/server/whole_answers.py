@@ -1,23 +1,13 @@
 """Answers that are sent when they are whole, and stop when nobody waits for them any more."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TypeVar
-
-from starlette.requests import Request
-from starlette.types import Receive
 
 from rolellm_graphs.server.answers import Agent, AnswerPart
 from rolellm_graphs.server.failures import api_error
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.wire import ChatRequest, PromptDetails, Usage
-
-_T = TypeVar("_T")
-
-
-class GoneError(Exception):
-    """The client hung up."""
 
 
 async def answers(
@@ -49,31 +39,6 @@ async def _parts(agent: Agent, asked: ChatRequest, seed: int | None, metrics: Me
                 clock.hear(part)
                 parts.append(part)
         return parts
-
-
-async def while_connected(request: Request, work: Awaitable[_T]) -> _T:
-    """Do it as long as the client waits.
-
-    Raises:
-        GoneError: it hung up; the work was stopped.
-    """
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_end_of(request.receive))
-    try:
-        await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise GoneError
-        return working.result()
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-        # What they end with was told above; a cancellation of ours still goes on from here.
-        await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def _end_of(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def together(usages: Sequence[Usage]) -> Usage:

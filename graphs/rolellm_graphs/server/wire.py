@@ -240,3 +240,5 @@ class Health(BaseModel):
     version: str
     answering: int
     """Answers on their way."""
+    waiting: int
+    """Requests in the queue."""

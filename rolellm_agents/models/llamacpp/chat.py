@@ -27,6 +27,7 @@ from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.sampling import Sampling
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
 from rolellm_agents.models.llamacpp.template import Turn, turns_of
+from rolellm_agents.models.local import cached_prefix
 from rolellm_agents.models.streamed import StreamedChatModel
 
 # Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_disarm`.
@@ -40,6 +41,9 @@ class ChatLlamaCpp(StreamedChatModel):
     one copy in memory, in which many conversations stay resident and are answered at once. When a
     conversation outgrows the context, its oldest turns are left out and
     `response_metadata["dropped_messages"]` says how many.
+
+    Prompts stay in memory. On disk it keeps the beginning of a system message that was passed through
+    `rolellm_agents.models.local.cacheable`, and nothing else.
     """
 
     model_path: Path
@@ -136,9 +140,9 @@ class ChatLlamaCpp(StreamedChatModel):
         """
         loaded = self.load()
         kept, _ = _fitting(messages, loaded, self.max_tokens)
-        turns = _safe_turns(kept, loaded.model)
-        tokens = loaded.prompt(turns, answer_follows=False)
-        return loaded.engine.prefetch(tokens, adapter=self._adapter, fixed=loaded.fixed_part(turns))
+        tokens = loaded.prompt(_safe_turns(kept, loaded.model), answer_follows=False)
+        fixed = loaded.fixed_part(tokens, _safe_prefix(kept, loaded.model))
+        return loaded.engine.prefetch(tokens, adapter=self._adapter, fixed=fixed)
 
     def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
         """How likely the model finds an answer: the natural logarithm of each token's probability.
@@ -209,13 +213,13 @@ class ChatLlamaCpp(StreamedChatModel):
         sampling = self._sampling(stop, options)
 
         kept, dropped = _fitting(messages, loaded, sampling.max_tokens)
-        turns = _safe_turns(kept, loaded.model)
+        prompt = loaded.prompt(_safe_turns(kept, loaded.model))
         return _Request(
             loaded=loaded,
-            prompt=loaded.prompt(turns),
+            prompt=prompt,
             sampling=sampling,
             adapter=self._adapter,
-            fixed=loaded.fixed_part(turns),
+            fixed=loaded.fixed_part(prompt, _safe_prefix(kept, loaded.model)),
             dropped=dropped,
         )
 
@@ -324,6 +328,12 @@ def _fitting(
 def _safe_turns(messages: Sequence[BaseMessage], model: LlamaModel) -> list[Turn]:
     """The messages as the template's turns, in which no word can be taken for a mark."""
     return [{**turn, "content": _disarm(turn["content"], model)} for turn in turns_of(messages)]
+
+
+def _safe_prefix(messages: Sequence[BaseMessage], model: LlamaModel) -> str | None:
+    """The text at the prompt's beginning that may be written to disk, as it stands in the turns."""
+    prefix = cached_prefix(messages)
+    return prefix and _disarm(prefix, model)
 
 
 def _disarm(content: str, model: LlamaModel) -> str:

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Sequence
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -14,6 +13,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import cgroup, library
 from rolellm_agents.models.llamacpp.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine import Engine
+from rolellm_agents.models.llamacpp.fixed_part import fixed_part
 from rolellm_agents.models.llamacpp.gguf import identity, is_embedded
 from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
 from rolellm_agents.models.llamacpp.model import LlamaModel
@@ -87,13 +87,9 @@ class LoadedModel:
         begun = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
         return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + begun
 
-    def fixed_part(self, turns: Sequence[Turn]) -> int:
-        """How many first tokens of these turns stay the same whatever is said: the instruction's."""
-        if not turns or turns[0]["role"] != "system":
-            return 0
-        one, other = (self.prompt([turns[0], {"role": "user", "content": word}]) for word in ("a", "b"))
-        same = (this == that for this, that in zip(one, other, strict=False))
-        return sum(takewhile(bool, same))
+    def fixed_part(self, prompt: Sequence[int], prefix: str | None) -> int:
+        """How many first tokens of a prompt say `prefix`, and may be kept on disk; none without one."""
+        return fixed_part(prompt, prefix, self.prompt) if prefix else 0
 
     def _make_context(self, tuning: Tuning, slots: int, cells: int) -> LlamaContext:
         return LlamaContext(self.model, n_ctx=cells, sequences=slots, tuning=tuning, threads=self.threads)

@@ -1,6 +1,7 @@
 """`rolellm bench serve` and `soak`: the server beside llama.cpp's own, and for a long time."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -10,20 +11,24 @@ from rolellm_tui.cli.output import print_json, print_table, print_text
 
 def serve(
     clients: Annotated[
-        list[int] | None, typer.Option("--clients", min=1, max=64, help="At a time; several may be given.")
+        list[int] | None,
+        typer.Option("--clients", min=1, max=1000, help="At a time; several may be given."),
     ] = None,
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of each answer.")] = 32,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="The best of so many is told.")] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Requests a second and time to the first words, beside llama.cpp's own server; and what we add.
+    """Requests a second, refusals and times, beside llama.cpp's own server; and what we add.
 
     Both have the same weights and are asked the same prompts: conversations of three turns, each with
-    another character. Needs the extra “serve” and xllamacpp (“pip install xllamacpp”).
+    another character. Both answer 32 requests at a time at most; further ones wait. Times are told as
+    those that 50, 95 and 99 of a hundred requests do not exceed. Needs the extra “serve” and xllamacpp
+    (“pip install xllamacpp”).
 
     \b
     Examples:
       rolellm bench serve
+      rolellm bench serve --clients 8 --clients 100 --rounds 1
       rolellm bench serve --clients 1 --clients 8 --clients 32 --json
     """
     import asyncio
@@ -35,14 +40,7 @@ def serve(
     if as_json:
         print_json(measured)
         return
-    figures = ("per_s", "first_ms", "chunks_per_s")
-    print_table(
-        ("SERVER", "CLIENTS", "REQUESTS/S", "FIRST WORDS, MS", "CHUNKS/S"),
-        (
-            (row["server"], str(row["clients"]), *(f"{row[name]:.1f}" for name in figures))
-            for row in measured["rows"]
-        ),
-    )
+    print_table(_HEADINGS, map(_cells, measured["rows"]))
     for ratio in measured["ratios"]:
         print_text(
             f"{ratio['clients']:.0f} at a time: {ratio['per_s']:.2f} times llama.cpp's requests a second, "
@@ -53,6 +51,28 @@ def serve(
         f"Added to a call: persona {added['role_ms']:.2f} ms, graph {added['graph_ms']:.2f} ms, "
         f"server {added['server_ms']:.2f} ms"
     )
+
+
+_HEADINGS = (
+    "SERVER",
+    "CLIENTS",
+    "REQUESTS/S",
+    "FIRST WORDS, MS",
+    "CHUNKS/S",
+    "REFUSED",
+    "FIRST P50/P95/P99, S",
+    "END P50/P95/P99, S",
+)
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """One row of the table."""
+    figures = (f"{row[name]:.1f}" for name in ("per_s", "first_ms", "chunks_per_s"))
+    times = (
+        " / ".join(f"{row[name][part] / 1000:.2f}" for part in ("p50", "p95", "p99"))
+        for name in ("first", "whole")
+    )
+    return (row["server"], str(row["clients"]), *figures, str(row["refused"]), *times)
 
 
 def soak(

@@ -44,8 +44,18 @@ def serve(
         ),
     ] = None,
     concurrent: Annotated[
-        int, typer.Option("--concurrent", min=1, max=1024, help="Answers at a time; others get 429.")
+        int, typer.Option("--concurrent", min=1, max=1024, help="Answers at a time; others wait.")
     ] = 32,
+    queue: Annotated[
+        int,
+        typer.Option(
+            "--queue", min=0, help="Requests that may wait, clients in turn; who comes then gets 429."
+        ),
+    ] = 1024,
+    queue_seconds: Annotated[
+        float,
+        typer.Option("--queue-seconds", min=0.1, help="The longest that a request may wait; then 429."),
+    ] = 120.0,
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", min=1, help="The longest answer that may be asked for.")
     ] = 1024,
@@ -84,6 +94,8 @@ def serve(
         api_keys=tuple(key for key in api_key or () if key),
         origins=tuple(origin or ()),
         concurrent=concurrent,
+        queue=queue,
+        queue_seconds=queue_seconds,
         max_tokens=max_tokens,
         answer_seconds=answer_seconds,
     )

@@ -18,6 +18,7 @@ from rolellm_graphs.role import role_graph
 from rolellm_graphs.server.benchmark.clients import ask_together
 from rolellm_graphs.server.benchmark.processes import served
 from rolellm_graphs.server.benchmark.workload import STRATEGY, Request, conversations
+from rolellm_graphs.server.options import ServerOptions
 
 _CONTEXT = 2048
 _GREEDY = {"temperature": 0, "seed": 1}
@@ -33,21 +34,22 @@ async def measure_servers(clients: Sequence[int], *, max_tokens: int, rounds: in
         rounds: the best of so many is told; both servers take turns.
 
     Returns:
-        Rows of loads, and for each number of clients our requests a second and our time to the first
-        words as multiples of llama.cpp's.
+        Rows of loads, with refusals and percentiles; and for each number of clients our requests a second
+        and our time to the first words as multiples of llama.cpp's.
     """
     model = get_model(_SPEC)
     if not isinstance(model, ChatLlamaCpp):
         raise TypeError(model)
     loaded = model.load()
-    slots = max(clients)
+    most = max(clients)
+    slots = min(most, ServerOptions().concurrent)  # as `rolellm serve` comes; further clients wait
     # What ours computes with where nothing was measured on this machine.
     weights, threads = str(loaded.model.path), str(len(psutil.Process().cpu_affinity()))
     talks = iter(conversations(rounds * sum(clients)))
     rows: list[dict[str, Any]] = []
     with (
         served("ours", _SPEC, str(slots)) as (ours, _),
-        served("llama", weights, str(slots), str(_CONTEXT), threads) as (llama, _),
+        served("llama", weights, str(slots), str(most), str(_CONTEXT), threads) as (llama, _),
     ):
         for count in clients:
             for _ in range(rounds):

@@ -1,0 +1,134 @@
+"""How many requests are answered at a time, and the queue in which the others wait."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rolellm_graphs.server.connection import GoneError, gone_response, replayed, while_connected
+from rolellm_graphs.server.failures import ApiError
+from rolellm_graphs.server.fair_queue import FairQueue, QueueFullError, Ticket
+from rolellm_graphs.server.limits import hashed_key
+from rolellm_graphs.server.metrics import Metrics
+from rolellm_graphs.server.queue_pace import QueuePace
+
+
+class Admission:
+    """Gives each request its turn, or tells it when to come again; one for a server."""
+
+    def __init__(
+        self,
+        *,
+        concurrent: int,
+        queue: int,
+        queue_seconds: float,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with an empty queue.
+
+        Args:
+            concurrent: requests that are answered at a time.
+            queue: requests that wait, at most.
+            queue_seconds: the longest that a request waits.
+            metrics: what counts them.
+            clock: seconds that only go forward.
+        """
+        self._queue = FairQueue(concurrent, queue)
+        self._pace = QueuePace()
+        self._seconds = queue_seconds
+        self._metrics = metrics
+        self._clock = clock
+        metrics.waiting.set_function(lambda: self.waiting)
+
+    @property
+    def waiting(self) -> int:
+        """Requests in the queue."""
+        return self._queue.waiting
+
+    @asynccontextmanager
+    async def turn(self, client: Hashable, receive: Receive) -> AsyncIterator[None]:
+        """Wait for a request's turn, and keep its place while it is answered.
+
+        Args:
+            client: whose request it is; clients take turns.
+            receive: the connection's, when the body has been read.
+
+        Raises:
+            ApiError: the queue is full, or the turn did not come in time.
+            GoneError: the client hung up while it waited.
+        """
+        began = self._clock()
+        changed = asyncio.Event()
+        ticket = self._enter(client, changed)
+        try:
+            if ticket.state == "waiting":
+                await while_connected(receive, self._wait(ticket, changed))
+            self._metrics.waited.observe(self._clock() - began)
+            yield
+        finally:
+            self._queue.leave(ticket)
+
+    def _enter(self, client: Hashable, changed: asyncio.Event) -> Ticket:
+        try:
+            return self._queue.enter(client, changed.set)
+        except QueueFullError:
+            raise self._refusal("queue_full", "as many requests wait as may") from None
+
+    async def _wait(self, ticket: Ticket, changed: asyncio.Event) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds):
+                await changed.wait()
+        if ticket.state == "waiting":
+            raise self._refusal("waited", f"no answer could be begun within {self._seconds:g} seconds")
+        if ticket.state == "refused":
+            raise self._refusal("queue_full", "as many requests wait as may, and most of them are yours")
+        self._pace.note(self._clock())
+
+    def _refusal(self, reason: str, told: str) -> ApiError:
+        """What a client is told that gets no turn, and when it may come again."""
+        self._metrics.refused.labels(reason).inc()
+        seconds = self._pace.seconds_for(self.waiting + 1, self._clock())
+        return ApiError(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            f"The server is busy: {told}; try again in {seconds} seconds.",
+            code="rate_limit_exceeded",
+            headers={"Retry-After": str(seconds)},
+        )
+
+
+class ConcurrencyLimit:
+    """Lets a limited number of requests be answered at a time; the others wait for their turn.
+
+    It stands behind `BodyLimit`: a request gets here when it has arrived whole, so that none holds a place
+    with a body that is still on its way.
+    """
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        """Stand before an application."""
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on when its turn has come, or refuse it."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return await self._app(scope, receive, send)
+        arrived = await receive()
+        async with AsyncExitStack() as place:
+            try:
+                await place.enter_async_context(self._admission.turn(_client_of(scope), receive))
+            except ApiError as error:
+                return await error.response()(scope, receive, send)
+            except GoneError:
+                return await gone_response()(scope, receive, send)
+            return await self._app(scope, replayed(arrived.get("body", b""), receive), send)
+
+
+def _client_of(scope: Scope) -> Hashable:
+    """Whose request it is: the key that was sent, or without one the address that it comes from."""
+    peer = scope.get("client")
+    return hashed_key(Headers(scope=scope)) or (peer[0] if peer else "")
