@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.persona import Persona, load_persona
+
+# How long an example takes says how busy the machine is, and nothing about the code.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 _SETTINGS = (
     "MODEL",

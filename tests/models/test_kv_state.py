@@ -1,10 +1,9 @@
 """Sequences move between contexts of different sizes, and what is computed afterwards stays the same."""
 
-
 import numpy as np
 import pytest
 from helpers.tiny_gguf import make_tiny_gguf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.context import LlamaContext, Row
@@ -60,7 +59,6 @@ def test_a_state_comes_back_as_it_was(tiny: LlamaModel) -> None:
     assert context.restore(2, back)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_state_is_refused(tiny: LlamaModel, data: st.DataObject) -> None:
     context = make_context(tiny, 2, 256)
@@ -72,7 +70,6 @@ def test_a_damaged_state_is_refused(tiny: LlamaModel, data: st.DataObject) -> No
     context.close()
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(1, 5))
 def test_no_bytes_break_the_reader(content: bytes, streams: int) -> None:
     try:

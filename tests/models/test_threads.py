@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
@@ -42,7 +42,6 @@ def test_a_long_step_keeps_its_threads_where_even_one_would_share_its_processor(
     assert threads_for(8, 1.0, can_wait=True) == 1
 
 
-@settings(deadline=None)
 @given(most=st.integers(1, 256), free=st.floats(-300, 300), more=st.floats(0, 300), can_wait=st.booleans())
 def test_there_is_always_a_thread_and_never_one_too_many(
     most: int, free: float, more: float, can_wait: bool

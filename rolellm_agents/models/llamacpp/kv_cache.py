@@ -184,6 +184,14 @@ class KVCache:
         self._drop_parked()
         self.close()
 
+    def clear(self) -> None:
+        """Forget every sequence and give all memory back, while nobody computes."""
+        self.close()
+        self.evicted += len(self._cached)
+        for sequence in self._cached:
+            sequence.tokens, sequence.state = [], b""
+        self._cached.clear()
+
     def close(self) -> None:
         """Give the context's memory back, and whatever is in it."""
         if self._context is not None:
@@ -210,19 +218,12 @@ class KVCache:
         if not self._resize(slots, cells, kept) and not self._resize(*self._least(room, busy), kept):
             if busy:
                 return False
-            self._forget_all()
+            self.clear()
             if not self._resize(*self._least(room, busy), kept):
                 raise self._too_little(room)
         if sequence.slot is None:
             self._settle(sequence)
         return True
-
-    def _forget_all(self) -> None:
-        self.close()
-        self.evicted += len(self._cached)
-        for sequence in self._cached:
-            sequence.tokens, sequence.state = [], b""
-        self._cached.clear()
 
     def _least(self, room: int, busy: Collection[CachedSequence]) -> tuple[int, int]:
         """The smallest context for one sequence more than those that keep their slots."""
