@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,7 +120,8 @@ class _Measurer:
         """All systems beside the same background processes."""
         if beside.processes:
             progress(f"Starting background processes: {beside}")
-        with self._background(beside) as check:
+        job = self._plan.short_jobs(CONTENDERS[OURS], self._weights, self._limit)["answer"]
+        with background_load(*beside, threads=self._plan.threads, job=job, limit=self._limit) as check:
             for step in self._steps(beside, systems):
                 began = time.monotonic()
                 progress(self._doing(step.cell))
@@ -145,18 +145,6 @@ class _Measurer:
             seconds = outcome.figures[_FIGURES[step.cell.what]]
             self.features[step.cell.system] = outcome.features
         return Sample(seconds, meter.before, meter.during)
-
-    @contextmanager
-    def _background(self, beside: Beside) -> Iterator[Callable[[], None]]:
-        if not beside.processes:
-            with nullcontext(lambda: None) as check:
-                yield check
-            return
-        job = self._plan.short_jobs(CONTENDERS[OURS], self._weights, self._limit)["answer"]
-        with background_load(
-            beside.neighbour, beside.processes, threads=self._plan.threads, job=job, limit=self._limit
-        ) as check:
-            yield check
 
     def _doing(self, cell: Cell) -> str:
         done = len(self._took)
