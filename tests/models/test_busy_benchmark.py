@@ -36,7 +36,7 @@ from rolellm_agents.models.llamacpp.benchmark.fair_share import (
     relative_weight,
     times_fair,
 )
-from rolellm_agents.models.llamacpp.benchmark.figures import omitted_ratios, ratios
+from rolellm_agents.models.llamacpp.benchmark.figures import Figures, omitted_ratios, ratios
 from rolellm_agents.models.llamacpp.benchmark.load import Load, Reading, disturbance, most, others_share
 from rolellm_agents.models.llamacpp.benchmark.load_meter import LoadMeter, own_seconds, read
 from rolellm_agents.models.llamacpp.benchmark.play import Outcome, time_answers
@@ -107,7 +107,7 @@ def test_a_tenth_of_the_machine_is_too_much() -> None:
 
 
 def test_a_ratio_is_omitted_when_either_side_was_disturbed() -> None:
-    figures = {
+    figures: dict[str, Figures] = {
         "ours": {"scene_s": 5.0, "decode_1": 9.0},
         "raw": {"decode_1": 9.0},
         "llama_cpp": {"scene_s": 9.0},
@@ -119,7 +119,11 @@ def test_a_ratio_is_omitted_when_either_side_was_disturbed() -> None:
     }
     assert omitted_ratios(quiet) == {}
 
-    noisy = {**quiet, "raw": {"decode_1": 0.2}, "ours": {"scene_s": 0.3, "decode_1": 0.0}}
+    noisy: dict[str, dict[str, float | None]] = {
+        **quiet,
+        "raw": {"decode_1": 0.2},
+        "ours": {"scene_s": 0.3, "decode_1": 0.0},
+    }
     omitted = omitted_ratios(noisy)
     assert omitted == {
         "scene_vs_llama_cpp": "others used 30 % of the processors while ours was measured",
@@ -389,6 +393,25 @@ def test_a_system_under_test_ends_when_the_benchmark_is_killed(modules: Path) ->
         left_behind.kill()
 
 
+@pytest.mark.parametrize(("before", "code"), [("", 1), ("watch.let_end()", 0)])
+def test_a_process_ends_well_when_it_may_and_at_once_when_its_parent_is_gone(
+    before: str, code: int
+) -> None:
+    command = (
+        "from rolellm_agents.models.llamacpp.benchmark.parent_watch import ParentWatch\n"
+        f"watch = ParentWatch()\n{before}\n"
+        "print('working', flush=True)\n"
+        "watch.wait()\n"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen((sys.executable, "-c", command), stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        assert process.poll() is None
+        assert process.communicate(timeout=PATIENCE) == ("", None)
+    assert process.returncode == code
+
+
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="Windows has no nice values")
 def test_niced_processes_have_the_lowest_priority() -> None:
     with load("niced", 1) as ((process,), _):
@@ -513,6 +536,7 @@ def measured_at_once(name: str, job: Job, *, limit: float, meter: LoadMeter) -> 
 
 @pytest.fixture
 def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     monkeypatch.setattr(busy, "run_job", measured_at_once)
     monkeypatch.setattr(busy, "background_load", nothing_started)
     monkeypatch.setattr(measure, "find_spec", lambda _: None)
@@ -544,8 +568,8 @@ def test_every_system_is_measured_alone_and_beside_each_number_of_each_kind() ->
     slow = rows["llama_cpp", "niced", 2]["scene"]
     assert (slow["seconds"], slow["timed_out"], slow["times_fair"]) == (None, True, None)
     assert measured["workload"]["limit_s"] == 7
-    (note,) = measured["notes"]
-    assert "xllamacpp is not installed" in note
+    assert ["xllamacpp is not installed" in note for note in measured["notes"]] == [True, False]
+    assert measured["notes"][1].startswith("All systems are measured with OMP_WAIT_POLICY=active")
     assert told[0] == "ours beside nothing: answer (1 of 60)"
     assert told[1] == "ours beside nothing: scene (2 of 60, about 0 s left)"
     assert told[6] == "Starting background processes: 1 spin"

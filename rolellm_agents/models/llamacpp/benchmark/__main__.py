@@ -20,7 +20,9 @@ def _main() -> None:
             answer.write(f"{READY}\n")
             answer.flush()
 
-        json.dump(perform(job, ready)._asdict(), answer)
+        outcome = json.dumps(perform(job, ready)._asdict())
+        watch.let_end()
+        answer.write(outcome)
     watch.wait()
 
 

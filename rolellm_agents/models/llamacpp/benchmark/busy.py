@@ -1,5 +1,6 @@
 """The engines beside background processes: `rolellm bench engine --busy 0,1,2,4`."""
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +47,7 @@ from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 
 SYSTEMS = (OURS, "llama_cpp", "llama_server", "raw")
 """The systems under test: the server is the one as installed."""
+_POLICY = "OMP_WAIT_POLICY"
 _FIGURES = {"answer": "answer_s", "scene": "scene_s"}
 """What is measured, and the name of its seconds."""
 
@@ -101,7 +103,7 @@ def measure_busy(
         "machine": machine(measurer.features),
         "workload": _workload(plan, weights, rounds, limit),
         "busy": report(measurer.samples, shares),
-        "notes": missing_notes(),
+        "notes": [*missing_notes(), *_waiting_notes()],
     }
 
 
@@ -151,6 +153,12 @@ class _Measurer:
         left = time_left(self._took, self._total - done)
         told = f", about {duration(left)} left" if self._took else ""
         return f"{cell.system} beside {cell.beside}: {cell.what} ({done + 1} of {self._total}{told})"
+
+
+def _waiting_notes() -> list[str]:
+    """Whether the environment says how OpenMP's threads wait, which decides what a busy machine costs."""
+    policy = os.environ.get(_POLICY)
+    return [f"All systems are measured with {_POLICY}={policy}, as the environment says."] if policy else []
 
 
 def _share(beside: Beside, threads: int) -> float:

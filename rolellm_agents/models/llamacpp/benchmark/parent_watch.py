@@ -17,9 +17,12 @@ class ParentWatch:
         self._thread = threading.Thread(target=self._watch, name="parent-watch", daemon=True)
         self._thread.start()
 
-    def wait(self) -> None:
-        """When the work is done, stay until the parent has seen how much this process has computed."""
+    def let_end(self) -> None:
+        """From now on the parent may let this process go; call it before the parent gets its answer."""
         self._done.set()
+
+    def wait(self) -> None:
+        """Stay until the parent lets go, since it looks first at how much this process has computed."""
         self._thread.join()
 
     def _watch(self) -> None:
