@@ -20,8 +20,11 @@ def _main() -> None:
             answer.write(f"{READY}\n")
             answer.flush()
 
-        outcome = json.dumps(perform(job, ready)._asdict())
-        watch.let_end()
+        try:
+            outcome = json.dumps(perform(job, ready)._asdict())
+        finally:
+            # An error, too, closes the pipe, and is written to standard error only after that.
+            watch.let_end()
         answer.write(outcome)
     watch.wait()
 
