@@ -16,6 +16,8 @@ from rolellm_agents.models.llamacpp import benchmark
 from rolellm_agents.models.llamacpp.benchmark import figures, measure, plan
 from rolellm_agents.models.llamacpp.benchmark.cast import bundled_roles, take
 from rolellm_agents.models.llamacpp.benchmark.contender import Job, Turn, features_in, together_rate
+from rolellm_agents.models.llamacpp.benchmark.load import Load
+from rolellm_agents.models.llamacpp.benchmark.load_meter import LoadMeter
 from rolellm_agents.models.llamacpp.benchmark.play import Outcome, peak_memory_mb, play_scene, time_decoding
 from rolellm_agents.models.llamacpp.benchmark.process import run_job
 from rolellm_agents.models.llamacpp.benchmark.workload import (
@@ -233,8 +235,14 @@ def test_the_rounds_medians_are_told() -> None:
     assert figures.medians(rounds) == {"a": 2.0}
 
 
-def played(name: str, job: Job) -> Outcome:
+DISTURBED: set[str] = set()
+"""Whose scenes are played while other programs compute."""
+
+
+def played(name: str, job: Job, *, meter: LoadMeter) -> Outcome:
     """Instead of a process."""
+    busy_with = 0.63 if name in DISTURBED and job.scene else 0.05
+    meter.before, meter.during = Load(0.5, 0.0), Load(1.5, busy_with)
     if job.scene:
         return Outcome(["AVX2"], {"scene_s": 10.0, "ttft_ms": 50.0, "memory_mb": 100.0})
     faster = 2.0 if name.startswith("ours") else 1.0
@@ -256,7 +264,9 @@ def test_both_passes_stand_in_one_answer() -> None:
     told: list[str] = []
     measured = benchmark.measure_engine(turns=8, rounds=2, progress=told.append)
 
-    assert list(measured) == ["machine", "workload", "engines", "ratios", "as_installed", "notes"]
+    assert list(measured) == [
+        *("machine", "workload", "engines", "ratios", "ratios_omitted", "as_installed", "load", "notes")
+    ]
     assert list(measured["engines"]) == ["ours", "llama_cpp", "llama_server", "llama_server_tuned", "raw"]
     assert measured["engines"]["raw"] == {
         "scene_s": 10.0,
@@ -269,14 +279,49 @@ def test_both_passes_stand_in_one_answer() -> None:
     assert list(measured["ratios"]) == list(RATIOS)
     assert measured["ratios"]["decode_1_vs_raw"] == 2.0
     installed = measured["as_installed"]
-    assert list(installed) == ["weights", "ours", "llama_server", "llama_cpp", "ratios"]
+    assert list(installed) == ["weights", "ours", "llama_server", "llama_cpp", "ratios", "ratios_omitted"]
     assert installed["weights"] == "quick.gguf"
     assert set(installed["ratios"]) == {name for name in RATIOS if name.endswith(("llama_cpp", "server"))}
     assert measured["machine"]["llama_server_features"] == ["AVX2"]
     assert measured["workload"]["turns"] == 8
     assert measured["notes"] == []
+    assert measured["ratios_omitted"] == {}
+    assert len(measured["load"]) == 2 * 6 * 2
+    assert measured["load"][0] == {
+        "engine": "ours",
+        "round": 1,
+        "what": "scene",
+        "before": {"average": 0.5, "others": 0.0},
+        "during": {"average": 1.5, "others": 0.05},
+    }
     assert len(told) == 2 * 6 * 2
     assert told[0] == "Round 1 of 2, ours: scene (0 s so far)"
+
+
+@pytest.mark.usefixtures("with_ours")
+def test_what_was_measured_while_others_computed_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "DISTURBED", {"llama_server"})
+    measured = benchmark.measure_engine(rounds=2)
+
+    why = "others used 63 % of the processors while llama_server was measured"
+    omitted = {"scene_vs_llama_server": why, "ttft_vs_llama_server": why}
+    for ratios, told in (
+        (measured["ratios"], measured["ratios_omitted"]),
+        (measured["as_installed"]["ratios"], measured["as_installed"]["ratios_omitted"]),
+    ):
+        assert told == omitted
+        assert {name for name, ratio in ratios.items() if ratio is None} == set(omitted)
+    assert measured["engines"]["llama_server"]["scene_s"] == 10.0
+
+
+@pytest.mark.usefixtures("with_ours")
+def test_ours_as_installed_has_a_load_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "DISTURBED", {"ours, as installed"})
+    measured = benchmark.measure_engine()
+
+    assert measured["ratios_omitted"] == {}
+    assert "scene_vs_llama_cpp" in measured["as_installed"]["ratios_omitted"]
+    assert measured["as_installed"]["ratios"]["decode_1_vs_llama_server"] == 2.0
 
 
 @pytest.mark.usefixtures("with_ours")
@@ -376,12 +421,23 @@ MEASURED: dict[str, Any] = {
     "machine": {"processors": 2},
     "workload": {"turns": 4},
     "engines": ENGINES,
-    "ratios": RATIOS,
+    "ratios": {**RATIOS, "decode_8_vs_raw": None},
+    "ratios_omitted": {"decode_8_vs_raw": "others used 63 % of the processors while raw was measured"},
     "as_installed": {
         "weights": "quick.gguf",
         **{name: ENGINES[name] for name in ("ours", "llama_server", "llama_cpp")},
         "ratios": {"scene_vs_llama_cpp": 6.25},
+        "ratios_omitted": {},
     },
+    "load": [
+        {
+            "engine": "raw",
+            "round": 1,
+            "what": "decoding",
+            "before": {"average": 0.5, "others": 0.02},
+            "during": {"average": 2.5, "others": 0.63},
+        }
+    ],
     "notes": ["One was left out."],
 }
 
@@ -424,6 +480,12 @@ def test_the_command_prints_tables_for_people() -> None:
     rows = {line.split()[0]: line.split()[1:] for line in lines[1:empty]}
     assert rows["scene_s"] == ["20", "100", "30", "25", "19", "20"]
     assert rows["decode_8"] == ["150", "120", "140", "160", "150"]
-    compared = {line.split()[0]: line.split()[1:] for line in lines[empty + 2 :]}
+    notes = lines.index("", empty + 1)
+    compared = {line.split()[0]: line.split()[1:] for line in lines[empty + 2 : notes]}
     assert compared["scene_vs_llama_cpp"] == ["5", "6.25"]
     assert compared["decode_1_vs_raw"] == ["0.9"]
+    assert compared["decode_8_vs_raw"] == ["–"]
+    assert lines[notes + 1 :] == [
+        "– decode_8_vs_raw: others used 63 % of the processors while raw was measured",
+        "Other programs used at most 63 % of the processors; load average 0.5 to 2.5.",
+    ]

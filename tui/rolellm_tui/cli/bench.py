@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rolellm_tui.cli import (
+    bench_engine,
     bench_interview,
     bench_report,
     bench_rolebench,
@@ -34,6 +35,7 @@ app.command("score")(bench_score.score)
 app.command("rouge")(bench_score.rouge)
 app.command("speakers")(bench_speakers.speakers)
 app.command("train")(bench_train.train)
+app.command("engine")(bench_engine.engine)
 app.command("serve")(bench_serve.serve)
 app.command("soak")(bench_serve.soak)
 
@@ -368,66 +370,6 @@ def generate(
     if embedded:
         measured |= measure_embedded(embedded, progress)
     _print(measured, as_json=as_json)
-
-
-@app.command("engine")
-def engine(
-    characters: Annotated[int, typer.Option("--characters", min=2, max=10, help="Who speak in turn.")] = 4,
-    turns: Annotated[int, typer.Option("--turns", min=1, help="Lines of the scene.")] = 24,
-    reply: Annotated[int, typer.Option("--reply", min=2, help="Tokens of a line.")] = 32,
-    rounds: RoundsOption = 1,
-    as_json: JsonOption = False,
-) -> None:
-    """A scene played by our engine and by llama.cpp in other hands; takes minutes.
-
-    Also how fast each writes one answer, or up to sixteen at once. Progress is told on standard error.
-
-    \b
-    Examples:
-      rolellm bench engine
-      rolellm bench engine --turns 8 --rounds 3 --json
-    """
-    from rolellm_agents.models.llamacpp.benchmark import measure_engine
-
-    measured = measure_engine(
-        characters=characters,
-        turns=turns,
-        reply=reply,
-        rounds=rounds,
-        progress=lambda text: typer.echo(text, err=True),
-    )
-    for note in measured["notes"]:
-        complain(note)
-    if as_json:
-        print_json(measured)
-    else:
-        _print_engines(measured)
-
-
-def _print_engines(measured: dict[str, Any]) -> None:
-    """One table of all that was measured, a column for each engine, and one of the ratios."""
-    installed = dict(measured["as_installed"])
-    installed_ratios = installed.pop("ratios", {})
-    columns = dict(measured["engines"])
-    if "ours" in installed:
-        columns["ours as installed"] = installed["ours"]
-    names = dict.fromkeys(name for figures in columns.values() for name in figures)
-    rows = ((name, *(_cell(figures.get(name)) for figures in columns.values())) for name in names)
-    print_table(("WHAT", *(column.upper() for column in columns)), rows)
-    if not measured["ratios"]:
-        return
-    print_text("")
-    print_table(
-        ("OURS COMPARED", "SAME FILE", "AS INSTALLED"),
-        (
-            (name, _cell(ratio), _cell(installed_ratios.get(name)))
-            for name, ratio in measured["ratios"].items()
-        ),
-    )
-
-
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:,g}"
 
 
 def _print(measured: dict[str, Any], *, as_json: bool) -> None:

@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rolellm_agents.models.llamacpp.benchmark.busy import measure_busy
     from rolellm_agents.models.llamacpp.benchmark.measure import measure_engine
 
-__all__ = ["measure_engine"]
+_MODULES = {"measure_busy": "busy", "measure_engine": "measure"}
+__all__ = ["measure_busy", "measure_engine"]
 
 
 def __getattr__(name: str) -> Any:
     """Import when first used: what the contenders' processes load would count as their memory."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.measure"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -4,7 +4,8 @@ import json
 import os
 import sys
 
-from rolellm_agents.models.llamacpp.benchmark.contender import Job
+from rolellm_agents.models.llamacpp.benchmark.contender import READY, Job
+from rolellm_agents.models.llamacpp.benchmark.parent_watch import ParentWatch
 from rolellm_agents.models.llamacpp.benchmark.play import perform
 
 
@@ -12,7 +13,20 @@ def _main() -> None:
     # What libraries print in C goes to standard error, so that the answer stands alone.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
         os.dup2(2, 1)
-        json.dump(perform(Job.from_json(sys.stdin.read()))._asdict(), answer)
+        job = Job.from_json(sys.stdin.readline())
+        watch = ParentWatch()
+
+        def ready() -> None:
+            answer.write(f"{READY}\n")
+            answer.flush()
+
+        try:
+            outcome = json.dumps(perform(job, ready)._asdict())
+        finally:
+            # An error, too, closes the pipe, and is written to standard error only after that.
+            watch.let_end()
+        answer.write(outcome)
+    watch.wait()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from typing import NamedTuple, Protocol
 
 from rolellm_agents.models.llamacpp.benchmark.workload import Scene
 
+READY = "ready"
+"""What a process says when its model is loaded and the clock begins to run."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -34,6 +37,10 @@ class Job:
     """Play it."""
     prompts: list[list[int]] = field(default_factory=list)
     """Go on with as many of them at once as is asked for."""
+    answer_to: list[int] = field(default_factory=list)
+    """Answer this prompt alone, which was the warm-up and so is read already."""
+    limit: float | None = None
+    """Seconds for all answers to it; when another one would not fit, there is none."""
 
     def to_json(self) -> str:
         """For the other process."""

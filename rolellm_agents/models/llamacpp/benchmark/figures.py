@@ -1,8 +1,10 @@
 """From measured figures to what is told: medians of the rounds, and ratios."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
+
+from rolellm_agents.models.llamacpp.benchmark.load import disturbance
 
 Figures = dict[str, float | None]
 """One engine's, by name."""
@@ -29,18 +31,40 @@ _RATIOS = (
 )
 
 
-def ratios(engines: Mapping[str, Figures]) -> dict[str, float]:
+def ratios(engines: Mapping[str, Figures], omitted: Container[str] = ()) -> dict[str, float | None]:
     """How ours compares with the others that were measured.
 
     Scenes and decoding as how many times faster ours is; `ttft_vs_llama_server` as the share of the
     server's wait that is left, so less is better there.
+
+    Args:
+        engines: the figures of each.
+        omitted: the ratios that are None, since their figures cannot be compared.
     """
-    found = {}
+    found: dict[str, float | None] = {}
     for ratio in _RATIOS:
         own = engines.get(OURS, {}).get(ratio.figure)
         other = engines.get(ratio.other, {}).get(ratio.figure)
         if own and other:
-            found[ratio.name] = round(other / own if ratio.seconds else own / other, 3)
+            compared = round(other / own if ratio.seconds else own / other, 3)
+            found[ratio.name] = None if ratio.name in omitted else compared
+    return found
+
+
+def omitted_ratios(others: Mapping[str, Mapping[str, float | None]]) -> dict[str, str]:
+    """The ratios that say nothing, since other programs computed during one of their figures, and why.
+
+    Args:
+        others: for each engine and figure the part of the machine that other programs used.
+    """
+    found: dict[str, str] = {}
+    for ratio in _RATIOS:
+        if not all(ratio.figure in others.get(engine, {}) for engine in (OURS, ratio.other)):
+            continue
+        for engine in (OURS, ratio.other):
+            why = disturbance(others[engine][ratio.figure])
+            if why:
+                found.setdefault(ratio.name, f"{why} while {engine} was measured")
     return found
 
 

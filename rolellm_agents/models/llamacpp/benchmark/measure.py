@@ -3,14 +3,22 @@
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.benchmark.figures import OURS, Figures, medians, ratios
+from rolellm_agents.models.llamacpp.benchmark.figures import (
+    OURS,
+    Figures,
+    medians,
+    omitted_ratios,
+    ratios,
+)
+from rolellm_agents.models.llamacpp.benchmark.load import most
+from rolellm_agents.models.llamacpp.benchmark.load_meter import LoadMeter
 from rolellm_agents.models.llamacpp.benchmark.plan import (
     CARD_TOKENS,
     PROMPT_TOKENS,
@@ -47,10 +55,26 @@ class _Run(NamedTuple):
     weights: Path
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Measured:
-    figures: Mapping[str, Figures]
-    features: Mapping[str, list[str]]
+    rounds: dict[str, list[Figures]] = field(default_factory=dict)
+    """Of each run the figures of each round."""
+    features: dict[str, list[str]] = field(default_factory=dict)
+    others: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    """Of each run and figure the part of the machine that other programs used, the most of all rounds."""
+    load: list[dict[str, Any]] = field(default_factory=list)
+    """How busy the machine was before and during each measurement."""
+
+    def figures(self, name: str) -> Figures:
+        """The medians of a run's rounds."""
+        return medians(self.rounds[name])
+
+    def note_load(self, name: str, figures: Figures, meter: LoadMeter) -> None:
+        """What others used counts for each of the figures that were measured meanwhile."""
+        known = self.others.setdefault(name, {})
+        during = meter.during.others if meter.during else None
+        for figure in figures:
+            known[figure] = most((known.get(figure), during))
 
 
 def measure_engine(
@@ -83,24 +107,38 @@ def measure_engine(
     plan = make_plan(weights, Size(characters, turns, reply), flash_attention)
     runs = _runs(weights)
     measured = _measure_rounds(plan, runs, rounds, progress or (lambda _: None))
-    engines = {name: measured.figures[name] for name in CONTENDERS if name in runs}
+    engines = {name: measured.figures(name) for name in CONTENDERS if name in runs}
+    omitted = omitted_ratios(measured.others)
     return {
-        "machine": _machine(measured),
+        "machine": machine(measured.features),
         "workload": _workload(plan, weights, rounds),
         "engines": engines,
-        "ratios": ratios(engines),
+        "ratios": ratios(engines, omitted),
+        "ratios_omitted": omitted,
         "as_installed": _as_installed(measured, runs),
-        "notes": _notes(runs),
+        "load": measured.load,
+        "notes": missing_notes(),
     }
+
+
+def installed() -> dict[str, Entry]:
+    """The engines that can be measured here, by name."""
+    return {name: entry for name, entry in CONTENDERS.items() if not entry.needs or find_spec(entry.needs)}
+
+
+def missing_notes() -> list[str]:
+    """A sentence for each package without which engines are not measured."""
+    missing = {entry.needs for name, entry in CONTENDERS.items() if name not in installed()}
+    return [
+        f"llama.cpp's own server is not measured, since {package} is not installed; "
+        "“pip install --group bench” in a checkout brings it."
+        for package in sorted(missing)
+    ]
 
 
 def _runs(weights: Path) -> dict[str, _Run]:
     """Whom to run, by name; ours a second time on the format it chooses."""
-    runs = {
-        name: _Run(entry, weights)
-        for name, entry in CONTENDERS.items()
-        if not entry.needs or find_spec(entry.needs)
-    }
+    runs = {name: _Run(entry, weights) for name, entry in installed().items()}
     if OURS in runs:
         chosen = fastest_weights(weights, tuning_for(weights).weights)
         runs[_OURS_INSTALLED] = _Run(CONTENDERS[OURS], chosen)
@@ -110,24 +148,32 @@ def _runs(weights: Path) -> dict[str, _Run]:
 def _measure_rounds(plan: Plan, runs: Mapping[str, _Run], rounds: int, progress: Progress) -> _Measured:
     """All contenders within each round, so that a slow hour hits all alike."""
     began = time.monotonic()
-    figures: dict[str, list[Figures]] = {name: [] for name in runs}
-    features = {}
+    measured = _Measured()
     for number in range(1, rounds + 1):
         for name, run in runs.items():
             found: Figures = {}
             for what, job in plan.jobs(run.entry, run.weights).items():
                 spent = time.monotonic() - began
                 progress(f"Round {number} of {rounds}, {name}: {what} ({spent:.0f} s so far)")
-                outcome = run_job(name, job)
+                meter = LoadMeter()
+                outcome = run_job(name, job, meter=meter)
                 # What the scene has measured stays: the memory told is what the scene took.
-                found = found | outcome.figures | found
-                features[name] = outcome.features
-            figures[name].append(found)
-    return _Measured({name: medians(found) for name, found in figures.items()}, features)
+                new = {figure: value for figure, value in outcome.figures.items() if figure not in found}
+                found |= new
+                measured.features[name] = outcome.features
+                measured.note_load(name, new, meter)
+                measured.load.append({"engine": name, "round": number, "what": what, **meter.to_json()})
+            measured.rounds.setdefault(name, []).append(found)
+    return measured
 
 
-def _machine(measured: _Measured) -> dict[str, Any]:
-    server = measured.features.get("llama_server")
+def machine(features: Mapping[str, list[str]]) -> dict[str, Any]:
+    """What was measured on, and the versions of llama.cpp.
+
+    Args:
+        features: of each engine's build of llama.cpp.
+    """
+    server = features.get("llama_server")
     return {
         "processor": platform.processor() or platform.machine(),
         "processors": library.processors(),
@@ -158,15 +204,12 @@ def _workload(plan: Plan, weights: Path, rounds: int) -> dict[str, Any]:
 def _as_installed(measured: _Measured, runs: Mapping[str, _Run]) -> dict[str, Any]:
     if _OURS_INSTALLED not in runs:
         return {}
-    engines = {OURS: measured.figures[_OURS_INSTALLED]}
-    engines |= {name: measured.figures[name] for name in _OTHERS_INSTALLED if name in runs}
-    return {"weights": runs[_OURS_INSTALLED].weights.name, **engines, "ratios": ratios(engines)}
-
-
-def _notes(runs: Mapping[str, _Run]) -> list[str]:
-    missing = {entry.needs for name, entry in CONTENDERS.items() if name not in runs}
-    return [
-        f"llama.cpp's own server is not measured, since {package} is not installed; "
-        "“pip install --group bench” in a checkout brings it."
-        for package in sorted(missing)
-    ]
+    compared = {OURS: _OURS_INSTALLED, **{name: name for name in _OTHERS_INSTALLED if name in runs}}
+    engines = {name: measured.figures(run) for name, run in compared.items()}
+    omitted = omitted_ratios({name: measured.others[run] for name, run in compared.items()})
+    return {
+        "weights": runs[_OURS_INSTALLED].weights.name,
+        **engines,
+        "ratios": ratios(engines, omitted),
+        "ratios_omitted": omitted,
+    }

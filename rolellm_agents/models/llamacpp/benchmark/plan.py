@@ -16,6 +16,8 @@ from rolellm_agents.models.llamacpp.tuning import tuning_for
 CARD_TOKENS = 350
 PROMPT_TOKENS = 200
 """What stands before what is decoded together."""
+ANSWER_PROMPT_TOKENS = 350
+"""Of the prompt of one answer, which is read before the clock runs."""
 _DECODING_ROOM = 1024
 
 
@@ -66,6 +68,23 @@ class Plan:
             scene, n_ctx=_DECODING_ROOM, sequences=max(AT_ONCE), scene=None, prompts=self.prompts
         )
         return {"scene": scene, "decoding": decoding}
+
+    def short_jobs(self, entry: Entry, weights: Path, limit: float) -> dict[str, Job]:
+        """What a contender does beside background processes: one answer, and the scene.
+
+        Args:
+            entry: the contender.
+            weights: its file.
+            limit: seconds for each of the two.
+        """
+        scene = replace(self.jobs(entry, weights)["scene"], limit=limit)
+        prompt = (
+            self.scene.heads[0][: ANSWER_PROMPT_TOKENS - len(self.scene.to_reply)] + self.scene.to_reply
+        )
+        answer = replace(
+            scene, n_ctx=_DECODING_ROOM, sequences=1, scene=None, warm_up=prompt, answer_to=prompt
+        )
+        return {"answer": answer, "scene": scene}
 
 
 def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> Plan:

@@ -1,8 +1,9 @@
 """A contender's job, and what the clock says; this is what runs in its process."""
 
+import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -27,16 +28,24 @@ class Outcome(NamedTuple):
     figures: Figures
 
 
-def perform(job: Job) -> Outcome:
-    """Do a job in this process."""
+def perform(job: Job, ready: Callable[[], None] = lambda: None) -> Outcome:
+    """Do a job in this process.
+
+    Args:
+        job: what is to be done.
+        ready: is called when the model is loaded and the warm-up is over.
+    """
     contender: Contender = import_module(job.module).open_contender(job)
     figures: Figures = {}
     if job.warm_up:
         contender.turn(0, job.warm_up, 4)
+    ready()
     if job.scene:
         figures |= play_scene(contender, job.scene)
     if job.prompts:
         figures |= time_decoding(contender, job.prompts)
+    if job.answer_to:
+        figures |= time_answers(contender, job.answer_to, math.inf if job.limit is None else job.limit)
     figures["memory_mb"] = peak_memory_mb()
     contender.close()
     return Outcome(list(contender.features), figures)
@@ -78,6 +87,22 @@ def time_decoding(contender: Contender, prompts: Sequence[Sequence[int]]) -> Fig
         measured = (contender.decode_together(prompts[:count], DECODED) for _ in range(_REPETITIONS))
         rates[f"decode_{count}"] = round(median(measured), 1)
     return rates
+
+
+def time_answers(contender: Contender, prompt: Sequence[int], limit: float) -> Figures:
+    """Seconds of one answer to a prompt that is read already: the median of a few.
+
+    Args:
+        contender: has read the prompt.
+        prompt: the same for every answer.
+        limit: seconds; another answer is begun only if it would fit into them.
+    """
+    seconds: list[float] = []
+    while len(seconds) < _REPETITIONS and (not seconds or sum(seconds) + max(seconds) <= limit):
+        began = time.perf_counter()
+        contender.turn(0, prompt, DECODED)
+        seconds.append(time.perf_counter() - began)
+    return {"answer_s": round(median(seconds), 3), "answers": len(seconds)}
 
 
 def peak_memory_mb() -> float | None:

@@ -2,47 +2,65 @@
 
 import json
 import signal
-import subprocess
-import sys
-import tempfile
-from typing import IO
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.benchmark.contender import Job
+from rolellm_agents.models.llamacpp.benchmark.child import Child
+from rolellm_agents.models.llamacpp.benchmark.contender import READY, Job
+from rolellm_agents.models.llamacpp.benchmark.load_meter import LoadMeter
 from rolellm_agents.models.llamacpp.benchmark.play import Outcome
 
-_COMMAND = (sys.executable, "-m", __name__.rpartition(".")[0])
-_LAST_WORDS = 2000
-"""Bytes."""
-_LAST_LINES = 4
+_MODULE = __name__.rpartition(".")[0]
 
 
-def run_job(name: str, job: Job) -> Outcome:
+class TimedOutError(ModelError):
+    """A system under test that did not finish in time; its process is gone."""
+
+
+def run_job(name: str, job: Job, *, limit: float | None = None, meter: LoadMeter | None = None) -> Outcome:
     """Start a process for the job and wait for its outcome.
 
     Args:
         name: the contender's, for the error.
         job: what is to be done.
+        limit: seconds until it is ready, and again as many until it has finished; then it is killed
+            with all that it started. None waits as long as it takes.
+        meter: is told when to look at the machine.
 
     Raises:
+        TimedOutError: it was not ready, or did not finish, in time.
         ModelError: the process failed; the end of what it said tells why.
     """
-    # A pipe that nobody reads would fill up, and llama.cpp says much.
-    with tempfile.TemporaryFile() as said:
-        done = subprocess.run(
-            _COMMAND,
-            input=job.to_json(),
-            stdout=subprocess.PIPE,
-            stderr=said,
-            encoding="utf-8",
-            check=False,
-        )
-        if done.returncode:
+    if meter:
+        meter.look_before()
+    with Child(_MODULE, job.to_json()) as child:
+        answer = _ask(name, child, limit, meter)
+        code = child.end()
+        if code or not answer:
             raise ModelError(
-                f"The engine {name!r} ended with {_reason(done.returncode)} while it was measured; "
-                f"its last words: {_end_of(said)}"
+                f"The engine {name!r} ended with {_reason(code)} while it was measured; "
+                f"its last words: {child.last_words()}"
             )
-    return Outcome(**json.loads(done.stdout))
+    return Outcome(**json.loads(answer))
+
+
+def _ask(name: str, child: Child, limit: float | None, meter: LoadMeter | None) -> str:
+    """Its outcome as JSON; empty when it ended before."""
+    doing = "was not ready"
+    if meter:
+        meter.start()
+    try:
+        answer = child.answer(limit)
+        if answer.strip() == READY:
+            doing = "did not finish"
+            if meter:
+                meter.start()  # anew: what disturbed the loading only does not matter
+            answer = child.answer(limit)
+    except TimeoutError:
+        raise TimedOutError(f"The engine {name!r} {doing} in {limit:g} s.") from None
+    finally:
+        if meter:
+            meter.stop()
+    return answer
 
 
 def _reason(code: int) -> str:
@@ -50,10 +68,3 @@ def _reason(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"exit code {code}"
-
-
-def _end_of(said: IO[bytes]) -> str:
-    size = said.seek(0, 2)
-    said.seek(max(0, size - _LAST_WORDS))
-    lines = said.read().decode("utf-8", "replace").splitlines()
-    return " | ".join(line.strip() for line in lines[-_LAST_LINES:] if line.strip()) or "none"
