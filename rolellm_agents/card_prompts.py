@@ -8,8 +8,8 @@ from rolellm_agents.card_persona import CARD, called
 from rolellm_agents.cards import Card, MacroScope, substitute
 from rolellm_agents.cards.lorebook import DEFAULT_DEPTH, ROLES, Position
 from rolellm_agents.cards.values import integer, mapping, text
+from rolellm_agents.message_marks import LORE_MARK
 from rolellm_agents.persona import Persona
-from rolellm_agents.recall.placement import LORE_MARK
 from rolellm_agents.recall.recalled import RecalledLore
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import SettingsError
+from rolellm_agents.message_marks import DEMONSTRATION_MARK, RECALL_MARK
 from rolellm_agents.persona import Demonstration, Language, Persona
 from rolellm_agents.prompts import load_prompt
 from rolellm_agents.recall.passages import Kind
@@ -21,12 +22,6 @@ from rolellm_agents.text import did_you_mean
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
 """`(persona, history, recalled, user) -> messages`; the last message is the user's line."""
-
-RECALL_MARK = "recalled"
-"""In `additional_kwargs` of the message that holds what came to the persona's mind."""
-
-DEMONSTRATION_MARK = "demonstration"
-"""In `additional_kwargs` of the turns that are examples and not part of the conversation."""
 
 
 def system(

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rolellm_agents.recall.placement import LORE_MARK
-from rolellm_agents.strategies import DEMONSTRATION_MARK, RECALL_MARK
+from rolellm_agents.message_marks import DEMONSTRATION_MARK, LORE_MARK, RECALL_MARK, was_said
 
 Part = Literal["instruction", "example", "lore", "recalled", "history", "line", "begun answer"]
 
@@ -58,4 +57,4 @@ def _part(place: int, message: Mapping[str, Any], line: int) -> Part:
 
 
 def _is_said_by_user(message: Mapping[str, Any]) -> bool:
-    return message["type"] == "human" and not message["data"].get("additional_kwargs")
+    return message["type"] == "human" and was_said(message["data"].get("additional_kwargs") or {})

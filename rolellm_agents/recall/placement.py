@@ -6,6 +6,7 @@ from itertools import groupby
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.cards.lorebook import DEFAULT_DEPTH, Role
+from rolellm_agents.message_marks import LORE_MARK, was_said
 from rolellm_agents.recall.recalled import RecalledItem, RecalledLore
 
 _BEFORE = ("before_char",)
@@ -16,8 +17,6 @@ _KINDS: dict[Role, type[BaseMessage]] = {
     "user": HumanMessage,
     "assistant": AIMessage,
 }
-LORE_MARK = "lore"
-"""In `additional_kwargs` of messages that are lore and were said by nobody."""
 
 
 def place_lore(messages: Sequence[BaseMessage], recalled: Sequence[RecalledItem]) -> list[BaseMessage]:
@@ -50,7 +49,7 @@ def _with_depths(messages: Sequence[BaseMessage], lore: Sequence[RecalledLore]) 
 
     What nobody said, such as examples, does not count.
     """
-    said = [place for place, message in enumerate(messages) if not message.additional_kwargs]
+    said = [place for place, message in enumerate(messages) if was_said(message.additional_kwargs)]
     placed: dict[int, list[BaseMessage]] = {}
     ordered = sorted(lore, key=lambda item: (_depth(item) or 0, item["role"]))
     for (depth, role), items in groupby(ordered, key=lambda item: (_depth(item) or 0, item["role"])):

@@ -122,6 +122,18 @@ def test_depth_counts_no_examples() -> None:
     assert [message.text for message in placed][3:5] == ["deep", "1"]
 
 
+def test_what_a_provider_notes_on_an_answer_does_not_move_lore() -> None:
+    """langchain-openai puts a key of its own on every answer."""
+    noted = [
+        message.model_copy(update={"additional_kwargs": {"refusal": None, "audio": "x"}})
+        if isinstance(message, AIMessage)
+        else message
+        for message in TALK
+    ]
+    deep = [lore("depth 2", position="at_depth", depth=2)]
+    assert shown(place_lore(noted, deep)) == shown(place_lore(TALK, deep))
+
+
 def test_an_authors_prompts_replace_and_follow() -> None:
     one = persona(
         system_prompt="Be {{char}}. {{original}}", post_history_instructions="Stay dry, {{user}}."

@@ -17,10 +17,10 @@ from langgraph.graph import MessagesState
 
 from rolellm_agents.cards import Lorebook, LoreEntry
 from rolellm_agents.errors import ModelError, StorageError
+from rolellm_agents.message_marks import RECALL_MARK
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import RecallOptions, recaller
 from rolellm_agents.recall.embeddings import NamedEmbeddings
-from rolellm_agents.strategies import RECALL_MARK
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs import MessageDone, Recalled, Session, TurnFailed, role_graph

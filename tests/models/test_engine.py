@@ -166,6 +166,31 @@ def test_real_requests_go_before_what_is_read_ahead() -> None:
     assert ahead_at_the_end[-1] <= 16  # at most the step that had begun
 
 
+def test_many_who_ask_with_the_same_long_beginning_read_it_once() -> None:
+    context = FakeLlama(n_ctx=256, n_batch=32, sequences=5)
+    engine = make_engine(context)
+    beginning = [1 + n % 30 for n in range(200)]
+    asked = [ask(engine, [*beginning, n, n], max_tokens=2)[0] for n in range(1, 6)]
+    context.gate.set()
+    for n, listener in enumerate(asked, 1):
+        listener.finished()
+        assert listener.text == alone([*beginning, n, n], None, 2, context.n_ctx)[0]
+    assert engine.counters.evaluated < 2 * len(beginning)
+
+
+def test_who_waits_for_a_reader_that_is_cancelled_reads_for_itself() -> None:
+    context = FakeLlama(n_ctx=256, n_batch=32, sequences=2)
+    engine = make_engine(context)
+    beginning = [1 + n % 30 for n in range(200)]
+    first, answer = ask(engine, [*beginning, 7], max_tokens=2)
+    second, _ = ask(engine, [*beginning, 8], max_tokens=2)
+    answer.cancel()
+    context.gate.set()
+    assert first.finished().reason == "cancelled"
+    second.finished()
+    assert second.text == alone([*beginning, 8], None, 2, context.n_ctx)[0]
+
+
 def test_what_is_read_ahead_already_costs_no_step(context: FakeLlama) -> None:
     engine = make_engine(context)
     ask(engine, range(1, 21), max_tokens=3)[0].finished()

@@ -3,6 +3,7 @@
 import queue
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -335,6 +336,29 @@ def test_memory_is_flat_over_a_thousand_turns(tiny: LlamaModel) -> None:
         said += tiny.prompt_tokens(f"line {turn} ")
     assert engine.counters.requests == 1000
     assert sizes[-1] - sizes[0] < 4 * 2**20
+    engine.close()
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_ten_thousand_conversations(tiny: LlamaModel) -> None:
+    """Contexts grow and go meanwhile."""
+    engine = make_engine(tiny, n_ctx=512, sequences=4)
+    process = psutil.Process()
+    sizes = []
+    for number in range(10_000):
+        length = 8 + 400 * (number % 97 == 0)
+        replies = [
+            Reply(engine, tiny.prompt_tokens(f"{number}, {one}. ")[:40] + [7] * length, max_tokens=2)
+            for one in range(1 + number % 3)
+        ]
+        for reply in replies:
+            reply.finished()
+        if number % 500 == 499:
+            while engine._worker is not None:
+                time.sleep(0.001)
+            engine.release()
+            sizes.append(process.memory_info().rss)
+    assert sizes[-1] - sizes[1] < 8 * 2**20, sizes
     engine.close()
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.models.llamacpp.planning import Pending, plan
+from rolellm_agents.models.llamacpp.planning import Pending, ReadingPace, plan
 
 A = "a.gguf"
 
@@ -20,6 +20,20 @@ def test_a_prompt_alone_fills_the_batch() -> None:
 
 def test_a_prompt_beside_a_writer_is_read_in_chunks() -> None:
     assert plan([job(1, 1), job(2, 1000)], 256, 64) == {1: 1, 2: 64}
+
+
+def test_less_is_read_beside_answers_where_reading_is_slow() -> None:
+    pace = ReadingPace()
+    assert pace.chunk == 64
+    for rows, seconds in ((1, 9.0), (64, 0.1)):  # a step of one row says nothing about reading
+        pace.note(rows, seconds)
+        assert pace.chunk == 64
+    for _ in range(30):
+        pace.note(64, 64 * 0.01)
+    assert pace.chunk == 25  # a quarter of a second
+    for _ in range(30):
+        pace.note(64, 640.0)
+    assert pace.chunk == 8
 
 
 def test_beside_many_writers_more_is_read_and_never_more_than_fits() -> None:

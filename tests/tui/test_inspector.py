@@ -21,9 +21,9 @@ from textual.widgets import Input, Static, TabbedContent
 from rolellm_agents.card_persona import persona_of
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import StorageError
+from rolellm_agents.message_marks import DEMONSTRATION_MARK
 from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.persona import Persona
-from rolellm_agents.strategies import DEMONSTRATION_MARK
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.events import Prompted, Recalled
@@ -642,6 +642,13 @@ async def test_how_it_ended_is_told(lamp: Told, status: Any, reason: str | None,
     assert rows_told["ended"] == ended
 
 
+@pytest.mark.parametrize(("used", "said"), [(1, "1 of 2: the machine is busy"), (2, "2")])
+async def test_a_busy_machine_is_told_where_the_threads_are(lamp: Told, used: int, said: str) -> None:
+    threads = {"threads": used, "most": 2}
+    message = replace(lamp.message, made_by={**lamp.message.made_by, "threads": threads})
+    assert dict(row for table in tables_of(message, None, None) for row in table.rows)["threads"] == said
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -654,6 +661,7 @@ KEYS = (
     "seconds",
     "first_token_s",
     "dropped_messages",
+    "threads",
     "prompt",
     "finish_reason",
 )

@@ -40,13 +40,15 @@ def test_an_answer_of_a_lorebook_and_of_passages_tells_of_each() -> None:
         seconds=2.5,
         first_token_s=0.0,
         dropped_messages=3,
+        threads={"threads": 1, "most": 2},
         recalled=recalled,
         lore_fired=fired,
     )
 
     assert lines.why(4, answer) == [
         "Message 4 comes from m with the strategy retrieval.",
-        "Known of it: seed 0, 2.5 seconds, the first word after 0.0, 3 earlier messages did not fit.",
+        "Known of it: seed 0, 2.5 seconds, the first word after 0.0, 3 earlier messages did not fit, "
+        "1 of 2 threads, since the machine is busy.",
         "Recalled: example 1 (shares “came”).",
         "Recalled: knowledge, The engine (near).",
         "Lore: 7 of London (fog in the last line).",

@@ -5,6 +5,7 @@ Everything else, from any thread, only puts jobs into the inbox. `docs/design/en
 """
 
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -13,15 +14,15 @@ from dataclasses import dataclass, replace
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.context import Row
 from rolellm_agents.models.llamacpp.jobs import Answer, Heard, Job, Reading, Scoring, Vocabulary
-from rolellm_agents.models.llamacpp.kv_cache import CachedSequence, KVCache
-from rolellm_agents.models.llamacpp.planning import Pending, plan
+from rolellm_agents.models.llamacpp.kv_cache import CachedSequence, KVCache, common_prefix
+from rolellm_agents.models.llamacpp.planning import Pending, ReadingPace, plan
 from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.warm_start import WarmStart
 
-_CHUNK = 64
-"""Prompt tokens read in one step while an answer is being written: a short pause in its stream."""
 _WORTH_LOADING = 32
 """A prefix on disk must save at least so many tokens."""
+_WORTH_WAITING = 64
+"""A prompt waits for another one that reads so many tokens of it, and then copies them."""
 
 MakeSampler = Callable[[Sampling, Sequence[int]], Sampler]
 """Makes a sampler for one answer to a prompt."""
@@ -76,6 +77,7 @@ class Engine:
         self._make_sampler = make_sampler
         self._warm_start = warm_start
         self._n_batch = n_batch
+        self._pace = ReadingPace()
         self._idle_seconds = idle_seconds
         self._idle_timer: threading.Timer | None = None
         self._lock = threading.Lock()
@@ -245,6 +247,8 @@ class Engine:
             if isinstance(job, Reading) and self._cache.known(job.tokens, job.adapter) == len(job.tokens):
                 job.end()
                 continue
+            if self._is_being_read(job):
+                continue
             try:
                 sequence = self._take_sequence(job)
             except ModelError as error:
@@ -258,6 +262,21 @@ class Engine:
                 job.end()
         self._waiting = [job for job in self._waiting if not job.done and job.is_waiting]
         self._forget_done()
+
+    def _is_being_read(self, job: Job) -> bool:
+        """Whether another job is reading a long beginning of this one's prompt, to be copied soon."""
+        if job.reader is not None and not job.reader.done and job.reader.read < job.reader_shares:
+            return True
+        beginning = job.tokens[:_WORTH_WAITING]
+        for other in self._running:
+            readable = other.adapter == job.adapter and (other.urgent or not job.urgent)
+            if readable and other.tokens[:_WORTH_WAITING] == beginning:
+                shared = common_prefix(other.tokens, job.tokens)
+                known = max(other.read, self._cache.known(job.tokens, job.adapter))
+                if shared - known >= _WORTH_WAITING:
+                    job.reader, job.reader_shares = other, shared
+                    return True
+        return False
 
     def _take_sequence(self, job: Job) -> CachedSequence | None:
         """A sequence for a job, if one is free; what is read ahead gives way to what somebody waits for."""
@@ -320,10 +339,11 @@ class Engine:
         pending = [
             Pending(job.number, job.unread, job.adapter, job.urgent, job.last_step) for job in self._running
         ]
-        shares = plan(pending, self._n_batch, _CHUNK)
+        shares = plan(pending, self._n_batch, self._pace.chunk)
         # In the order of slots: llama.cpp computes neighbours at once.
         served = sorted((job for job in self._running if job.number in shares), key=_slot)
         rows = [row for job in served for row in _rows(job, shares[job.number])]
+        began = time.perf_counter()
         try:
             self._cache.context.decode(rows, served[0].adapter)
         except ModelError as error:
@@ -331,6 +351,7 @@ class Engine:
                 self._cache.truncate(job.sequence, 0)
                 job.fail(error)
             return
+        self._pace.note(len(rows), time.perf_counter() - began)
         self._note(
             steps=1,
             evaluated=len(rows),

@@ -71,6 +71,10 @@ class Job:
         self.last_step = 0
         self.stop_at = 0
         """Where reading pauses, so that the state there can be kept."""
+        self.reader: Job | None = None
+        """A job that reads the beginning of the same prompt, for which this one waits."""
+        self.reader_shares = 0
+        """How many tokens of it."""
         self.cancelled = False
         self.done = False
 

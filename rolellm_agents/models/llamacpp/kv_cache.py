@@ -345,12 +345,15 @@ def longest_prefix(
 
 def shared_prefix(sequence: CachedSequence, tokens: Sequence[int], adapter: str | None) -> int:
     """How many of the first `tokens` the sequence holds, computed with the same adapter."""
-    if sequence.adapter != adapter:
-        return 0
-    for place, (held, wanted) in enumerate(zip(sequence.tokens, tokens, strict=False)):
-        if held != wanted:
+    return common_prefix(sequence.tokens, tokens) if sequence.adapter == adapter else 0
+
+
+def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two prompts begin with in common."""
+    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
             return place
-    return min(len(sequence.tokens), len(tokens))
+    return min(len(one), len(other))
 
 
 def _last_used(sequence: CachedSequence) -> int:

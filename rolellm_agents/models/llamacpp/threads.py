@@ -84,7 +84,8 @@ class AdaptiveThreads:
         self.use = Use(most, most)
         self._processors = _processors()
         self._busy_seconds = busy_seconds or busy_seconds_here
-        self._free = float(most)
+        # Threads that spin lose seconds if others compute, so one alone finds out.
+        self._free = float(most) if SPINNING_IS_BOUNDED else 1.0
         self._begun: _Moment | None = None
         self._helped = 0.0
 

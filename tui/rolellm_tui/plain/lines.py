@@ -121,4 +121,8 @@ def _told(made_by: Mapping[str, Any]) -> list[str]:
     known = {key: made_by.get(key) for key in words}
     if not known["dropped_messages"]:
         known["dropped_messages"] = None
-    return [words[key].format(value) for key, value in known.items() if value is not None]
+    told = [words[key].format(value) for key, value in known.items() if value is not None]
+    threads = made_by.get("threads")
+    if isinstance(threads, Mapping) and threads.get("threads") != threads.get("most"):
+        told.append(f"{threads.get('threads')} of {threads.get('most')} threads, since the machine is busy")
+    return told
