@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.context import LlamaContext, Row
 from rolellm_agents.models.llamacpp.threads import AdaptiveThreads, FixedThreads, Use, threads_for
@@ -88,6 +90,25 @@ def test_what_our_own_threads_use_does_not_count_as_others() -> None:
         threads.computed(max(now - worked, 2 * (time.perf_counter() - start)))
         worked = now
     assert threads.use == Use(2, 2)
+
+
+def test_a_thread_that_follows_another_is_not_taken_for_it() -> None:
+    """The engine's thread ends with its work, and Python gives its number to the next one."""
+    start = time.perf_counter()
+    most = max(2, library.processors())
+    threads = AdaptiveThreads(most, lambda: (time.perf_counter() - start) / 4)
+    used: set[int] = set()
+
+    def work() -> None:
+        end = time.thread_time() + 0.45
+        while time.thread_time() < end:
+            used.add(threads.for_step(1))
+
+    for _ in range(3):
+        worker = threading.Thread(target=work)
+        worker.start()
+        worker.join()
+    assert used == {most}
 
 
 def test_a_number_that_was_asked_for_stays() -> None:

@@ -46,14 +46,14 @@ class Limits(NamedTuple):
     """Room up to which the context grows for sequences that nobody computes."""
     parked: int
     """What may be parked; the least recently used goes first."""
-    smallest: int = 512
+    smallest: int = 1024
     """The shortest slot."""
 
     def cells_for(self, room: int) -> int:
         """The length of slots that hold `room` tokens: of a few sizes, so that they seldom change."""
         cells = min(self.smallest, self.n_ctx)
         while cells < room:
-            # 512, 768, 1,024, 1,536, 2,048, …
+            # 1,024, 1,536, 2,048, 3,072, …
             cells = cells * 3 // 2 if cells & (cells - 1) == 0 else cells * 4 // 3
         return min(cells, self.n_ctx)
 

@@ -104,7 +104,8 @@ class AdaptiveThreads:
 
     def _look(self) -> None:
         """Measure what others used since the last look, once it is long enough ago."""
-        begun, thread, clock = self._begun, threading.get_ident(), time.perf_counter()
+        # Python gives the number of a thread that ended to the next one; the system's is another.
+        begun, thread, clock = self._begun, threading.get_native_id(), time.perf_counter()
         goes_on = begun is not None and begun.thread == thread
         if goes_on and begun is not None and clock - begun.clock < _INTERVAL:
             return
