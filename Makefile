@@ -5,6 +5,7 @@ FUZZ_SECONDS ?= 3600
 PERSONA ?= sherlock-holmes
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # llama.cpp's AMX code crashes with quantized weights; compiled without it, llama.cpp may rearrange weights
 # and is quicker. In front of what the user set, which wins.
@@ -12,17 +13,20 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
-.PHONY: help chat test lint smoke bench fuzz fuzz-server screenshot clean
+.PHONY: help chat test test-all lint smoke bench fuzz fuzz-server screenshot clean
 
 help:  ## Show the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 chat: .venv/.base  ## Talk with Sherlock Holmes (PERSONA=… for somebody else)
 	@$(BIN)/rolellm doctor --calibrate --if-needed || true
 	@$(BIN)/rolellm chat $(PERSONA)
 
-test: .venv/.dev  ## Run all tests
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+test: .venv/.dev  ## Run the tests, but for the slow ones
+	$(PYTEST) -m "not slow"
+
+test-all: test  ## Run all tests
+	$(PYTEST) -m slow
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .

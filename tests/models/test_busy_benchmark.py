@@ -633,10 +633,12 @@ def test_the_command_prints_a_table_for_people() -> None:
             "S",
             "×",
             "FAIR",
+            "TIME",
             "SCENE,",
             "S",
             "×",
             "FAIR",
+            "TIME",
             "OTHERS",
         )
     ]
@@ -653,9 +655,10 @@ def test_the_command_prints_a_table_for_people() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--busy", "two"), "Give numbers with commas between"),
-        (("--busy", "1,-2"), "Give numbers with commas between"),
-        (("--busy", ""), "Give numbers with commas between"),
+        (("--busy", "two"), "Give whole numbers from 0 to 64"),
+        (("--busy", "1,-2"), "Give whole numbers from 0 to 64"),
+        (("--busy", "65"), "Give whole numbers from 0 to 64"),
+        (("--busy", ""), "Give whole numbers from 0 to 64"),
         (("--busy", "0", "--neighbour", "spin"), "It goes with --busy"),
         (("--limit", "5"), "It goes with --busy"),
         (("--busy", "1", "--neighbour", "dance"), "There is no background process 'dance'"),

@@ -91,11 +91,12 @@ def test_the_doctor_says_what_is_used_and_whether_it_was_measured(measured: list
     state, before = tuning_line()
     assert state == "note"
     assert before.startswith("q8_0 weights, flash attention off, f16 cache, ")
-    assert before.endswith(" threads; the defaults, not measured")
+    assert before.endswith("; the defaults, not measured")
+    assert " cache, at most " in before
 
     rolellm_here("doctor", "--calibrate")
 
-    used = "q8_0 weights, flash attention on, f16 cache, 7 threads; measured on this machine"
+    used = "q8_0 weights, flash attention on, f16 cache, at most 7 threads; measured on this machine"
     assert tuning_line() == ("ok", used)
 
 

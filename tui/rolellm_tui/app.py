@@ -1,5 +1,7 @@
 """The app: pick a persona in the library and talk in the chat, or pick a scene and watch it play."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +64,15 @@ class OpenSession(Protocol):
         """
 
 
+_TERMINAL_SECONDS = 1.0
+"""How often the app looks whether its terminal is still there."""
+
+
+def has_terminal() -> bool:
+    """Whether the keys come from a terminal that is still open."""
+    return sys.__stdin__ is not None and not sys.__stdin__.closed and os.isatty(sys.__stdin__.fileno())
+
+
 class RoleApp(App[RoleLLMError]):
     """Talk with persona agents in the terminal; `run` returns what kept it from beginning, if anything."""
 
@@ -122,6 +133,8 @@ class RoleApp(App[RoleLLMError]):
 
     def on_mount(self) -> None:
         """Show the library, and over it the first chat or scene, or who comes first a welcome."""
+        if has_terminal():
+            self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
             chat = self._chat(Opening(self._first, new=self._first_is_new)) if self._first else None
             conversations = self.transcript.conversations()
@@ -135,6 +148,15 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
+
+    def _leave_with_terminal(self) -> None:
+        """End when the terminal was closed: Textual would go on reading from it, as fast as it can.
+
+        Usually the hang-up ends the process, but not when it was started by a program that waits for it,
+        such as `make`.
+        """
+        if not has_terminal():
+            self.exit()
 
     def _welcome(self) -> None:
         try:

@@ -39,6 +39,7 @@ class Admission:
             clock: seconds that only go forward.
         """
         self._queue = FairQueue(concurrent, queue)
+        self._capacity = queue
         self._pace = QueuePace()
         self._seconds = queue_seconds
         self._metrics = metrics
@@ -68,26 +69,32 @@ class Admission:
         try:
             if ticket.state == "waiting":
                 await while_connected(receive, self._wait(ticket, changed))
+            self._pace.note(self._clock())
             self._metrics.waited.observe(self._clock() - began)
             yield
         finally:
             self._queue.leave(ticket)
 
+    @property
+    def _fullness(self) -> str:
+        if not self._capacity:
+            return "all places are taken, and this server keeps no queue"
+        return f"the queue is full with {self._capacity:,} requests"
+
     def _enter(self, client: Hashable, changed: asyncio.Event) -> Ticket:
         try:
             return self._queue.enter(client, changed.set)
         except QueueFullError:
-            raise self._refusal("queue_full", "as many requests wait as may") from None
+            raise self._refusal("queue_full", self._fullness) from None
 
     async def _wait(self, ticket: Ticket, changed: asyncio.Event) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._seconds):
                 await changed.wait()
         if ticket.state == "waiting":
-            raise self._refusal("waited", f"no answer could be begun within {self._seconds:g} seconds")
+            raise self._refusal("waited", f"the request has waited {self._seconds:g} seconds for its turn")
         if ticket.state == "refused":
-            raise self._refusal("queue_full", "as many requests wait as may, and most of them are yours")
-        self._pace.note(self._clock())
+            raise self._refusal("queue_full", f"{self._fullness}, and most of these requests are yours")
 
     def _refusal(self, reason: str, told: str) -> ApiError:
         """What a client is told that gets no turn, and when it may come again."""

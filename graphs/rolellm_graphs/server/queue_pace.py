@@ -13,14 +13,14 @@ _MOST: Final = 600
 
 
 class QueuePace:
-    """Counts how many waiting requests began lately."""
+    """Counts how many requests began lately."""
 
     def __init__(self) -> None:
         """Nobody has begun yet."""
         self._begun: deque[float] = deque()
 
     def note(self, now: float) -> None:
-        """A waiting request began.
+        """A request began.
 
         Args:
             now: seconds of a clock that only goes forward, as in all other calls.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 _SPIN_COUNT = "GOMP_SPINCOUNT"
 _CHOSEN_BY_THE_USER = (_SPIN_COUNT, "OMP_WAIT_POLICY")
+_STILL_BOUNDED = 10_000
 _SPINS = "1000"
 """Rounds: some 15 to 45 microseconds, longer than two threads that both run ever wait for each other."""
 
@@ -22,10 +23,19 @@ def _openmp_is_loaded() -> bool:
         return False
 
 
-SPINNING_IS_BOUNDED = not _openmp_is_loaded() or any(name in os.environ for name in _CHOSEN_BY_THE_USER)
-"""False where GNU OpenMP was loaded before, with its own default; fewer threads must do there."""
+def _the_users_is_bounded() -> bool:
+    """Whether threads sleep soon by what the user chose."""
+    count = os.environ.get(_SPIN_COUNT, "")
+    passive = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
+    return int(count) <= _STILL_BOUNDED if count.isdecimal() else passive
+
 
 _ours = not any(name in os.environ for name in _CHOSEN_BY_THE_USER)
+
+SPINNING_IS_BOUNDED = not _openmp_is_loaded() if _ours else _the_users_is_bounded()
+"""False where GNU OpenMP was loaded before, with its own default, or where the user wants threads to spin;
+fewer threads must do there."""
+
 if _ours:
     os.environ[_SPIN_COUNT] = _SPINS
 try:

@@ -4,6 +4,7 @@ One thread at a time computes; it begins with the first request and ends when no
 Everything else, from any thread, only puts jobs into the inbox. `docs/design/engine.md` explains it.
 """
 
+import contextlib
 import threading
 import time
 import weakref
@@ -228,7 +229,9 @@ class Engine:
                 # By a weak reference: a timer must not keep a forgotten model in memory.
                 self._idle_timer = threading.Timer(self._idle_seconds, _release, [weakref.ref(self)])
                 self._idle_timer.daemon = True
-                self._idle_timer.start()
+                # Where no thread can be started, the memory stays taken, which is no reason to break down.
+                with contextlib.suppress(RuntimeError):
+                    self._idle_timer.start()
             return False
 
     def _drop_cancelled(self) -> None:

@@ -179,8 +179,11 @@ class KVCache:
 
     def release(self) -> None:
         """Give the context's memory back, while nobody computes; what fits the limit stays parked."""
-        for sequence in [one for one in self._cached if one.slot is not None]:
-            self._park(sequence)
+        room = self.limits.parked
+        for sequence in sorted(self._cached, key=_last_used, reverse=True):
+            room -= len(sequence.tokens)
+            if room >= 0:  # not first all and then less: the context still takes its memory
+                self._park(sequence)
         self._drop_parked()
         self.close()
 

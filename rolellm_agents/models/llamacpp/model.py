@@ -38,10 +38,13 @@ class LlamaModel:
         self.path = path
         self.handle = llama_cpp.llama_model_load_from_file(os.fsencode(path), model_params(n_gpu_layers))
         if not self.handle:
-            raise ModelError(
-                f"llama.cpp cannot load {path}: {library.LOG.first_complaint()}; the file may be cut "
-                "short or damaged, so fetch it again, or use another model."
+            complaint = library.LOG.first_complaint()
+            advice = (
+                "close other programs, or use a smaller model"
+                if "allocate" in complaint
+                else "the file may be cut short or damaged, so fetch it again, or use another model"
             )
+            raise ModelError(f"llama.cpp cannot load {path}: {complaint}; {advice}.")
         self.close = weakref.finalize(self, llama_cpp.llama_model_free, self.handle)
         self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)
         self.n_vocabulary = int(llama_cpp.llama_vocab_n_tokens(self.vocabulary))

@@ -184,7 +184,7 @@ async def test_who_waits_too_long_is_told_when_to_come_again() -> None:
     await late.task
     assert late.status == 429
     assert int(late.headers[b"retry-after"]) >= 1
-    assert b"within 0.01 seconds; try again in" in late.sent[1]["body"]
+    assert b"has waited 0.01 seconds for its turn; try again in" in late.sent[1]["body"]
     assert door.figure('rolellm_refused_total{reason="waited"}') == 1
     assert door.figure("rolellm_waiting") == 0
     await door.let_go("first")

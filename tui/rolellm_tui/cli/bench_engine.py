@@ -1,4 +1,4 @@
-"""`rolellm bench engine`: our engine beside llama.cpp in other hands, on a quiet machine and a busy one."""
+"""`rolellm bench engine`: our engine beside other front ends of llama.cpp, quiet and busy."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
@@ -22,6 +22,8 @@ class _Size(NamedTuple):
 _QUIET, _BUSY = _Size(4, 24, 32), _Size(2, 6, 16)
 """Unless something else is asked for; the second one is short enough to be played many times."""
 _LIMIT = 120.0
+_MOST_BUSY = 64
+"""Background processes."""
 
 
 def engine(
@@ -59,7 +61,7 @@ def engine(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A scene played by our engine and by llama.cpp in other hands; takes minutes.
+    """A scene played by our engine and by other front ends of llama.cpp; takes minutes.
 
     Also how fast each writes one answer, or up to sixteen at once. Progress is told on standard error.
 
@@ -100,8 +102,11 @@ def parse_counts(text: str) -> list[int]:
         typer.BadParameter: something else stands there.
     """
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
-        raise typer.BadParameter("Give numbers with commas between, such as 0,1,2,4.", param_hint="--busy")
+    if not all(part.isascii() and part.isdigit() and int(part) <= _MOST_BUSY for part in parts):
+        raise typer.BadParameter(
+            f"Give whole numbers from 0 to {_MOST_BUSY} with commas between, such as 0,1,2,4.",
+            param_hint="--busy",
+        )
     return sorted({int(part) for part in parts})
 
 
@@ -182,7 +187,7 @@ def _print_busy(measured: dict[str, Any]) -> None:
     limit = measured["workload"]["limit_s"]
     rows = measured["busy"]
     print_table(
-        ("SYSTEM", "BESIDE", "FAIR SHARE", "ANSWER, S", "× FAIR", "SCENE, S", "× FAIR", "OTHERS"),
+        ("SYSTEM", "BESIDE", "FAIR SHARE", "ANSWER, S", "× FAIR TIME", "SCENE, S", "× FAIR TIME", "OTHERS"),
         (_busy_row(row, limit) for row in rows),
     )
     omitted = [

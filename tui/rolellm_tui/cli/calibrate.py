@@ -10,6 +10,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.paths import make_folder, user_paths
 from rolellm_agents.settings import DEFAULT_MODEL, load_settings
 from rolellm_tui.cli.output import print_json, print_table, print_text
+from rolellm_tui.counting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.models.llamacpp.calibration import Calibration
@@ -53,7 +54,8 @@ def calibrate_default_model(*, if_needed: bool, as_json: bool) -> None:
 def tuning_in_words(tuning: "Tuning") -> str:
     """One line for a person."""
     weights, flash_attention, cache_type, threads = _cells(tuning)
-    return f"{weights} weights, flash attention {flash_attention}, {cache_type} cache, {threads} threads"
+    kinds = f"{weights} weights, flash attention {flash_attention}, {cache_type} cache"
+    return f"{kinds}, at most {counted(int(threads), 'thread')}"
 
 
 def _measure_and_keep(file: Path) -> "Calibration":

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.paths import user_paths
 from rolellm_agents.settings import load_settings
+from rolellm_tui.counting import counted
 
 _PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "llama-cpp-python", "textual")
 _HF_PACKAGES = ("torch", "transformers", "peft", "langchain-huggingface")
@@ -74,7 +75,9 @@ def _processor() -> Iterator[Finding]:
 
     gpu = "with" if library.has_gpu() else "without"
     features = ", ".join(library.features())
-    yield Finding("llama.cpp", "ok", f"{library.processors()} processors, {gpu} GPU support; {features}")
+    yield Finding(
+        "llama.cpp", "ok", f"{counted(library.processors(), 'processor')}, {gpu} GPU support; {features}"
+    )
     yield from _load()
     if not library.repacking_is_safe():
         yield Finding(
@@ -95,17 +98,23 @@ def _load() -> Iterator[Finding]:
     if (quota := cgroup.processor_quota()) is not None:
         yield Finding("processor quota", "ok", f"{quota:g}, set by a control group")
     threads, others = used_by_others(most)
-    yield Finding(
-        "threads",
-        "ok" if threads == most else "note",
-        f"{threads} of {most} would compute now; other programs use {others:.1f} processors",
-    )
+    if threads < most:
+        yield Finding(
+            "threads",
+            "note",
+            f"{threads} of {most} for now, because other programs use {others:.1f} processors",
+            "answers are slower meanwhile; nothing needs to be done",
+        )
+    else:
+        yield Finding(
+            "threads", "ok", f"{counted(most, 'thread')}; other programs use {others:.1f} processors"
+        )
     if not SPINNING_IS_BOUNDED:
         yield Finding(
             "OpenMP",
             "note",
-            "another package loaded GNU OpenMP first, so llama.cpp's threads spin while they wait",
-            "import rolellm_agents before it, and llama.cpp is quicker on a busy machine",
+            "llama.cpp's threads spin while they wait, as OMP_WAIT_POLICY or GOMP_SPINCOUNT says",
+            "without these variables llama.cpp is quicker on a busy machine",
         )
 
 

@@ -49,7 +49,7 @@ def serve(
     queue: Annotated[
         int,
         typer.Option(
-            "--queue", min=0, help="Requests that may wait, clients in turn; who comes then gets 429."
+            "--queue", min=0, help="Requests that may wait, clients in turn; further requests get 429."
         ),
     ] = 1024,
     queue_seconds: Annotated[
