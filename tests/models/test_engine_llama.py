@@ -1,9 +1,11 @@
 """The engine over llama.cpp itself: the embedded model where words count, a tiny one where numbers do."""
 
+import gc
 import queue
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -337,6 +339,23 @@ def test_memory_is_flat_over_a_thousand_turns(tiny: LlamaModel) -> None:
     assert engine.counters.requests == 1000
     assert sizes[-1] - sizes[0] < 4 * 2**20
     engine.close()
+
+
+def test_a_model_that_nobody_holds_is_freed_at_once(tiny: LlamaModel) -> None:
+    """Without waiting for the collector of cycles: weights are large."""
+    gc.collect()
+    gc.disable()
+    try:
+        model = ChatLlamaCpp(model_path=tiny.path, n_ctx=512, n_threads=3, max_tokens=4)
+        model.invoke("Hello")
+        engine = model.load().engine
+        while engine._worker is not None:
+            time.sleep(0.001)
+        loaded = weakref.ref(model.load())
+        del model, engine
+        assert loaded() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.slow

@@ -279,6 +279,7 @@ class Engine:
                 if shared - known >= _WORTH_WAITING:
                     job.reader, job.reader_shares = other, shared
                     return True
+        job.reader = None  # who reads waits for somebody else no more, and keeps nobody's tokens
         return False
 
     def _take_sequence(self, job: Job) -> CachedSequence | None:

@@ -66,8 +66,11 @@ class LoadedModel:
         self.model = LlamaModel(_weights(settings, tuning), n_gpu_layers=settings.n_gpu_layers)
         self.n_ctx = min(settings.n_ctx, self.model.n_ctx_train)
         self._check_memory()
+        # Neither function holds this object, so that it goes as soon as nobody holds it.
         cache = KVCache(
-            partial(self._make_context, tuning), self._limits(settings), room_left=self._room_left
+            partial(_make_context, self.model, tuning, self.threads),
+            self._limits(settings),
+            room_left=partial(_room_left, self.model.cache_bytes_per_token),
         )
         made_by = (identity(self.model.path), library.version(), library.features(), tuning)
         warm_start = WarmStart(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
@@ -91,19 +94,12 @@ class LoadedModel:
         """How many first tokens of a prompt say `prefix`, and may be kept on disk; none without one."""
         return fixed_part(prompt, prefix, self.prompt) if prefix else 0
 
-    def _make_context(self, tuning: Tuning, slots: int, cells: int) -> LlamaContext:
-        return LlamaContext(self.model, n_ctx=cells, sequences=slots, tuning=tuning, threads=self.threads)
-
     def _limits(self, settings: LoadSettings) -> Limits:
         cache = max(settings.cache_mib * 2**20, self.model.path.stat().st_size)
         idle = min(cache, memory_left() // 2) // self.model.cache_bytes_per_token
         return Limits(
             n_ctx=self.n_ctx, slots=settings.sequences or _MOST_SLOTS, idle=idle, parked=idle // 4
         )
-
-    def _room_left(self) -> int:
-        """For how many more tokens there is memory now."""
-        return max(0, memory_left() - _RESERVE) // self.model.cache_bytes_per_token
 
     def _check_memory(self) -> None:
         # Where memory is promised before it is there, allocating too much succeeds and then kills.
@@ -114,6 +110,17 @@ class LoadedModel:
                 f"{wanted / 2**30:.1f} GiB and {left / 2**30:.1f} GiB are free; set a smaller n_ctx for it "
                 "in models.toml."
             )
+
+
+def _make_context(
+    model: LlamaModel, tuning: Tuning, threads: Threads, slots: int, cells: int
+) -> LlamaContext:
+    return LlamaContext(model, n_ctx=cells, sequences=slots, tuning=tuning, threads=threads)
+
+
+def _room_left(bytes_per_token: int) -> int:
+    """For how many more tokens there is memory now."""
+    return max(0, memory_left() - _RESERVE) // bytes_per_token
 
 
 def memory_left() -> int:
