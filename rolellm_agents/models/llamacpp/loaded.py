@@ -26,6 +26,8 @@ from rolellm_agents.models.llamacpp.weights import fastest_weights
 from rolellm_agents.paths import user_paths
 
 _MOST_SLOTS = 64
+_PARKED = 128 * 2**20
+"""What parked conversations of a small model may take; it stays taken while nobody asks anything."""
 _RESERVE = 64 * 2**20
 """Bytes that stay free beside the KV cache, for what computing takes."""
 _WARM_BYTES = 512 * 2**20
@@ -95,10 +97,14 @@ class LoadedModel:
         return fixed_part(prompt, prefix, self.prompt) if prefix else 0
 
     def _limits(self, settings: LoadSettings) -> Limits:
-        cache = max(settings.cache_mib * 2**20, self.model.path.stat().st_size)
-        idle = min(cache, memory_left() // 2) // self.model.cache_bytes_per_token
+        file, token = self.model.path.stat().st_size, self.model.cache_bytes_per_token
+        idle = min(max(settings.cache_mib * 2**20, file), memory_left() // 2)
+        parked = min(idle // 4, max(_PARKED, file // 4))
         return Limits(
-            n_ctx=self.n_ctx, slots=settings.sequences or _MOST_SLOTS, idle=idle, parked=idle // 4
+            n_ctx=self.n_ctx,
+            slots=settings.sequences or _MOST_SLOTS,
+            idle=idle // token,
+            parked=parked // token,
         )
 
     def _check_memory(self) -> None:
