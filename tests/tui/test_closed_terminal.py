@@ -41,7 +41,7 @@ def test_the_app_ends_with_its_terminal(home: Path) -> None:
             assert time.monotonic() < end, shown[-500:]
             shown += os.read(ours, 65536)
         os.close(ours)
-        app.wait(SECONDS)
+        assert app.wait(SECONDS) == 0
     finally:
         app.kill()
         app.wait()
