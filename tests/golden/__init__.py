@@ -1,0 +1,1 @@
+"""Golden files: what the program makes of fixed inputs, recorded once and compared byte for byte."""
