@@ -8,15 +8,15 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from rolellm_agents.config.settings import DEFAULT_STRATEGY
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.scene import load_scene
-from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.session import Session
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.chat.session import Session
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
 

@@ -9,9 +9,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from rolellm_agents.persona import Language, list_personas
+from rolellm_agents.persona import list_personas
 from rolellm_agents.recall.passages import demonstrations_of, knowledge_of
-from rolellm_agents.recall.words import words_of
+from rolellm_agents.text.language import Language
+from rolellm_agents.text.words import words_of
 
 FILE = Path(__file__).parents[1] / "rolellm_agents" / "recall" / "word_counts.json"
 FEWEST = 2

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from rolellm_agents.errors import RoleLLMError
     from rolellm_agents.models.catalog import get_model
     from rolellm_agents.persona import Persona, list_personas, load_persona
-    from rolellm_agents.strategies import STRATEGIES, get_strategy
+    from rolellm_agents.prompting.strategies import STRATEGIES, get_strategy
     from rolellm_agents.transcript import Transcript
 
 _HOMES = {
     "Persona": "persona",
     "RoleLLMError": "errors",
-    "STRATEGIES": "strategies",
+    "STRATEGIES": "prompting.strategies",
     "Transcript": "transcript",
     "get_model": "models.catalog",
-    "get_strategy": "strategies",
+    "get_strategy": "prompting.strategies",
     "list_personas": "persona",
     "load_persona": "persona",
 }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.persona import Persona, load_persona
 
 # How long an example takes says how busy the machine is, and nothing about the code.

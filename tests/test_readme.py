@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
-from rolellm_agents.paths import user_paths
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.scene import load_scene
-from rolellm_agents.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -18,13 +18,13 @@ from statistics import fmean
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents import Persona, get_model, load_persona
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import ModelError
 from rolellm_agents.judging.judged import Judged, Turn
-from rolellm_agents.scoring.catchphrases import catchphrase_use
-from rolellm_agents.scoring.detections import detect, detection_shares
-from rolellm_agents.settings import load_settings
+from rolellm_agents.reply_checks.catchphrases import catchphrase_use
+from rolellm_agents.reply_checks.detections import detect, detection_shares
 from rolellm_graphs import RoleChatModel
-from rolellm_graphs.likelihood_judge import LikelihoodJudge
+from rolellm_graphs.judge.likelihood import LikelihoodJudge
 
 PERSONAS = ("sherlock-holmes", "jack-sparrow", "john-keating")
 QUESTIONS = ("Who are you?", "What are you afraid of?", "How do you spend a rainy Sunday?")

@@ -5,7 +5,7 @@
 An empty line ends it. `ROLELLM_MODEL` names another model than the embedded one.
 """
 
-from rolellm_agents.settings import load_settings
+from rolellm_agents.config.settings import load_settings
 from rolellm_graphs import RoleChatModel
 
 holmes = RoleChatModel("sherlock-holmes", model=load_settings().model)

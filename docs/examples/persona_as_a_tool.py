@@ -12,7 +12,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
 from rolellm_agents import get_model
-from rolellm_agents.settings import load_settings
+from rolellm_agents.config.settings import load_settings
 from rolellm_graphs import persona_tool
 
 DUTY = "You answer questions by asking the people you have tools for. Report what each of them said."

@@ -23,10 +23,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
 from rolellm_agents import get_model
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.scene import SceneLine
-from rolellm_agents.settings import load_settings
 from rolellm_graphs import PersonsLine, RoleChatModel, SceneContext, scene_graph
-from rolellm_graphs.scene_state import SceneOutput
+from rolellm_graphs.scene.state import SceneOutput
 
 YOU = "juno-macguff"
 THREAD: RunnableConfig = {"configurable": {"thread_id": "evening"}}

@@ -21,7 +21,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from rolellm_agents import get_model
-from rolellm_agents.settings import load_settings
+from rolellm_agents.config.settings import load_settings
 from rolellm_graphs import role_graph
 
 Who = Literal["sherlock-holmes", "jack-sparrow"]

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.recall.embeddings import get_embeddings
-from rolellm_agents.settings import load_settings
 from rolellm_graphs import RoleChatModel
 
 NOTES = Path(__file__).with_name("tutor_notes.md")

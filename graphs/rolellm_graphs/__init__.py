@@ -5,8 +5,7 @@ from rolellm_graphs import role_graph
 ```
 """
 
-from rolellm_graphs.chat_model import RoleChatModel
-from rolellm_graphs.ensemble import Ensemble
+from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import (
     Event,
     MessageDone,
@@ -20,15 +19,16 @@ from rolellm_graphs.events import (
     TurnFailed,
     YourTurn,
 )
-from rolellm_graphs.persona_retriever import PersonaRetriever
-from rolellm_graphs.persona_tool import persona_tool
 from rolellm_graphs.profile import ProfileRequest, build_profile, profile_graph
-from rolellm_graphs.role import RoleContext, RoleState, role_graph
-from rolellm_graphs.scene import scene_graph
-from rolellm_graphs.scene_state import PersonsLine, SceneContext, SceneState
-from rolellm_graphs.session import Session
-from rolellm_graphs.stage import Stage
-from rolellm_graphs.tracing import opentelemetry_handler
+from rolellm_graphs.role.chat_model import RoleChatModel
+from rolellm_graphs.role.graph import RoleContext, RoleState, role_graph
+from rolellm_graphs.role.retriever import PersonaRetriever
+from rolellm_graphs.role.tool import persona_tool
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.graph import scene_graph
+from rolellm_graphs.scene.stage import Stage
+from rolellm_graphs.scene.state import PersonsLine, SceneContext, SceneState
+from rolellm_graphs.tracing.tags import opentelemetry_handler
 
 __all__ = [
     "Ensemble",

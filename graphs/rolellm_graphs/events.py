@@ -7,7 +7,7 @@ from typing import Any
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.recall import RecalledItem
 from rolellm_agents.transcript import Message
-from rolellm_graphs.prompt_parts import PromptPart
+from rolellm_graphs.role.prompt_parts import PromptPart
 
 
 @dataclass(frozen=True, kw_only=True)

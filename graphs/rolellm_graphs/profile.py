@@ -21,14 +21,12 @@ from langgraph.types import Send
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from rolellm_agents.ai_talk import ai_talk
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ScriptError
 from rolellm_agents.models.forms import fill_form
-from rolellm_agents.near_copies import near_copies
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Knowledge, Persona, id_of
-from rolellm_agents.profile.assemble import draft_persona, with_notes
-from rolellm_agents.profile.notes import (
+from rolellm_agents.persona.from_script.assemble import draft_persona, with_notes
+from rolellm_agents.persona.from_script.notes import (
     Description,
     Note,
     Notes,
@@ -36,13 +34,15 @@ from rolellm_agents.profile.notes import (
     is_grounded,
     is_usable,
 )
-from rolellm_agents.profile.role import names_of
-from rolellm_agents.profile.segments import choose_segments, cut_segments
-from rolellm_agents.profile.wording import length
-from rolellm_agents.prompts import load_prompt
-from rolellm_agents.runs import Run, open_run
-from rolellm_agents.scripts.decoding import read_text
+from rolellm_agents.persona.from_script.role import names_of
+from rolellm_agents.persona.from_script.segments import choose_segments, cut_segments
+from rolellm_agents.persona.from_script.wording import length
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.scripts.reading import read_script
+from rolellm_agents.text.ai_talk import ai_talk
+from rolellm_agents.text.decoding import read_text
+from rolellm_agents.text.near_copies import near_copies
 
 AT_ONCE = 4
 """Segments that are read at the same time; a local model reads them in one batch."""

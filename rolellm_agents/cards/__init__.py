@@ -15,16 +15,16 @@ Every failure is a `CardError` with one sentence. Nothing is fetched from the ne
 place, and no pattern or archive of a stranger's takes long.
 """
 
-from rolellm_agents.cards.activation import Activation, FiredLore, activate
 from rolellm_agents.cards.card import Asset, Card, Spec
 from rolellm_agents.cards.diff import Change, diff
 from rolellm_agents.cards.errors import CardError
-from rolellm_agents.cards.lint import CardFinding, lint, tokens_by_part
-from rolellm_agents.cards.lore_scan import ScanMessage
-from rolellm_agents.cards.lore_scene import LoreScene, LoreSettings
-from rolellm_agents.cards.lore_state import LoreState
-from rolellm_agents.cards.lore_trace import LoreTrace
-from rolellm_agents.cards.lorebook import Lorebook, LoreEntry, read_lorebook
+from rolellm_agents.cards.lint.lint import CardFinding, lint, tokens_by_part
+from rolellm_agents.cards.lore.activation import Activation, FiredLore, activate
+from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry, read_lorebook
+from rolellm_agents.cards.lore.scan import ScanMessage
+from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
+from rolellm_agents.cards.lore.state import LoreState
+from rolellm_agents.cards.lore.trace import LoreTrace
 from rolellm_agents.cards.macros import MacroScope, substitute, unknown_macros
 from rolellm_agents.cards.reading import asset_bytes, read_cards, read_cards_of, read_lorebook_file
 from rolellm_agents.cards.specs import convert, lost_on_the_way

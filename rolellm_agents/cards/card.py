@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rolellm_agents.cards.lorebook import Lorebook, read_lorebook
+from rolellm_agents.cards.lore.lorebook import Lorebook, read_lorebook
 from rolellm_agents.cards.values import Json, items, mapping, maybe_integer, text, texts, texts_as_they_are
 
 Spec = Literal["v1", "v2", "v3"]

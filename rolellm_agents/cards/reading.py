@@ -11,7 +11,7 @@ from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, LEGACY, Card
 from rolellm_agents.cards.errors import CardError
 from rolellm_agents.cards.json_text import read_json
 from rolellm_agents.cards.limits import FILE_BYTES
-from rolellm_agents.cards.lorebook import Lorebook, read_lorebook
+from rolellm_agents.cards.lore.lorebook import Lorebook, read_lorebook
 from rolellm_agents.cards.png import TextChunk, is_png, read_texts
 from rolellm_agents.cards.values import Json, number, text
 

@@ -9,8 +9,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from rolellm_agents.cards.decorators import strip_decorators
-from rolellm_agents.cards.keys import parse_key
+from rolellm_agents.cards.lore.decorators import strip_decorators
+from rolellm_agents.cards.lore.keys import parse_key
 from rolellm_agents.cards.values import Json, items, mapping, text, texts, texts_as_they_are
 
 STASH = "rolellm/v3"

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from rolellm_agents.chat_files.tree import path_of
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.scene import LoadedScene, Scene, line_of
-from rolellm_agents.scene.writing import uncast, write_script, write_sillytavern_group
+from rolellm_agents.scene.export import uncast, write_script, write_sillytavern_group
 from rolellm_agents.transcript import ConversationRecord, Message
 
 SCENE = "scene:"

@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rolellm_agents.card_persona import with_macros
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.judging.flaws import JudgedScene, SceneTurn
 from rolellm_agents.judging.judged import Judged, Turn
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.scene import NARRATOR, Seat
 from rolellm_agents.scene.view import told_line

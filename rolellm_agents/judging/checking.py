@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from rolellm_agents.judging.human_labels import HumanLabel
-from rolellm_agents.scoring import mean_interval
-from rolellm_agents.scoring.agreement import Level, krippendorff_alpha
-from rolellm_agents.scoring.correlation import CORRELATIONS, Correlated, correlated, spearman
+from rolellm_agents.metrics import mean_interval
+from rolellm_agents.metrics.agreement import Level, krippendorff_alpha
+from rolellm_agents.metrics.correlation import CORRELATIONS, Correlated, correlated, spearman
 
 PADDING = "padding"
 """The kind of fault that only makes a reply longer."""

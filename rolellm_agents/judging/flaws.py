@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, Literal, get_args
 
-from rolellm_agents.generating.loose_json import values_in
 from rolellm_agents.judging.asking import Question, form_of, shortened
 from rolellm_agents.judging.showing import cut
-from rolellm_agents.persona import Language
-from rolellm_agents.prompts import load_prompt
+from rolellm_agents.models.loose_json import values_in
+from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.text import one_line
+from rolellm_agents.text.language import Language
 
 Dimension = Literal["anthropomorphism", "fidelity", "storyline-quality", "storyline-consistency"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)

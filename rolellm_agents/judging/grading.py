@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rolellm_agents.generating.loose_json import values_in
 from rolellm_agents.judging.asking import Question, form_of, reason_form, shortened
 from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.rubrics import GRADES, Rubric
 from rolellm_agents.judging.showing import conversation_of, fenced, profile_of
-from rolellm_agents.prompts import load_prompt
+from rolellm_agents.models.loose_json import values_in
+from rolellm_agents.prompting.prompts import load_prompt
 
 _TURNS, _TURNS_OF_ALL = 6, 40
 """Turns shown before a reply: where it alone is graded, and where it is graded beside them."""

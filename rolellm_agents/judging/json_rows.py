@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from rolellm_agents.datasets.reading import fields_of, numbered_lines, what_is_wrong
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.rolebench.reading import fields_of, numbered_lines, what_is_wrong
 from rolellm_agents.text import one_line
 
 

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.judging.judged import Turn
-from rolellm_agents.persona import Language, Persona
-from rolellm_agents.prompts import load_prompt
-from rolellm_agents.strategies import get_strategy
+from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.text.language import Language
 
 _UNSAID = 20
 """Tokens that are thought behind every reply: what a few words gain says little."""

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from rolellm_agents.judging.json_form import verdict_from_json, verdict_to_json
 from rolellm_agents.judging.verdict import Verdict
-from rolellm_agents.scoring.agreement import krippendorff_alpha
+from rolellm_agents.metrics.agreement import krippendorff_alpha
 
 Pooling = Literal["mean", "majority"]
 POOLINGS: Final[tuple[Pooling, ...]] = ("mean", "majority")

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rolellm_agents.datasets.keys import question_key, role_key
+from rolellm_agents.datasets.reading import fields_of, numbered_lines, row_of, what_is_wrong
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.judged import Judged, Turn
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.rolebench.keys import question_key, role_key
-from rolellm_agents.rolebench.reading import fields_of, numbered_lines, row_of, what_is_wrong
 from rolellm_agents.text import one_line
 
 _FirstLine = tuple[str, str, int]

@@ -12,13 +12,13 @@ from functools import partial
 from itertools import permutations
 from typing import Any, Final
 
-from rolellm_agents.generating.loose_json import values_in
 from rolellm_agents.judging.asking import Question, form_of, reason_form, shortened
 from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.showing import conversation_of, fenced, profile_of
 from rolellm_agents.judging.verdict import Verdict
-from rolellm_agents.persona import Language
-from rolellm_agents.prompts import load_prompt
+from rolellm_agents.models.loose_json import values_in
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.text.language import Language
 
 MEASURE: Final = "preference"
 MOST_RANKED: Final = 5

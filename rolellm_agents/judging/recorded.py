@@ -12,7 +12,7 @@ from rolellm_agents.judging.flaws import JudgedScene
 from rolellm_agents.judging.json_form import verdict_from_json, verdict_to_json
 from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.verdict import Verdict
-from rolellm_agents.runs import LongRun
+from rolellm_agents.runs.folder import LongRun
 
 Judging = Literal["replies", "pairs", "scenes"]
 """What a run judges."""

@@ -13,10 +13,11 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
+from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.persona import Language, Line, PersonaId
+from rolellm_agents.persona import Line, PersonaId
 from rolellm_agents.text import did_you_mean
-from rolellm_agents.yaml_file import read_yaml
+from rolellm_agents.text.language import Language
 
 RUBRICS: Final = ("voice", "knowledge", "boundary", "consistency", "engagement", "safety")
 """The names of the bundled ones, in the order in which they are shown."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rolellm_agents.judging.judged import Judged, Turn
-from rolellm_agents.persona import Language, Persona
+from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line, plain
+from rolellm_agents.text.language import Language
 
 _LONGEST_PROFILE: Final = 4_000
 """Characters of a description; a card's may have two hundred thousand."""

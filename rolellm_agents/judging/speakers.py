@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rolellm_agents.judging.likelihood import speaker_scores
-from rolellm_agents.scoring import Interval, mean_interval
+from rolellm_agents.metrics import Interval, mean_interval
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ def summarize(verdicts: Iterable[Verdict], persona_of: Mapping[str, str]) -> lis
 
 def _summary(measure: str, verdicts: Sequence[Verdict], persona_of: Mapping[str, str]) -> MeasureSummary:
     # It needs numpy as soon as there are two clusters.
-    from rolellm_agents.scoring import mean_interval
+    from rolellm_agents.metrics import mean_interval
 
     scored = [(one.subject, one.value) for one in verdicts if one.value is not None]
     personas = [persona_of.get(subject, subject) for subject, _ in scored]

@@ -9,10 +9,8 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from rolellm_agents.errors import ModelError, SettingsError
+from rolellm_agents.errors import ModelError
 from rolellm_agents.models.names import NamedModel, named_models
-from rolellm_agents.paths import user_paths
-from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.text import did_you_mean, one_line
 
 _USUAL_CONVERSATIONS = 4
@@ -59,7 +57,7 @@ def get_model(
     given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **options}
     spec = name
     if ":" not in name:
-        named = _resolve(name)
+        named = resolve_model(name)
         spec = named.spec
         given = {
             **named.options,
@@ -76,31 +74,6 @@ def get_model(
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "its options"
         raise ModelError(f"The model {name!r} does not take {where}: {first['msg']}.") from error
-
-
-def usual_strategy(model: BaseChatModel | str) -> str:
-    """How personas reach a model when nobody says otherwise: as it was tuned, or else as most models.
-
-    Args:
-        model: a name, as for `get_model`; one that is made already is taken for most models.
-
-    Raises:
-        ModelError: there is no such name.
-        SettingsError: `models.toml` cannot be used, or names a strategy that there is not.
-    """
-    from rolellm_agents.models.llamacpp.bundled import BUNDLED
-
-    if not isinstance(model, str):
-        return DEFAULT_STRATEGY
-    spec = model
-    if ":" not in model:
-        named = _resolve(model)
-        if named.strategy is not None:
-            return _checked(named.strategy, of=model)
-        spec = named.spec
-    provider, _, name = spec.partition(":")
-    bundled = BUNDLED.get(name) if provider == "llamacpp" else None
-    return (bundled and bundled.strategy) or DEFAULT_STRATEGY
 
 
 def describe_model(model: BaseChatModel) -> str:
@@ -129,17 +102,13 @@ _SAMPLING = (
 )
 
 
-def _checked(strategy: str, *, of: str) -> str:
-    from rolellm_agents.strategies import get_strategy
+def resolve_model(name: str) -> NamedModel:
+    """What `models.toml` says of a name, or the name itself as a model spec.
 
-    try:
-        get_strategy(strategy)
-    except SettingsError as error:
-        raise SettingsError(f"{user_paths().models_file}, [models.{of}]: {error}") from error
-    return strategy
-
-
-def _resolve(name: str) -> NamedModel:
+    Raises:
+        ModelError: there is no such name.
+        SettingsError: `models.toml` cannot be used.
+    """
     names = named_models()
     if name in names:
         return names[name]
@@ -153,9 +122,9 @@ def _resolve(name: str) -> NamedModel:
 
 
 def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
-    from rolellm_agents.models.llamacpp.bundled import BUNDLED
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-    from rolellm_agents.models.llamacpp.gguf import known_gguf
+    from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
+    from rolellm_agents.models.llamacpp.files.gguf import known_gguf
 
     _refuse_unknown(
         "llamacpp",

@@ -17,9 +17,9 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.paths import user_paths
-from rolellm_agents.toml_file import read_toml, write_toml
+from rolellm_agents.files.toml import read_toml, write_toml
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 

@@ -4,7 +4,6 @@ from rolellm_agents.recall.index import Hit, Index
 from rolellm_agents.recall.lore import LoreRecall, recalled_lore
 from rolellm_agents.recall.memories import memories_of
 from rolellm_agents.recall.passages import Passage, demonstrations_of, knowledge_of, lore_of
-from rolellm_agents.recall.placement import place_lore
 from rolellm_agents.recall.recalled import (
     RecalledDemonstration,
     RecalledItem,
@@ -39,6 +38,5 @@ __all__ = [
     "make_index",
     "memories_of",
     "method_named",
-    "place_lore",
     "recalled_lore",
 ]

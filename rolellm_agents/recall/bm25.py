@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rolellm_agents.persona import Language
 from rolellm_agents.recall.index import Hit
 from rolellm_agents.recall.passages import Passage
-from rolellm_agents.recall.words import weight, words_of
+from rolellm_agents.text.language import Language
+from rolellm_agents.text.words import weight, words_of
 
 if TYPE_CHECKING:
     import numpy as np

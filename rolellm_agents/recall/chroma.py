@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import RoleLLMError, StorageError
-from rolellm_agents.paths import make_folder, user_paths
 from rolellm_agents.recall.embeddings import NamedEmbeddings
 from rolellm_agents.recall.index import Hit
 from rolellm_agents.recall.passages import Passage

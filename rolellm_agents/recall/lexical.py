@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
-from rolellm_agents.recall.words import language_of, weight, words_of
+from rolellm_agents.text.words import language_of, weight, words_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,6 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from rolellm_agents.card_persona import called
 from rolellm_agents.cards import (
     Activation,
     CardError,
@@ -22,6 +21,7 @@ from rolellm_agents.cards import (
 )
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import called
 from rolellm_agents.recall.recalled import RecalledLore
 
 

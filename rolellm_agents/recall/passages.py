@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from rolellm_agents.card_persona import called
 from rolellm_agents.cards import Lorebook, LoreEntry, MacroScope, substitute
-from rolellm_agents.cards.decorators import NO_DECORATORS, parse_decorators
+from rolellm_agents.cards.lore.decorators import NO_DECORATORS, parse_decorators
 from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import called
 from rolellm_agents.text import whole
 
 Kind = Literal["demonstration", "knowledge", "lore", "memory"]

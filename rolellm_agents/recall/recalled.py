@@ -4,7 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rolellm_agents.cards.lorebook import Position, Role
+from rolellm_agents.cards.lore.lorebook import Position, Role
 
 
 class RecalledDemonstration(TypedDict):

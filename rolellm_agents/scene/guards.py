@@ -9,14 +9,14 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from rolellm_agents.ai_talk import ai_talk
-from rolellm_agents.persona import Language
 from rolellm_agents.scene.alike import comparable, is_short, nearly_the_same, size_of
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.marks import mark_in
 from rolellm_agents.scene.names import HAN, any_of, forms_of, ready
 from rolellm_agents.scene.scene import Manner
 from rolellm_agents.text import one_line
+from rolellm_agents.text.ai_talk import ai_talk
+from rolellm_agents.text.language import Language
 from rolellm_agents.transcript.message import Kind
 
 _NARRATORS = ("Narrator", "User", "Human", "Assistant", "System", "旁白", "用户", "助手")

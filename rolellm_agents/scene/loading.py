@@ -6,16 +6,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from rolellm_agents.card_persona import called, with_macros
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, SceneError
-from rolellm_agents.packs import bundled_pack, installed_packs
-from rolellm_agents.paths import user_paths
+from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
+from rolellm_agents.persona.from_card.conversion import called, with_macros
+from rolellm_agents.persona.packs import bundled_pack, installed_packs
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
-from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.transcript.message import USER
-from rolellm_agents.yaml_file import read_yaml
 
 Origin = Literal["path", "user", "pack", "bundled"]
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 
-from rolellm_agents.persona import Language, Line, PersonaId
+from rolellm_agents.persona import Line, PersonaId
+from rolellm_agents.text.language import Language
 
 NARRATOR = "narrator"
 """The speaker of what nobody in the scene says."""

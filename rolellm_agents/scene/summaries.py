@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from rolellm_agents.prompts import load_prompt
+from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.line import SceneLine, Summary
 from rolellm_agents.scene.loading import LoadedScene
 from rolellm_agents.scene.view import told_line

@@ -9,12 +9,12 @@ from itertools import groupby
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from rolellm_agents.persona import Language
-from rolellm_agents.prompts import load_prompt
+from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.line import SceneLine, Summary, is_turn
 from rolellm_agents.scene.loading import LoadedScene
 from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.scene.witness import present_in, witnessed
+from rolellm_agents.text.language import Language
 from rolellm_agents.transcript.message import Kind
 
 _FORMS: dict[Language, dict[Kind, str]] = {

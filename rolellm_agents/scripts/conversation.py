@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rolellm_agents.persona import Language
 from rolellm_agents.scripts.people import Gender, People
 from rolellm_agents.scripts.script import Certainty
 from rolellm_agents.scripts.tags import Tag, find_tag, find_vocative
+from rolellm_agents.text.language import Language
 
 _FAR = 2
 """After so many paragraphs without a word a conversation is over."""

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rolellm_agents.persona import Language
 from rolellm_agents.scripts.conversation import Conversation
 from rolellm_agents.scripts.headings import is_heading, level, short_heading
 from rolellm_agents.scripts.paragraphs import Paragraph, paragraphs
@@ -17,6 +16,7 @@ from rolellm_agents.scripts.people import People, find_people
 from rolellm_agents.scripts.quotations import Marks, Quotation, marks_of, quotations
 from rolellm_agents.scripts.script import Certainty, Passage, Script
 from rolellm_agents.scripts.tags import likely_names
+from rolellm_agents.text.language import Language
 
 _FEWEST = 4
 

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rolellm_agents.persona import Language
 from rolellm_agents.scripts.headings import is_cut, is_heading, level, short_heading
 from rolellm_agents.scripts.quotations import count_quotations
 from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.text.language import Language
 
 _NAME = r"[A-Z][A-Z0-9.'’\-]*(?:[ &][A-Z0-9#][A-Z0-9.'’\-]*){0,4}"
 _ALONE = re.compile(rf"^\s*(?P<name>{_NAME})\s*(?:\([^)]*\)\s*)*[.:]?\s*$")

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from rolellm_agents.errors import ScriptError
 from rolellm_agents.scripts.addressees import add_addressees
-from rolellm_agents.scripts.decoding import language_of, read_text
 from rolellm_agents.scripts.novel import read_novel
 from rolellm_agents.scripts.play import read_play
 from rolellm_agents.scripts.script import Script
 from rolellm_agents.scripts.subtitles import is_subtitles, read_subtitles
 from rolellm_agents.scripts.tagged import is_tagged, read_tagged
+from rolellm_agents.text.decoding import read_text
+from rolellm_agents.text.language import language_of
 
 
 def read_script(path: Path) -> Script:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rolellm_agents.persona import Language
+from rolellm_agents.text.language import Language
 
 Kind = Literal["tagged play", "play", "subtitles", "novel"]
 Certainty = Literal["named", "pronoun", "turn", "none"]

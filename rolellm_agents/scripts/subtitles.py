@@ -7,8 +7,8 @@ from dataclasses import replace
 import pysubs2
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.scripts.decoding import language_of
 from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.text.language import language_of
 
 _TIMES = re.compile(r"^\d+:\d\d(?::\d\d)?[.,]\d+\s*-->", re.MULTILINE)
 _SPEAKER = re.compile(

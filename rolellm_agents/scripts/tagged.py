@@ -9,9 +9,9 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.scripts.decoding import language_of
 from rolellm_agents.scripts.headings import short_heading
 from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.text.language import language_of
 
 _DIVISIONS = {"act", "scene", "div", "div1", "div2", "div3", "prologue", "epilogue", "induction"}
 _SPOKEN = {"line", "l", "p", "ab", "lg", "seg", "q"}

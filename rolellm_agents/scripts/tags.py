@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rolellm_agents.persona import Language
 from rolellm_agents.scripts.people import NAME, TITLES, Gender, People
+from rolellm_agents.text.language import Language
 
 _VERBS = (
     "said|says|replied|replies|cried|cries|answered|answers|asked|asks|exclaimed|returned|added|continued|"

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
-from rolellm_agents.paths import make_folder
 from rolellm_agents.transcript.migration import create_tables, migrate_from_1
 
 _VERSION = 2

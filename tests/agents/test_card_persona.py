@@ -6,12 +6,24 @@ from pathlib import Path
 import pytest
 from helpers.cards import SHARED, based, book, entry, pixels, png, v2, v3
 
-from rolellm_agents.card_files import card_files, export_persona, import_file, opened, read_card
-from rolellm_agents.card_persona import card_of, greetings_of, persona_of, with_greeting, with_macros
 from rolellm_agents.cards import Card, read_cards, to_json
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona, find_persona, load_persona, read_persona
-from rolellm_agents.persona_yaml import to_yaml
+from rolellm_agents.persona.from_card.conversion import (
+    card_of,
+    greetings_of,
+    persona_of,
+    with_greeting,
+    with_macros,
+)
+from rolellm_agents.persona.from_card.files import (
+    card_files,
+    export_persona,
+    import_file,
+    opened,
+    read_card,
+)
+from rolellm_agents.persona.yaml import to_yaml
 
 LORE = book(entry(), entry(keys=["gull"], content="Gulls are thieves."))
 

@@ -89,7 +89,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_reading_a_persona_and_settings_loads_no_model_and_no_screen() -> None:
     loaded = loaded_by(
         "from rolellm_agents import load_persona, list_personas\n"
-        "from rolellm_agents.settings import load_settings\n"
+        "from rolellm_agents.config.settings import load_settings\n"
         "load_persona('sherlock-holmes'); list_personas(); load_settings()"
     )
     assert "pydantic" in loaded

@@ -6,13 +6,14 @@ import pytest
 from helpers.cards import book, entry, v2
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rolellm_agents.card_persona import persona_of, with_macros
-from rolellm_agents.card_prompts import character_note, with_card_prompts
 from rolellm_agents.cards import Card, LoreSettings
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona
-from rolellm_agents.recall import LoreRecall, RecalledLore, place_lore, recalled_lore
-from rolellm_agents.strategies import get_strategy
+from rolellm_agents.persona.from_card.conversion import persona_of, with_macros
+from rolellm_agents.prompting.inserts import character_note, with_card_prompts
+from rolellm_agents.prompting.placement import place_lore
+from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.recall import LoreRecall, RecalledLore, recalled_lore
 
 
 def persona(*entries: dict[str, Any], **fields: Any) -> Persona:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.near_copies import near_copies
+from rolellm_agents.text.near_copies import near_copies
 
 LINE = "You see, but you do not observe: it is a question of trifles, my dear fellow."
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.persona import Demonstration, Knowledge, Language, Persona, list_personas
-from rolellm_agents.profile.noise import with_noise
+from rolellm_agents.persona import Demonstration, Knowledge, Persona, list_personas
+from rolellm_agents.persona.from_script.noise import with_noise
+from rolellm_agents.text.language import Language
 
 
 def persona_of(name: str, lines: int, pieces: int = 0, language: Language = "en") -> Persona:

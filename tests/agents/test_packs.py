@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from helpers.user_files import ADA, write_persona
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PackError
-from rolellm_agents.pack_installation import install_pack, remove_pack
-from rolellm_agents.packs import bundled_pack, installed_packs
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import find_persona, list_personas
+from rolellm_agents.persona.pack_installation import install_pack, remove_pack
+from rolellm_agents.persona.packs import bundled_pack, installed_packs
 
 MANIFEST = "name: sea\nversion: 1.2.0\nlicence: CC0-1.0\ndescription: Sailors.\n"
 BEN = ADA.replace("ada", "ben").replace("Ada", "Ben")

@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from rolellm_agents.config.paths import Paths, make_folder, user_paths
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, Settings, load_settings
 from rolellm_agents.errors import SettingsError, StorageError
-from rolellm_agents.paths import Paths, make_folder, user_paths
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_STRATEGY, Settings, load_settings
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 
 DEFAULTS = Settings(model=DEFAULT_MODEL, strategy=None, temperature=None, max_tokens=None)
 

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import (
     Demonstration,
     Knowledge,

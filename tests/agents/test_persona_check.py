@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.ai_talk import ai_talk
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, Source, load_persona
-from rolellm_agents.persona_check import Finding, check_personas
-from rolellm_agents.persona_check.speech import is_heard, is_in_other_language, opening
-from rolellm_agents.persona_check.voices import check_voices
+from rolellm_agents.persona.lint import Finding, check_personas
+from rolellm_agents.persona.lint.voices import check_voices
+from rolellm_agents.text.ai_talk import ai_talk
+from rolellm_agents.text.language import is_in_other_language
+from rolellm_agents.text.phrases import is_heard, opening
 
 
 def rules(found: Sequence[Finding], persona: str = "") -> set[str]:

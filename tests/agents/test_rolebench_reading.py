@@ -10,9 +10,9 @@ from helpers.shared_data import shared_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.datasets import Kind, Part, Sample, Split, find_file, read_samples
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.persona import Language
-from rolellm_agents.rolebench import Kind, Part, Sample, Split, find_file, read_samples
+from rolellm_agents.text.language import Language
 
 
 def row(**fields: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.runs import open_long_run, open_run
+from rolellm_agents.runs.folder import open_long_run, open_run
 
 CONFIG = {"role": "Hamlet", "segments": 3}
 

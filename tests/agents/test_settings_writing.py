@@ -10,15 +10,15 @@ from helpers.user_files import write_config
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.errors import SettingsError
-from rolellm_agents.paths import user_paths
-from rolellm_agents.settings import (
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import (
     Settings,
     check_setting,
     given_by_environment,
     load_settings,
     write_settings,
 )
+from rolellm_agents.errors import SettingsError
 
 BY_HAND = """\
 # What I like

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-import rolellm_agents.prompts
+import rolellm_agents.prompting.prompts
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.persona import Demonstration, Language, Persona
-from rolellm_agents.prompts import Prompt, load_prompt
+from rolellm_agents.persona import Demonstration, Persona
+from rolellm_agents.prompting.prompts import Prompt, load_prompt
+from rolellm_agents.prompting.strategies import RECALLS, STRATEGIES, get_strategy
 from rolellm_agents.recall import RecalledDemonstration, RecalledItem, RecalledPassage
-from rolellm_agents.strategies import RECALLS, STRATEGIES, get_strategy
+from rolellm_agents.text.language import Language
 
 Turn = tuple[str, str]
 """A message as its kind and its text; the kinds of marked messages tell the mark."""
@@ -390,7 +391,7 @@ def test_an_unknown_strategy_is_told_with_the_known_ones(name: str, told: str) -
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 PROMPT_IDS = sorted(
     file.name.removesuffix(".md")
-    for file in (files(rolellm_agents.prompts) / "en").iterdir()
+    for file in (files(rolellm_agents.prompting.prompts) / "en").iterdir()
     if file.name.endswith(".md")
 )
 
@@ -399,7 +400,7 @@ def test_every_prompt_is_there_in_every_language() -> None:
     of_strategies = {"catchphrases", "custom-instruction", "example", "examples", "system"}
     assert of_strategies | {"recalled", "recalled-demonstration"} < set(PROMPT_IDS)
     for language in LANGUAGES:
-        folder = files(rolellm_agents.prompts) / language
+        folder = files(rolellm_agents.prompting.prompts) / language
         assert {file.name for file in folder.iterdir()} == {f"{name}.md" for name in PROMPT_IDS}
 
 

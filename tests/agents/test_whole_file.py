@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.whole_file import writing_whole
+from rolellm_agents.files.atomic_write import writing_whole
 
 
 def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.yaml_file import MAX_BYTES, read_yaml
+from rolellm_agents.files.yaml import MAX_BYTES, read_yaml
 
 
 class Pair(BaseModel):

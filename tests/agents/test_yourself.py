@@ -7,10 +7,10 @@ from helpers.user_files import write_config
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import load_settings, write_settings
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.paths import user_paths
-from rolellm_agents.settings import load_settings, write_settings
-from rolellm_agents.yourself import (
+from rolellm_agents.persona.user_persona import (
     LONGEST_ABOUT,
     LONGEST_NAME,
     Yourself,

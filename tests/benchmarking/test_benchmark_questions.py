@@ -10,11 +10,11 @@ from helpers.small_rolebench import write_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.benchmarking.questions import KINDS, published_replies, read_questions, spread
+from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.held_out import HELD_OUT_ROLES, LEARNED_IN_GENERAL, is_held_out
+from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.held_out import HELD_OUT_ROLES, LEARNED_IN_GENERAL, is_held_out
-from rolellm_agents.rolebench.keys import role_key
+from rolellm_agents.evaluation.questions import KINDS, published_replies, read_questions, spread
 
 ENGLISH = "rolebench-eng/instruction-generalization"
 

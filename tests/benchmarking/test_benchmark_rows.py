@@ -9,16 +9,16 @@ from helpers.samples import sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.benchmarking import BASELINE, Row, Scored, System, markdown_table, paper_markdown
-from rolellm_agents.benchmarking.columns import MARKS, SCORES, Said, marks_of, scores_of
-from rolellm_agents.benchmarking.paper_table import paper_rows
-from rolellm_agents.benchmarking.result import role_scores
-from rolellm_agents.benchmarking.rows import rows_of
-from rolellm_agents.benchmarking.scored import scored
+from rolellm_agents.datasets import Kind
+from rolellm_agents.evaluation import BASELINE, Row, Scored, System, markdown_table, paper_markdown
+from rolellm_agents.evaluation.columns import MARKS, SCORES, Said, marks_of, scores_of
+from rolellm_agents.evaluation.paper_table import paper_rows
+from rolellm_agents.evaluation.result import role_scores
+from rolellm_agents.evaluation.rows import rows_of
+from rolellm_agents.evaluation.scored import scored
 from rolellm_agents.judging import Verdict
+from rolellm_agents.metrics import paper_recall, rouge_l_f1
 from rolellm_agents.persona import Persona
-from rolellm_agents.rolebench import Kind
-from rolellm_agents.scoring import paper_recall, rouge_l_f1
 
 FIRST, SECOND = System("one", "system"), System("one", "retrieval")
 ADA = Persona(id="ada", name="Ada", description="Ada keeps a lighthouse.")

@@ -1,4 +1,4 @@
-"""`rolellm bench rolebench`."""
+"""`rolellm eval rolebench`."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from helpers.here import rolellm_here
 from helpers.small_rolebench import ADA, BEN, write_cast, write_small_data
 from helpers.user_files import write_models
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 MODEL = ("--model", "scripted:I keep the bees.")
 

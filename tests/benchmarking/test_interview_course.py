@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.evaluation.drift import load_course, planned_questions
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.judging.interviews import load_course, planned_questions
-from rolellm_agents.persona import Language
+from rolellm_agents.text.language import Language
 
 languages = st.sampled_from(get_args(Language))
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.judging.interviews import Answered, marks_of, slopes_of, turn_figures
-from rolellm_agents.judging.interviews.by_turn import Interviewed
+from rolellm_agents.evaluation.drift import Answered, marks_of, slopes_of, turn_figures
+from rolellm_agents.evaluation.drift.by_turn import Interviewed
 from rolellm_agents.persona import Persona
 
 ADA = Persona(id="ada", name="Ada", language="en", description="Ada keeps bees.")

@@ -13,15 +13,15 @@ from helpers.scoring_model import WordScoringModel
 from helpers.small_rolebench import ADA, BEN, write_cast
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from rolellm_agents.benchmarking.report import report_of, write_report
-from rolellm_agents.benchmarking.report.reading import read_run
 from rolellm_agents.errors import ModelError, RoleLLMError, SettingsError, StorageError
-from rolellm_agents.judging.interviews.results import InterviewResult
+from rolellm_agents.evaluation.drift.results import InterviewResult
 from rolellm_agents.persona import load_persona
-from rolellm_graphs.benchmark import Contender, NamedJudge
-from rolellm_graphs.generation import Limits
-from rolellm_graphs.interviews import InterviewsRequest, hold_interviews
-from rolellm_graphs.likelihood_judge import LikelihoodJudge
+from rolellm_agents.reports import report_of, write_report
+from rolellm_agents.reports.reading import read_run
+from rolellm_graphs.evaluate.drift import InterviewsRequest, hold_interviews
+from rolellm_graphs.evaluate.rolebench import Contender, NamedJudge
+from rolellm_graphs.judge.likelihood import LikelihoodJudge
+from rolellm_graphs.runs.items import Limits
 
 
 @pytest.fixture(autouse=True)

@@ -15,12 +15,12 @@ from helpers.here import rolellm_here
 from helpers.scoring_model import WordScoringModel
 from helpers.small_rolebench import ADA, BEN, right_answer, write_cast, write_small_data
 
-from rolellm_agents.benchmarking.report import report_of, write_report
-from rolellm_agents.benchmarking.report.errors import ReportError
-from rolellm_agents.benchmarking.report.inspect_log import inspect_logs
-from rolellm_agents.benchmarking.report.reading import read_run
-from rolellm_graphs.benchmark import Contender, NamedJudge, RoleBenchRequest, run_rolebench
-from rolellm_graphs.likelihood_judge import LikelihoodJudge
+from rolellm_agents.reports import report_of, write_report
+from rolellm_agents.reports.errors import ReportError
+from rolellm_agents.reports.inspect_log import inspect_logs
+from rolellm_agents.reports.reading import read_run
+from rolellm_graphs.evaluate.rolebench import Contender, NamedJudge, RoleBenchRequest, run_rolebench
+from rolellm_graphs.judge.likelihood import LikelihoodJudge
 
 WICKED = '<script>alert("&")</script> **bold** | a\x1b[31m\u202e'
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from rolellm_agents.benchmarking.report import report_of, write_report
-from rolellm_agents.benchmarking.report.reading import read_run
 from rolellm_agents.judging import Judged, Turn, Verdict
 from rolellm_agents.judging.flaws import JudgedScene, SceneTurn
 from rolellm_agents.judging.verdict import Status
 from rolellm_agents.persona import Persona
-from rolellm_graphs.judge import compare_replies, judge_replies, judge_scenes
+from rolellm_agents.reports import report_of, write_report
+from rolellm_agents.reports.reading import read_run
+from rolellm_graphs.judge.graph import compare_replies, judge_replies, judge_scenes
 
 ADA = Persona(id="ada", name="Ada", language="en", description="Ada keeps bees.")
 

@@ -32,15 +32,21 @@ from helpers.small_rolebench import (
 from helpers.user_files import write_persona
 from langchain_core.messages import BaseMessage
 
-from rolellm_agents.benchmarking import BASELINE, Result
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, PersonaError, RoleLLMError, SettingsError, StorageError
+from rolellm_agents.evaluation import BASELINE, Result
 from rolellm_agents.judging import Judged, Verdict
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.paths import user_paths
 from rolellm_agents.recall import RecallOptions
-from rolellm_graphs.benchmark import Contender, NamedJudge, RoleBenchRequest, run_name, run_rolebench
-from rolellm_graphs.generation import Hearing, Limits
+from rolellm_graphs.evaluate.rolebench import (
+    Contender,
+    NamedJudge,
+    RoleBenchRequest,
+    run_name,
+    run_rolebench,
+)
+from rolellm_graphs.runs.items import Hearing, Limits
 
 BOTH = ("system", "retrieval")
 

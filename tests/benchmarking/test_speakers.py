@@ -7,11 +7,11 @@ import pytest
 from helpers.samples import sample
 from helpers.user_files import write_persona
 
-from rolellm_agents.benchmarking.speakers import Speakers, chosen_roles, find_speakers, without_answers
+from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.profiles import profile_descriptions
 from rolellm_agents.errors import PersonaError, RoleBenchError
+from rolellm_agents.evaluation.speakers import Speakers, chosen_roles, find_speakers, without_answers
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, list_personas
-from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.profiles import profile_descriptions
 
 ADA = Persona(id="ada", name="Ada", description="Ada keeps a lighthouse.")
 ASKED = [sample("Ada", "Who?"), sample("Dr. Ben", "What?"), sample("Cat", "Why?"), sample("Ada", "When?")]
@@ -142,7 +142,7 @@ def test_who_has_nothing_to_hide_stays_as_they_are() -> None:
 def test_nobody_of_our_cast_has_an_answer_of_the_published_test() -> None:
     from helpers.shared_data import shared_data
 
-    from rolellm_agents.benchmarking.questions import KINDS, read_questions
+    from rolellm_agents.evaluation.questions import KINDS, read_questions
 
     data = shared_data("rolebench")
     cast = [found.persona for found in list_personas().found]

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.benchmarking import Throughput
-from rolellm_agents.benchmarking.throughput import busy_seconds
+from rolellm_agents.evaluation import Throughput
+from rolellm_agents.evaluation.throughput import busy_seconds
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 20)).map(lambda one: (one[0], one[0] + one[1])), max_size=8

@@ -5,9 +5,9 @@ from helpers.samples import any_samples, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.benchmarking.training_overlap import training_overlap
-from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.keys import question_key
+from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.keys import question_key
+from rolellm_agents.evaluation.training_overlap import training_overlap
 
 TRAINING = [
     sample("Ada", "Who lights the lamp of the tower at night?", "I do."),

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.cards import activation as engine
-from rolellm_agents.cards.activation import (
+from rolellm_agents.cards.lore import activation as engine
+from rolellm_agents.cards.lore.activation import (
     Activation,
     LoreScene,
     LoreSettings,
@@ -16,9 +16,16 @@ from rolellm_agents.cards.activation import (
     ScanMessage,
     activate,
 )
-from rolellm_agents.cards.keys import PatternSearch
-from rolellm_agents.cards.lore_trace import LoreTrace, Why
-from rolellm_agents.cards.lorebook import LOGICS, POSITIONS, Lorebook, LoreEntry, Position, read_lorebook
+from rolellm_agents.cards.lore.keys import PatternSearch
+from rolellm_agents.cards.lore.lorebook import (
+    LOGICS,
+    POSITIONS,
+    Lorebook,
+    LoreEntry,
+    Position,
+    read_lorebook,
+)
+from rolellm_agents.cards.lore.trace import LoreTrace, Why
 
 DRAGON = LoreEntry("dragon", "Dragons breathe fire.", ("dragon",))
 RECURSIVE = LoreSettings(recursive=True)

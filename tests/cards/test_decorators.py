@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.cards.decorators import Decorators, parse_decorators, strip_decorators
+from rolellm_agents.cards.lore.decorators import Decorators, parse_decorators, strip_decorators
 
 
 def settings_of(*lines: str) -> Decorators:

@@ -5,9 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.cards import keys
-from rolellm_agents.cards.benchmark import measure_lore
-from rolellm_agents.cards.keys import Key, KeyIndex, Matching, PatternSearch, SearchedText, fold, parse_key
+from rolellm_agents.cards.lore import keys
+from rolellm_agents.cards.lore.keys import (
+    Key,
+    KeyIndex,
+    Matching,
+    PatternSearch,
+    SearchedText,
+    fold,
+    parse_key,
+)
+from rolellm_speed.lore import measure_lore
 
 
 def key(text: str) -> Key:

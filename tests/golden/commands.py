@@ -8,7 +8,7 @@ from helpers.small_rolebench import write_small_data
 from helpers.user_files import write_persona
 
 from golden.program import Files, Plain, as_json, command, input_text, write_cast
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 _OURS = ("ada", "flawed", "holmes", "libai", "market", "teahouse")
 """What else is listed is the bundled cast, which changes."""

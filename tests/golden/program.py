@@ -15,8 +15,8 @@ from helpers.here import rolellm_here
 from helpers.user_files import write_persona
 from langchain_core.messages import BaseMessage
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 
 INPUTS = Path(__file__).with_name("inputs")
 

@@ -5,19 +5,19 @@ from pathlib import Path
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from golden.program import INPUTS, Files, as_json, input_text, shown, write_cast
-from rolellm_agents.card_persona import with_macros
 from rolellm_agents.models.llamacpp.template import ChatTemplate, turns_of
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.prompting import Prompting
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import LoadedScene, SceneLine, load_scene
-from rolellm_agents.scene.happenings import Happening, happened
+from rolellm_agents.scene.events import Happening, happened
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.scene.view import history_for, instruction_for, known_names, told_line
-from rolellm_agents.strategies import STRATEGIES
-from rolellm_train.conversations import conversations_of
-from rolellm_train.encoding import Encoder
-from rolellm_train.rows import Prompts, Row, cast_rows
+from rolellm_train.data.conversations import conversations_of
+from rolellm_train.data.encoding import Encoder
+from rolellm_train.data.rows import Prompts, Row, cast_rows
 
 _END = "<|im_end|>"
 _ASKED = {

@@ -9,10 +9,10 @@ from helpers.played_scene import keep
 from golden.program import INPUTS, Files, Plain, as_json, command, recorded_prompts, write_cast
 from golden.prompts import played
 from rolellm_agents.chat_files import EXPORT_FORMATS
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.scene import load_scene
+from rolellm_agents.scene.export import SCENE_FORMATS
 from rolellm_agents.scene.run_file import as_text, first_line, run_line
-from rolellm_agents.scene.writing import SCENE_FORMATS
 from rolellm_agents.transcript import Transcript
 
 _SAY = ("--model", "scripted:By the lamp, no.|Herring.", "--seed", "7", "--json")

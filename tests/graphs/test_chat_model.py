@@ -30,15 +30,15 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, Field, ValidationError
 
-from rolellm_agents.card_persona import persona_of
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
+from rolellm_agents.persona.from_card.conversion import persona_of
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
-from rolellm_agents.strategies import STRATEGIES
 from rolellm_graphs import RoleContext, role_graph
-from rolellm_graphs.chat_model import RoleChatModel
+from rolellm_graphs.role.chat_model import RoleChatModel
 
 ADA = Persona(
     id="ada",

@@ -7,8 +7,8 @@ from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
-from rolellm_graphs.chat_model import RoleChatModel
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_graphs.role.chat_model import RoleChatModel
 
 
 @cache

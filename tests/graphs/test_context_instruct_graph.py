@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from helpers.oracle import Oracle
 
+from rolellm_agents.datasets import read_samples
 from rolellm_agents.errors import ModelError
-from rolellm_agents.generating.characters import read_character
+from rolellm_agents.generation.characters import read_character
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
-from rolellm_agents.rolebench import read_samples
-from rolellm_graphs.context_instruct import (
+from rolellm_graphs.generate.context_instruct import (
     ContextRequest,
     PassState,
     context_graph,
     context_guess,
     context_instruct,
 )
-from rolellm_graphs.generation import Hearing, Limits, Wanted
-from rolellm_graphs.generator_run import Outcome
+from rolellm_graphs.generate.run import Outcome
+from rolellm_graphs.runs.items import Hearing, Limits, Wanted
 
 
 def persona(name: str) -> Persona:

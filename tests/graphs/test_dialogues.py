@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rolellm_agents.generating.instructions import Instruction, bundled_instructions
+from rolellm_agents.generation.instructions import Instruction, bundled_instructions
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
-from rolellm_graphs.dialogues import DialoguesRequest, dialogues, dialogues_guess, interview
-from rolellm_graphs.generation import Limits
+from rolellm_graphs.generate.dialogues import DialoguesRequest, dialogues, dialogues_guess, interview
+from rolellm_graphs.runs.items import Limits
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 EVE = Persona(id="eve", name="Eve", description="Eve sells apples and doubts numbers.")

@@ -14,8 +14,8 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
-from rolellm_graphs.draws import DrawsRequest, draws
-from rolellm_graphs.generation import Limits
+from rolellm_graphs.generate.rejection_sampling import DrawsRequest, draws
+from rolellm_graphs.runs.items import Limits
 
 PERSONAS = {
     name: Persona(id=name.lower(), name=name, description=f"{name} keeps bees.") for name in (ADA, BEN)

@@ -1,6 +1,6 @@
 """What is measured of the generators, and how."""
 
-from rolellm_graphs.generators_benchmark import QuickModel, measure_scripted
+from rolellm_speed.generators import QuickModel, measure_scripted
 
 
 async def test_the_quick_models_words_depend_on_prompt_and_seed_alone() -> None:

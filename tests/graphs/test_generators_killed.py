@@ -12,11 +12,11 @@ import pytest
 from helpers.oracle import Oracle
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.generating.instructions import Instruction
+from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.persona import Persona
-from rolellm_agents.runs import LongRun
-from rolellm_graphs.generation import Limits
-from rolellm_graphs.rolegpt import RoleGPTRequest, rolegpt
+from rolellm_agents.runs.folder import LongRun
+from rolellm_graphs.generate.rolegpt import RoleGPTRequest, rolegpt
+from rolellm_graphs.runs.items import Limits
 
 ADA = Persona(id="ada", name="Ada", description="Ada keeps a lighthouse on Gull Rock.")
 ASKED = tuple(Instruction(f"i{number}", f"Tell me thing {number}.", "en", "") for number in range(12))
@@ -133,7 +133,7 @@ async def test_a_full_disk_is_told_in_one_sentence_and_nothing_is_lost(
 def test_half_a_line_that_a_full_disk_took_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rolellm_agents.runs import open_long_run
+    from rolellm_agents.runs.folder import open_long_run
 
     real = os.fsync
 

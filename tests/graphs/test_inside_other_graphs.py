@@ -28,16 +28,16 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from rolellm_agents.card_persona import persona_of
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.scene import Stop
 from rolellm_graphs import RoleContext, SceneContext, role_graph, scene_graph
-from rolellm_graphs.scene import SceneGraph
-from rolellm_graphs.scene_state import SceneOutput, going_on
+from rolellm_graphs.scene.graph import SceneGraph
+from rolellm_graphs.scene.state import SceneOutput, going_on
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 BEN = Persona(id="ben", name="Ben", description="Ben catches herring.")

@@ -18,7 +18,7 @@ from langgraph.types import Command
 from rolellm_agents.errors import MessageError, ScriptError, SettingsError
 from rolellm_agents.judging import JudgingError
 from rolellm_agents.persona import Persona
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_graphs.profile import ProfileRequest, build_profile
 from rolellm_graphs.studio.choosing import kept_model, kept_model_for_many
 from rolellm_graphs.studio.role import RoleChoice

@@ -6,10 +6,10 @@ from typing import Any
 from helpers.cards import book, entry, v2
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from rolellm_agents.card_persona import persona_of
 from rolellm_agents.cards import Card
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs import Recalled, Session, role_graph
 

@@ -10,12 +10,12 @@ from helpers.broken_servers import Answer, api_error, serving
 from helpers.oracle import Oracle
 from langchain_core.messages import AIMessage, HumanMessage
 
-from rolellm_agents.generating.budget import Budget, Tokens
-from rolellm_agents.generating.questions import question_form, read_questions
-from rolellm_agents.generating.waiting import Gate
+from rolellm_agents.generation.questions import question_form, read_questions
 from rolellm_agents.models.catalog import get_model
-from rolellm_graphs.generation import prepared
-from rolellm_graphs.model_calls import BudgetSpentError, ModelCalls, with_settings
+from rolellm_agents.runs.backoff import Gate
+from rolellm_agents.runs.budget import Budget, Tokens
+from rolellm_graphs.runs.items import prepared
+from rolellm_graphs.runs.model_calls import BudgetSpentError, ModelCalls, with_settings
 
 FORM = question_form(2, 3)
 GOOD = json.dumps({"questions": [{"question": "Ada, who are you?", "line": 1, "confidence": "high"}]})

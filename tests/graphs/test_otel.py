@@ -24,11 +24,11 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import RecallOptions
 from rolellm_graphs import SceneContext, role_graph, scene_graph
-from rolellm_graphs.chat_model import RoleChatModel
-from rolellm_graphs.otel import CAPTURE, OpenTelemetryHandler
-from rolellm_graphs.persona_retriever import PersonaRetriever
-from rolellm_graphs.persona_tool import persona_tool
-from rolellm_graphs.tracing import opentelemetry_handler
+from rolellm_graphs.role.chat_model import RoleChatModel
+from rolellm_graphs.role.retriever import PersonaRetriever
+from rolellm_graphs.role.tool import persona_tool
+from rolellm_graphs.tracing.otel import CAPTURE, OpenTelemetryHandler
+from rolellm_graphs.tracing.tags import opentelemetry_handler
 
 ADA = Persona(
     id="ada",
@@ -296,7 +296,7 @@ def test_without_the_handler_nothing_is_recorded(traced: Traced) -> None:
 
 
 def test_what_is_missing_is_told_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rolellm_graphs.otel", None)
+    monkeypatch.setitem(sys.modules, "rolellm_graphs.tracing.otel", None)
     with pytest.raises(
         SettingsError, match=r"needs the extra otel: pip install 'rolellm-agents\[otel\]'\.$"
     ):

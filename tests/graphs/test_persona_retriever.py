@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from rolellm_agents.errors import PersonaError, SettingsError
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
-from rolellm_graphs.persona_retriever import PersonaRetriever
+from rolellm_graphs.role.retriever import PersonaRetriever
 
 ADA = Persona(
     id="ada",

@@ -16,7 +16,7 @@ from langgraph.prebuilt import ToolNode
 
 from rolellm_agents.errors import ModelError, PersonaError
 from rolellm_agents.persona import Persona
-from rolellm_graphs.persona_tool import persona_tool, tool_name
+from rolellm_graphs.role.tool import persona_tool, tool_name
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything\nthat there is.")
 VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

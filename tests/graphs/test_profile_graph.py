@@ -8,9 +8,9 @@ import pytest
 from langchain_core.messages import BaseMessage
 from pydantic import Field
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, ScriptError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_graphs.profile import ProfileRequest, SegmentNoted, build_profile, profile_graph, run_folder
 
 SCENE = """

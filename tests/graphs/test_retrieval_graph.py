@@ -17,7 +17,7 @@ from langgraph.graph import MessagesState
 
 from rolellm_agents.cards import Lorebook, LoreEntry
 from rolellm_agents.errors import ModelError, StorageError
-from rolellm_agents.message_marks import RECALL_MARK
+from rolellm_agents.models.message_marks import RECALL_MARK
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import RecallOptions, recaller
 from rolellm_agents.recall.embeddings import NamedEmbeddings

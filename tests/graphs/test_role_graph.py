@@ -40,8 +40,8 @@ from pydantic import Field
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Persona
+from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import Recaller, RecallOptions, demonstrations_of
-from rolellm_agents.strategies import get_strategy
 from rolellm_graphs import RoleContext, role_graph
 
 ADA = Persona(

@@ -8,13 +8,13 @@ import pytest
 from helpers.oracle import Oracle
 
 from rolellm_agents.errors import ModelError, SettingsError, StorageError
-from rolellm_agents.generating.budget import Prices
-from rolellm_agents.generating.instructions import Instruction
+from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.persona import Demonstration, Persona, load_persona
-from rolellm_agents.strategies import get_strategy
-from rolellm_graphs.generation import Hearing, Limits, Wanted
-from rolellm_graphs.generator_run import Outcome
-from rolellm_graphs.rolegpt import RoleGPTRequest, RowState, rolegpt, rolegpt_graph, rolegpt_guess
+from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.runs.budget import Prices
+from rolellm_graphs.generate.rolegpt import RoleGPTRequest, RowState, rolegpt, rolegpt_graph, rolegpt_guess
+from rolellm_graphs.generate.run import Outcome
+from rolellm_graphs.runs.items import Hearing, Limits, Wanted
 
 ADA = Persona(
     id="ada",
@@ -206,7 +206,7 @@ async def test_what_cannot_be_answered_is_told_before_anything_is_paid(
 
 
 async def test_the_graph_is_anybodys() -> None:
-    from rolellm_agents.prompting import Prompting
+    from rolellm_agents.prompting.composer import Prompting
 
     async def answer(asked: Any) -> dict[str, Any]:
         return {"text": asked["prompt"][-1]["data"]["content"], "number": asked["wanted"]["number"]}

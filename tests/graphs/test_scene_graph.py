@@ -16,8 +16,8 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
 from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
 from rolellm_graphs import scene_graph
-from rolellm_graphs.scene import SceneGraph
-from rolellm_graphs.scene_state import SceneContext, SceneInput
+from rolellm_graphs.scene.graph import SceneGraph
+from rolellm_graphs.scene.state import SceneContext, SceneInput
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "evening"}}
 QUIET = ScriptedChatModel(replies=[ModelError("nobody should ask this model")])

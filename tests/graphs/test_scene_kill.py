@@ -17,7 +17,7 @@ from helpers.scene_player import ensemble_of
 from helpers.scenes import DIRECTORS, full_room
 
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.scene.stage import Stage
 
 KILLS = 40
 HERE = Path(__file__).parents[1]

@@ -12,11 +12,11 @@ from helpers.improvising_model import Asked, improvising
 from helpers.small_scene import NAMES, small_scene
 
 from rolellm_agents.errors import ModelError, StorageError
+from rolellm_agents.metrics import distinct_n
 from rolellm_agents.scene import load_scene
-from rolellm_agents.scoring import distinct_n
-from rolellm_graphs.scene_lab import LabRequest, LabRow, run_lab
-from rolellm_graphs.scene_run import Played
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.scene.lab import LabRequest, LabRow, run_lab
+from rolellm_graphs.scene.run import Played
+from rolellm_graphs.scene.stage import Stage
 
 ONE, OTHER = "improvising:one", "improvising:other"
 

@@ -17,10 +17,10 @@ from rolellm_agents.scene import cast_scene, load_scene
 from rolellm_agents.scene.run_file import RunFile, RunLine, as_text, first_line, read_run_file, run_line
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.scene_replay import Replay, TapedEnsemble, live_ensemble, replay
-from rolellm_graphs.scene_state import PersonsLine
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.replay import Replay, TapedEnsemble, live_ensemble, replay
+from rolellm_graphs.scene.stage import Stage
+from rolellm_graphs.scene.state import PersonsLine
 
 Doing = PersonsLine | tuple[str, str] | str | None
 """A person's line; who comes or goes, as `("in", SEAT)`; who is told to speak; None for a turn."""

@@ -17,7 +17,7 @@ from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs import Event, MessageDone, Session, TokenDelta, TurnFailed
-from rolellm_graphs.comparing import Compared
+from rolellm_graphs.chat.comparison import Compared
 from rolellm_graphs.events import Prompted
 
 ADA = Persona(

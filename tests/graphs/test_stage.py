@@ -30,11 +30,10 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError, SceneError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona_yaml import to_yaml
+from rolellm_agents.persona.yaml import to_yaml
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, Seat, cast_scene
 from rolellm_agents.scene.scene import Director, Narrator, Opening, Stop
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.events import (
     MessageDone,
     Prompted,
@@ -47,7 +46,8 @@ from rolellm_graphs.events import (
     TurnFailed,
     YourTurn,
 )
-from rolellm_graphs.stage import Stage, stored_scene
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage, stored_scene
 
 QUIET = ScriptedChatModel(replies=[ModelError("nobody should ask this model")])
 SLOW = 0.01

@@ -10,6 +10,7 @@ import pytest
 from helpers.user_files import write_persona
 from langchain_core.messages import BaseMessage
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import (
     ModelError,
     PersonaError,
@@ -19,10 +20,9 @@ from rolellm_agents.errors import (
     StorageError,
 )
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
-from rolellm_agents.strategies import STRATEGIES
-from rolellm_graphs.strategies_benchmark import StrategiesRequest, compare_strategies, run_name
+from rolellm_graphs.evaluate.strategies import StrategiesRequest, compare_strategies, run_name
 
 QUESTIONS = {
     "Ada": {"Who keeps the bees, Ada?": "I do.", "How many hives?": "Three hives.", "Why?": "Honey."},

@@ -17,8 +17,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_graphs.answer import hash_prompt
-from rolellm_graphs.tape import Call, Tape, TapeChatModel
+from rolellm_graphs.chat.answer import hash_prompt
+from rolellm_graphs.scene.tape import Call, Tape, TapeChatModel
 
 PROMPT: list[BaseMessage] = [SystemMessage("You are Ada."), HumanMessage("Tea?")]
 

@@ -19,9 +19,9 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_graphs import role_graph
-from rolellm_graphs.chat_model import RoleChatModel
-from rolellm_graphs.persona_retriever import PersonaRetriever
-from rolellm_graphs.persona_tool import persona_tool
+from rolellm_graphs.role.chat_model import RoleChatModel
+from rolellm_graphs.role.retriever import PersonaRetriever
+from rolellm_graphs.role.tool import persona_tool
 
 ADA = Persona(
     id="ada",

@@ -15,11 +15,12 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.cards import Lorebook, read_lorebook
-from rolellm_agents.persona import Demonstration, Knowledge, Language, Persona
+from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import Passage
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, Seat
 from rolellm_agents.scene.directors import DIRECTORS
 from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
+from rolellm_agents.text.language import Language
 
 DIRECTOR = "director"
 """As a reader of prompts, beside the seats and `NARRATOR`."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.context import Row
-from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.context import Row
+from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
 
 END = 0
 N_VOCABULARY = 40

@@ -8,10 +8,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from helpers.piloting import shown, until
-from rolellm_agents.settings import DEFAULT_USER
+from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_tui.screens.library import LibraryScreen
-from rolellm_tui.widgets.cast_list import CastList
-from rolellm_tui.widgets.persona_view import PersonaView
+from rolellm_tui.widgets.library.cast_list import CastList
+from rolellm_tui.widgets.library.persona_view import PersonaView
 
 
 class LibraryApp(App[None]):

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from rolellm_agents.persona import Demonstration, Language, Persona
+from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.recall import Hit, Passage
 from rolellm_agents.recall.passages import Kind
+from rolellm_agents.text.language import Language
 
 
 def pieces(*texts: str, kind: Kind = "knowledge", source: str = "a book") -> list[Passage]:

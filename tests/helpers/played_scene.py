@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, cast_scene
-from rolellm_agents.scene.happenings import Happening, happened
+from rolellm_agents.scene.events import Happening, happened
 from rolellm_agents.transcript import Transcript
 
 SECRETS = ("The letter is forged.", "He owes the baker.", "She never liked tea.", "Play for time.")

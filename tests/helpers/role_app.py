@@ -9,14 +9,14 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
+from rolellm_agents.config.settings import DEFAULT_STRATEGY
 from rolellm_agents.persona import Persona
-from rolellm_agents.settings import DEFAULT_STRATEGY
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.session import Session
+from rolellm_graphs.chat.session import Session
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
-from rolellm_tui.widgets.bubble import Bubble
-from rolellm_tui.widgets.prompt import Prompt
+from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.prompt import Prompt
 
 _PATIENCE = 60.0
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rolellm_agents.persona import Language
-from rolellm_agents.rolebench import Kind, Sample
+from rolellm_agents.datasets import Kind, Sample
+from rolellm_agents.text.language import Language
 
 
 def sample(

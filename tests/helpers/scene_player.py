@@ -18,9 +18,9 @@ from typing import Any
 from helpers.scenes import DIRECTORS, by_prompt, everybodys, full_room
 from rolellm_agents.scene import LoadedScene
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.events import MessageDone, Retried, TokenDelta, TurnFailed
-from rolellm_graphs.stage import Stage, stored_scene
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage, stored_scene
 
 PACE = 0.001
 """Seconds a word."""

@@ -11,7 +11,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat, cast_scene
 from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
 from rolellm_agents.transcript.message import Kind
-from rolellm_graphs.scene_state import PersonsLine
+from rolellm_graphs.scene.state import PersonsLine
 
 _SYLLABLES = (
     "ba",

@@ -7,8 +7,8 @@ from langchain_core.messages import BaseMessage
 
 from helpers.samples import sample
 from helpers.user_files import write_persona
-from rolellm_agents.rolebench import Kind, Part, Sample, Split
-from rolellm_agents.rolebench.writing import writing_layout
+from rolellm_agents.datasets import Kind, Part, Sample, Split
+from rolellm_agents.datasets.writing import writing_layout
 
 ADA, BEN = "Ada", "Ben"
 SPECIFIC = {

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from helpers.tiny_gguf import make_tiny_gguf
-from rolellm_train.gguf_metadata import write_with_metadata
-from rolellm_train.tuned import quiet
+from rolellm_train.base.gguf_metadata import write_with_metadata
+from rolellm_train.base.tuned import quiet
 
 _CONTEXT = 512
 """Tokens: enough to speak, few to compute."""

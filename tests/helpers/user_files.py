@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.transcript import Message, Transcript
 
 ADA = """\

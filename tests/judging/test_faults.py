@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.ai_talk import ai_talk
 from rolellm_agents.judging import JudgingError
 from rolellm_agents.judging.faults import KINDS, Fault, bundled_faults, read_faults, some_of_each_kind
+from rolellm_agents.metrics import word_count
 from rolellm_agents.persona import Persona, list_personas
-from rolellm_agents.persona_check.speech import is_in_other_language
-from rolellm_agents.scoring import word_count
+from rolellm_agents.text.ai_talk import ai_talk
+from rolellm_agents.text.language import is_in_other_language
 
 FAULTS = bundled_faults()
 CAST = {one.persona.id: one.persona for one in list_personas().found if one.origin == "bundled"}

@@ -14,8 +14,8 @@ from rolellm_agents.judging import Judged, Verdict
 from rolellm_agents.judging.checking import ALL
 from rolellm_agents.judging.faults import Fault, bundled_faults, some_of_each_kind
 from rolellm_agents.judging.human_labels import HumanLabel
-from rolellm_graphs.judge_check import check_pair_judge, check_reply_judge
-from rolellm_graphs.likelihood_judge import LikelihoodJudge
+from rolellm_graphs.judge.check import check_pair_judge, check_reply_judge
+from rolellm_graphs.judge.likelihood import LikelihoodJudge
 
 
 def fault(kind: str, clean: str, faulty: str, persona: str = "shrek") -> Fault:

@@ -22,8 +22,8 @@ from rolellm_agents.judging.json_form import (
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_agents.judging.summary import summarize
 from rolellm_agents.persona import Persona
-from rolellm_graphs.judge import compare_replies, judge_graph, judge_replies, judge_scenes
-from rolellm_graphs.panel_judge import ReplyPanel
+from rolellm_graphs.judge.graph import compare_replies, judge_graph, judge_replies, judge_scenes
+from rolellm_graphs.judge.panel import ReplyPanel
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 

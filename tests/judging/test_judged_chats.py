@@ -14,7 +14,7 @@ from rolellm_agents.judging.chats import judged_of_chat, played_scene, scene_of_
 from rolellm_agents.judging.flaws import SceneTurn
 from rolellm_agents.judging.predictions import pair_replies, read_predictions
 from rolellm_agents.persona import Persona
-from rolellm_agents.scene.writing import uncast
+from rolellm_agents.scene.export import uncast
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.store import MAIN
 

@@ -20,18 +20,18 @@ from rolellm_agents.judging.rubrics import RUBRICS, RubricChoice, choose_rubrics
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
-from rolellm_graphs.judges import (
+from rolellm_graphs.judge.judges import (
     default_reply_judge,
     judge_config,
     judge_named,
     pair_judge_named,
     reply_judge_named,
 )
-from rolellm_graphs.judging_model import JudgingModel
-from rolellm_graphs.panel_judge import PairPanel, ReplyPanel, ScenePanel
-from rolellm_graphs.ranking_judge import RankingJudge
-from rolellm_graphs.rubric_judge import RubricJudge
-from rolellm_graphs.scene_judge import SceneJudge
+from rolellm_graphs.judge.model import JudgingModel
+from rolellm_graphs.judge.panel import PairPanel, ReplyPanel, ScenePanel
+from rolellm_graphs.judge.ranking import RankingJudge
+from rolellm_graphs.judge.rubric import RubricJudge
+from rolellm_graphs.judge.scene import SceneJudge
 
 ADA = Persona(id="ada", name="Ada", description="Ada keeps a lighthouse.")
 VOICE = RubricChoice(("voice",))

@@ -17,7 +17,7 @@ from rolellm_agents.judging.likelihood import (
     speaker_scores,
 )
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.strategies import get_strategy
+from rolellm_agents.prompting.strategies import get_strategy
 
 LOGS = st.floats(-60, 0)
 BOTH = st.lists(st.tuples(LOGS, LOGS), min_size=1, max_size=30)

@@ -13,7 +13,7 @@ from rolellm_agents.judging import Judged, Turn
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_graphs.likelihood_judge import LikelihoodJudge
+from rolellm_graphs.judge.likelihood import LikelihoodJudge
 
 BEES = Persona(id="bees", name="Ada", description="Ada keeps bees and hives of honey.")
 MILL = Persona(id="mill", name="Ben", description="Ben grinds corn in the windy mill.")

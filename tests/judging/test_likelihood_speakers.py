@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rolellm_agents.errors import ModelError, PersonaError, StorageError
 from rolellm_agents.judging.nameless import nameless
 from rolellm_agents.judging.speakers import Speaker, draw_speakers, told_right
-from rolellm_graphs.speakers_benchmark import SpeakersRequest, measure_speakers, run_name
+from rolellm_graphs.evaluate.speakers import SpeakersRequest, measure_speakers, run_name
 
 ROLES = {"Ada Byron": "bees honey hives", "Ben Stone": "mill corn wind", "Cleo Marsh": "boats nets tides"}
 

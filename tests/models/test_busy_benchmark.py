@@ -16,32 +16,19 @@ import pytest
 from helpers.here import rolellm_here
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp import benchmark
-from rolellm_agents.models.llamacpp.benchmark import background, busy, measure, plan
-from rolellm_agents.models.llamacpp.benchmark.background import background_load, require, total_weight
-from rolellm_agents.models.llamacpp.benchmark.busy_report import (
-    ALONE,
-    Beside,
-    Cell,
-    Sample,
-    duration,
-    report,
-    time_left,
-)
-from rolellm_agents.models.llamacpp.benchmark.child import Child
-from rolellm_agents.models.llamacpp.benchmark.contender import Job, Turn
-from rolellm_agents.models.llamacpp.benchmark.fair_share import (
-    fair_seconds,
-    fair_share,
-    relative_weight,
-    times_fair,
-)
-from rolellm_agents.models.llamacpp.benchmark.figures import Figures, omitted_ratios, ratios
-from rolellm_agents.models.llamacpp.benchmark.load import Load, Reading, disturbance, most, others_share
-from rolellm_agents.models.llamacpp.benchmark.load_meter import LoadMeter, own_seconds, read
-from rolellm_agents.models.llamacpp.benchmark.play import Outcome, time_answers
-from rolellm_agents.models.llamacpp.benchmark.process import TimedOutError, run_job
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_speed import engine as benchmark
+from rolellm_speed.engine import background, busy, measure, plan
+from rolellm_speed.engine.background import background_load, require, total_weight
+from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Sample, duration, report, time_left
+from rolellm_speed.engine.child import Child
+from rolellm_speed.engine.contender import Job, Turn
+from rolellm_speed.engine.fair_share import fair_seconds, fair_share, relative_weight, times_fair
+from rolellm_speed.engine.figures import Figures, omitted_ratios, ratios
+from rolellm_speed.engine.load import Load, Reading, disturbance, most, others_share
+from rolellm_speed.engine.load_meter import LoadMeter, own_seconds, read
+from rolellm_speed.engine.play import Outcome, time_answers
+from rolellm_speed.engine.process import TimedOutError, run_job
 
 PATIENCE = 120
 """Seconds after which a test fails that waits for something; usually it waits for less than one."""
@@ -357,8 +344,8 @@ def test_background_processes_end_when_the_benchmark_is_killed() -> None:
     command = (
         "import sys, time\n"
         "import psutil\n"
-        "from rolellm_agents.models.llamacpp.benchmark.background import background_load\n"
-        "from rolellm_agents.models.llamacpp.benchmark.contender import Job\n"
+        "from rolellm_speed.engine.background import background_load\n"
+        "from rolellm_speed.engine.contender import Job\n"
         "asked = {'threads': 1, 'job': Job('nowhere', 'w.gguf', 1, 512, 1)}\n"
         "with background_load('spin', 1, **asked), background_load('niced', 1, **asked):\n"
         "    print(*(child.pid for child in psutil.Process().children()), flush=True)\n"
@@ -375,8 +362,8 @@ def test_background_processes_end_when_the_benchmark_is_killed() -> None:
 def test_a_system_under_test_ends_when_the_benchmark_is_killed(modules: Path) -> None:
     module(modules, "stuck", STUCK)
     command = (
-        "from rolellm_agents.models.llamacpp.benchmark.contender import Job\n"
-        "from rolellm_agents.models.llamacpp.benchmark.process import run_job\n"
+        "from rolellm_speed.engine.contender import Job\n"
+        "from rolellm_speed.engine.process import run_job\n"
         "run_job('raw', Job('stuck', 'w.gguf', 1, 512, 1, flash_attention=True))\n"
     )
     with subprocess.Popen((sys.executable, "-c", command)) as killed:
@@ -398,7 +385,7 @@ def test_a_process_ends_well_when_it_may_and_at_once_when_its_parent_is_gone(
     before: str, code: int
 ) -> None:
     command = (
-        "from rolellm_agents.models.llamacpp.benchmark.parent_watch import ParentWatch\n"
+        "from rolellm_speed.engine.parent_watch import ParentWatch\n"
         f"watch = ParentWatch()\n{before}\n"
         "print('working', flush=True)\n"
         "watch.wait()\n"

@@ -16,14 +16,14 @@ from langgraph.graph import MessagesState
 
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.fixed_part import fixed_part
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.template import Turn, fold
 from rolellm_agents.models.local import cacheable, cached_prefix
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs import RoleChatModel, Session, role_graph
-from rolellm_graphs.role import RoleContext
+from rolellm_graphs.role.graph import RoleContext
 
 PERSONA = "You are Ada, who keeps the lighthouse and counts everything that she sees. " * 4
 LINE = HumanMessage("How many stairs?")

@@ -9,14 +9,14 @@ from helpers.texts import is_one_sentence
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import PROVIDERS, describe_model, get_model
-from rolellm_agents.models.llamacpp.bundled import BUNDLED
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.local import load_model
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 
 OWN = "http://127.0.0.1:9/v1"
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rolellm_agents.models.llamacpp import cgroup, library
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.engine import cgroup
 
 GIB = 2**30
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.engine import Engine
-from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
-from rolellm_agents.models.llamacpp.sampling import Sampling
-from rolellm_agents.models.llamacpp.warm_start import WarmStart
+from rolellm_agents.models.llamacpp.engine.engine import Engine
+from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.prompt_cache import WarmStart
+from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 
 SECONDS = 20.0
 """No test waits so long, unless what it tests is broken."""

@@ -12,15 +12,17 @@ import pytest
 from helpers.here import rolellm_here
 
 from rolellm_agents.errors import ModelError, PersonaError
-from rolellm_agents.models.llamacpp import benchmark
-from rolellm_agents.models.llamacpp.benchmark import figures, measure, plan
-from rolellm_agents.models.llamacpp.benchmark.cast import bundled_roles, take
-from rolellm_agents.models.llamacpp.benchmark.contender import Job, Turn, features_in, together_rate
-from rolellm_agents.models.llamacpp.benchmark.load import Load
-from rolellm_agents.models.llamacpp.benchmark.load_meter import LoadMeter
-from rolellm_agents.models.llamacpp.benchmark.play import Outcome, peak_memory_mb, play_scene, time_decoding
-from rolellm_agents.models.llamacpp.benchmark.process import run_job
-from rolellm_agents.models.llamacpp.benchmark.workload import (
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_speed import engine as benchmark
+from rolellm_speed.engine import figures, measure, plan
+from rolellm_speed.engine.cast import bundled_roles, take
+from rolellm_speed.engine.contender import Job, Turn, features_in, together_rate
+from rolellm_speed.engine.load import Load
+from rolellm_speed.engine.load_meter import LoadMeter
+from rolellm_speed.engine.play import Outcome, peak_memory_mb, play_scene, time_decoding
+from rolellm_speed.engine.process import run_job
+from rolellm_speed.engine.workload import (
     NARRATOR,
     OPENING,
     Role,
@@ -30,8 +32,6 @@ from rolellm_agents.models.llamacpp.benchmark.workload import (
     shared_prefix,
     slices,
 )
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
-from rolellm_agents.models.llamacpp.model import LlamaModel
 
 RAW = measure.CONTENDERS["raw"]
 CAST = [Role("Ann", "You are Ann. " * 9), Role("Bob", "You are Bob. " * 9), Role("Cy", "You are Cy. " * 9)]
@@ -394,7 +394,7 @@ def test_a_process_that_fails_is_told_with_its_last_words() -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux")
 def test_memory_is_the_process_s_own_and_not_its_parent_s() -> None:
     held = bytearray(200 * 2**20)
-    command = "from rolellm_agents.models.llamacpp.benchmark.play import peak_memory_mb as p; print(p())"
+    command = "from rolellm_speed.engine.play import peak_memory_mb as p; print(p())"
     told = subprocess.run((sys.executable, "-c", command), capture_output=True, check=True, text=True)
 
     own = peak_memory_mb()
@@ -407,7 +407,7 @@ def test_memory_is_the_process_s_own_and_not_its_parent_s() -> None:
 def test_what_contenders_share_loads_no_llama_cpp() -> None:
     """It would count as everybody's memory, and meet the server's own build in one process."""
     command = (
-        "import sys, rolellm_agents.models.llamacpp.benchmark.play\n"
+        "import sys, rolellm_speed.engine.play\n"
         "heavy = ('llama_cpp', 'numpy', 'pydantic', 'langchain_core')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

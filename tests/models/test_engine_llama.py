@@ -24,15 +24,15 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.context import LlamaContext, Row
-from rolellm_agents.models.llamacpp.engine import Engine
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
-from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard
-from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.engine import Engine
+from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.engine.threads import FixedThreads, Threads
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.sampling import Sampler, Sampling
-from rolellm_agents.models.llamacpp.threads import FixedThreads, Threads
-from rolellm_agents.models.llamacpp.tuning import Tuning
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning
 
 SECONDS = 60.0
 ONE_THREAD = FixedThreads(1)

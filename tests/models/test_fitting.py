@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.message_marks import DEMONSTRATION_MARK
 from rolellm_agents.models.llamacpp.fitting import fit_messages
+from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 
 MARK = {DEMONSTRATION_MARK: True}
 

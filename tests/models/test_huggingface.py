@@ -16,17 +16,17 @@ from langchain_core.messages import AIMessageChunk, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import describe_model, get_model
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
+from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import MessageDone, TokenDelta
-from rolellm_graphs.session import Session
 
 pytest.importorskip("transformers", reason="the extra “hf” is not installed")
 pytest.importorskip("torch", reason="the extra “hf” is not installed")
 
 from rolellm_agents.models.huggingface import ChatTransformers
-from rolellm_train.unpacking import unpack_gguf
+from rolellm_train.base.unpacking import unpack_gguf
 
 QUESTION = "Name the capital of France."
 STORY = "Tell a story."

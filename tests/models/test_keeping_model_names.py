@@ -3,9 +3,9 @@ from helpers.user_files import write_models
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.names import NamedModel, check_name, keep_name, named_models
-from rolellm_agents.paths import user_paths
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,20}", fullmatch=True)
 SPECS = st.text(min_size=1).map(lambda text: f"llamacpp:{text}")

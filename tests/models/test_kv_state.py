@@ -6,11 +6,11 @@ from helpers.tiny_gguf import make_tiny_gguf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.models.llamacpp.context import LlamaContext, Row
-from rolellm_agents.models.llamacpp.kv_state import with_streams
+from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.kv_state import with_streams
+from rolellm_agents.models.llamacpp.engine.threads import FixedThreads
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.threads import FixedThreads
-from rolellm_agents.models.llamacpp.tuning import Tuning
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning
 
 
 @pytest.fixture(scope="module")

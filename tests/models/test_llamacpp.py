@@ -18,10 +18,10 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import check_gguf, embedded_gguf
-from rolellm_agents.models.llamacpp.jobs import Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import Finished, Heard
+from rolellm_agents.models.llamacpp.engine.sampling import Sampling
+from rolellm_agents.models.llamacpp.files.gguf import check_gguf, embedded_gguf
 from rolellm_agents.models.llamacpp.model import model_params
-from rolellm_agents.models.llamacpp.sampling import Sampling
 
 CAPITAL = [HumanMessage("What is the capital of France? Answer in one word.")]
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.names import NamedModel, named_models
-from rolellm_agents.paths import user_paths
 
 # TOML's plain strings are JSON's, but for the raw DEL, which it wants escaped.
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x7f"))

@@ -23,8 +23,8 @@ from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
+from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, TurnFailed
-from rolellm_graphs.session import Session
 
 NAME = "openai:some-model"
 TOO_LONG = "This model's maximum context length is 4096 tokens, your messages have 5000"

@@ -12,11 +12,11 @@ from langchain_core.messages import AIMessageChunk
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
+from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import MessageDone, Prompted, Recalled, TokenDelta, TurnFailed
-from rolellm_graphs.session import Session
 
 # Only looked for: its llama.cpp must not be loaded beside the one this process may hold.
 pytestmark = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp is not installed")

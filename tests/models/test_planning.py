@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.models.llamacpp.planning import Pending, ReadingPace, plan
+from rolellm_agents.models.llamacpp.engine.planning import Pending, ReadingPace, plan
 
 A = "a.gguf"
 

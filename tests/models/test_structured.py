@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.constraint import Constraint, choice_grammar, schema_grammar
+from rolellm_agents.models.llamacpp.engine.constraint import Constraint, choice_grammar, schema_grammar
 from rolellm_agents.models.llamacpp.structured import closed, grammar_of
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.context import LlamaContext, Row
-from rolellm_agents.models.llamacpp.threads import AdaptiveThreads, FixedThreads, Use, threads_for
-from rolellm_agents.models.llamacpp.tuning import Tuning
+from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads, FixedThreads, Use, threads_for
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning
 
 SECONDS = 20.0
 """No test waits so long, unless what it tests is broken."""

@@ -12,10 +12,13 @@ from helpers.slow_gguf import make_tiny_q4_1
 from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.errors import ModelError, StorageError
-from rolellm_agents.models.llamacpp import calibration, gguf, library, tuning
-from rolellm_agents.models.llamacpp.calibration import Measured, calibrate, candidates, choose
-from rolellm_agents.models.llamacpp.context import LlamaContext
-from rolellm_agents.models.llamacpp.tuning import Tuning, keep_tuning, kept_tuning, tuning_for
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.engine.context import LlamaContext
+from rolellm_agents.models.llamacpp.files import gguf
+from rolellm_agents.models.llamacpp.tuning import calibration
+from rolellm_agents.models.llamacpp.tuning import settings as tuning
+from rolellm_agents.models.llamacpp.tuning.calibration import Measured, calibrate, candidates, choose
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning, keep_tuning, kept_tuning, tuning_for
 
 MEASURED = Tuning(flash_attention=True, cache_type="f16", n_threads=3, weights="original")
 

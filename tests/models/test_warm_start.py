@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rolellm_agents.models.llamacpp.gguf import identity
-from rolellm_agents.models.llamacpp.warm_start import WarmStart
+from rolellm_agents.models.llamacpp.engine.prompt_cache import WarmStart
+from rolellm_agents.models.llamacpp.files.gguf import identity
 
 STATE = bytes(range(256)) * 4
 TOKENS = [1, 2, 3]

@@ -16,10 +16,11 @@ import pytest
 from helpers.slow_gguf import make_tiny_q4_1
 from helpers.tiny_gguf import make_tiny_gguf
 
-from rolellm_agents.models.llamacpp import library, weights
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.files import weights
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.weights import fastest_weights
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.weights import fastest_weights
 
 Q8_0 = "7"
 """What `general.file_type` says of it."""
@@ -189,8 +190,8 @@ def test_leftovers_go_and_what_may_be_in_use_stays(slow_file: Path, folder: Path
 @pytest.mark.parametrize("seconds", [0.0, 0.08, 0.25])
 def test_a_kill_at_any_time_leaves_nothing_half_written_in_use(folder: Path, seconds: float) -> None:
     command = (
-        "from rolellm_agents.models.llamacpp.gguf import embedded_gguf\n"
-        "from rolellm_agents.models.llamacpp.weights import fastest_weights\n"
+        "from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf\n"
+        "from rolellm_agents.models.llamacpp.files.weights import fastest_weights\n"
         "fastest_weights(embedded_gguf(), 'q8_0')"
     )
     with subprocess.Popen((sys.executable, "-c", command)) as process:

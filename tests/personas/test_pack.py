@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rolellm_agents.packs import bundled_pack
 from rolellm_agents.persona import Persona, list_personas, read_persona
-from rolellm_agents.persona_check import check_personas
-from rolellm_agents.persona_check.voices import check_voices
+from rolellm_agents.persona.lint import check_personas
+from rolellm_agents.persona.lint.voices import check_voices
+from rolellm_agents.persona.packs import bundled_pack
 
 FOLDER = Path(str(files("rolellm_personas")))
 FILES = sorted(FOLDER.glob("[ez][nh]/*.yaml"))

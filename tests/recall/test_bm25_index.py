@@ -9,10 +9,11 @@ from helpers.passages import persona_of, pieces, texts_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.persona import Language, Persona
+from rolellm_agents.persona import Persona
 from rolellm_agents.recall import Hit, demonstrations_of
 from rolellm_agents.recall.bm25 import FLOOR, Bm25Index, _best
-from rolellm_agents.recall.words import weight, words_of
+from rolellm_agents.text.language import Language
+from rolellm_agents.text.words import weight, words_of
 
 
 def index_of(persona: Persona, *, floor: float | None = None) -> Bm25Index:

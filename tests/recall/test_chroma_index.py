@@ -17,8 +17,8 @@ from helpers.recording_embeddings import RecordingEmbeddings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, StorageError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.recall import Hit, Passage, chroma
 from rolellm_agents.recall.chroma import ChromaIndex, ChromaStore
 from rolellm_agents.recall.embeddings import NamedEmbeddings, get_embeddings

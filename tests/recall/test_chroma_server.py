@@ -9,8 +9,8 @@ from helpers.chroma_server import ChromaServer
 from helpers.passages import persona_of, pieces, texts_of
 from helpers.recording_embeddings import RecordingEmbeddings
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import StorageError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.recall import Recaller, RecallOptions
 from rolellm_agents.recall.chroma import ChromaIndex, ChromaStore
 

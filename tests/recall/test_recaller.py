@@ -10,9 +10,9 @@ from helpers.passages import persona_of, pieces, texts_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, SettingsError
-from rolellm_agents.paths import user_paths
-from rolellm_agents.persona import Language, Persona
+from rolellm_agents.persona import Persona
 from rolellm_agents.recall import (
     METHODS,
     Hit,
@@ -26,6 +26,7 @@ from rolellm_agents.recall import (
 )
 from rolellm_agents.recall.recaller import within, without_name
 from rolellm_agents.text import estimated_tokens
+from rolellm_agents.text.language import Language
 
 ADA = persona_of([])
 TEXTS = (

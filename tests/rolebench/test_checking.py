@@ -8,10 +8,11 @@ import pytest
 from helpers.samples import row, written_rows
 from helpers.shared_data import shared_data
 
+from rolellm_agents.datasets.checking import Report, check_source
+from rolellm_agents.datasets.checking.finding import RULES
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.persona import Language, list_personas
-from rolellm_agents.rolebench.checking import Report, check_source
-from rolellm_agents.rolebench.checking.finding import RULES
+from rolellm_agents.persona import list_personas
+from rolellm_agents.text.language import Language
 
 CAST: Mapping[str, Language] = {"Ada": "en", "Ben": "en", "华妃": "zh"}
 IG = Path("rolebench-eng", "instruction-generalization", "role_specific")

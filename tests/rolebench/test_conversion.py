@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import SystemMessage
 
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets import Sample, read_samples
+from rolellm_agents.datasets.conversion import ConversionCounts, FormName, convert_source, open_source
+from rolellm_agents.datasets.instructions import Instructions
+from rolellm_agents.datasets.writing import clean, write_samples
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.persona import Persona, list_personas
-from rolellm_agents.prompting import Prompting
-from rolellm_agents.rolebench import Sample, read_samples
-from rolellm_agents.rolebench.conversion import ConversionCounts, FormName, convert_source, open_source
-from rolellm_agents.rolebench.instructions import Instructions
-from rolellm_agents.rolebench.writing import clean, write_samples
-from rolellm_agents.settings import DEFAULT_USER
-from rolellm_agents.strategies import get_strategy
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.strategies import get_strategy
 
 LINES: tuple[FormName, ...] = ("sharegpt", "chatml", "alpaca")
 

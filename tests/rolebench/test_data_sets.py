@@ -9,18 +9,18 @@ import pytest
 from helpers.samples import row, written_rows
 from helpers.shared_data import shared_data
 
-from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.persona import list_personas
-from rolellm_agents.rolebench import Sample, find_file, read_samples
-from rolellm_agents.rolebench.checking import check_source
-from rolellm_agents.rolebench.data_sets import merge_sources, split_source
-from rolellm_agents.rolebench.provenance import Making, makings_of, origins_of
-from rolellm_agents.rolebench.splitting import (
+from rolellm_agents.datasets import Sample, find_file, read_samples
+from rolellm_agents.datasets.checking import check_source
+from rolellm_agents.datasets.data_sets import merge_sources, split_source
+from rolellm_agents.datasets.provenance import Making, makings_of, origins_of
+from rolellm_agents.datasets.splitting import (
     InstructionSplit,
     RoleSplit,
     split_by_instructions,
     split_by_roles,
 )
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.persona import list_personas
 
 BY_INSTRUCTIONS = partial(split_by_instructions, test_share=0.3, seed=1)
 MAKING = Making("rolellm data split", {"seed": 1})

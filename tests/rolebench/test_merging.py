@@ -7,9 +7,9 @@ from helpers.samples import any_samples, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.keys import question_key
-from rolellm_agents.rolebench.merging import MergeCounts, merge_samples
+from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.keys import question_key
+from rolellm_agents.datasets.merging import MergeCounts, merge_samples
 
 FEW = st.sampled_from(["Ada", "Ben"])
 SAMPLES = st.lists(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.near_copies import units_of
-from rolellm_agents.rolebench.near_duplicates import near_duplicates, near_groups
+from rolellm_agents.datasets.near_duplicates import near_duplicates, near_groups
+from rolellm_agents.text.near_copies import units_of
 
 WORDS = st.sampled_from(
     ["ada", "ben", "who", "keeps", "the", "lamp", "and", "why", "灯", "谁", "守", "7", "?!"]

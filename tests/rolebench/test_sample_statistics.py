@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.data_card import card_facts, data_card
+from rolellm_agents.datasets.length_chart import write_chart
+from rolellm_agents.datasets.provenance import Making, write_manifest
+from rolellm_agents.datasets.sources import source_samples
+from rolellm_agents.datasets.statistics import Group, Lengths, count_samples
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.persona import Persona, Source, list_personas
-from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.data_card import card_facts, data_card
-from rolellm_agents.rolebench.length_chart import write_chart
-from rolellm_agents.rolebench.provenance import Making, write_manifest
-from rolellm_agents.rolebench.sources import source_samples
-from rolellm_agents.rolebench.statistics import Group, Lengths, count_samples
 
 
 def groups_of(source: Path) -> dict[tuple[str, str], Group]:

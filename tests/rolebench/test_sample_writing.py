@@ -8,11 +8,11 @@ from helpers.samples import any_samples, row, sample, written_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.datasets import Sample, read_samples
+from rolellm_agents.datasets.layout import path_in_layout
+from rolellm_agents.datasets.sources import source_files
+from rolellm_agents.datasets.writing import clean, free_to_write, write_samples, writing_layout
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.rolebench import Sample, read_samples
-from rolellm_agents.rolebench.layout import path_in_layout
-from rolellm_agents.rolebench.sources import source_files
-from rolellm_agents.rolebench.writing import clean, free_to_write, write_samples, writing_layout
 
 
 @settings(deadline=None, max_examples=200)

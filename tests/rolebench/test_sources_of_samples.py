@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from helpers.samples import row, written_rows
 
+from rolellm_agents.datasets.sources import source_files, source_samples
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.rolebench.sources import source_files, source_samples
 
 
 def test_a_file_is_a_source_and_its_name_may_tell_its_part(tmp_path: Path) -> None:

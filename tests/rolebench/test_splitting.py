@@ -8,12 +8,12 @@ from helpers.samples import KINDS, LANGUAGES, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.keys import role_key
+from rolellm_agents.datasets.near_duplicates import NEAR
+from rolellm_agents.datasets.splitting import split_by_instructions, split_by_roles
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.near_copies import units_of
-from rolellm_agents.rolebench import Sample
-from rolellm_agents.rolebench.keys import role_key
-from rolellm_agents.rolebench.near_duplicates import NEAR
-from rolellm_agents.rolebench.splitting import split_by_instructions, split_by_roles
+from rolellm_agents.text.near_copies import units_of
 
 WORDS = [
     "who",

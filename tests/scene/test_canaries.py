@@ -33,29 +33,29 @@ from helpers.canaries import (
 from langchain_core.messages import AIMessage, BaseMessage
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.prompting import Prompting
+from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
-from rolellm_agents.scene import happenings as happenings_module
+from rolellm_agents.scene import events as happenings_module
 from rolellm_agents.scene import summaries as summaries_module
 from rolellm_agents.scene import view as view_module
-from rolellm_agents.scene.happenings import Happening, coming, due, going, happened
+from rolellm_agents.scene.events import Happening, coming, due, going, happened
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.scene.view import instruction_for
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.message import Kind
-from rolellm_graphs import directing as directing_module
-from rolellm_graphs import narrating as narrating_module
-from rolellm_graphs import speaking as speaking_module
-from rolellm_graphs.directing import director_node
-from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.events import SceneEvent, TurnFailed
-from rolellm_graphs.narrating import narrator_node
-from rolellm_graphs.role import RoleContext
-from rolellm_graphs.scene import staged_scene_graph
-from rolellm_graphs.scene_state import PersonsLine, SceneContext, SceneInput
-from rolellm_graphs.speaking import remember_node, speak_node
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.role.graph import RoleContext
+from rolellm_graphs.scene import directing as directing_module
+from rolellm_graphs.scene import narrating as narrating_module
+from rolellm_graphs.scene import speaking as speaking_module
+from rolellm_graphs.scene.directing import director_node
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.graph import staged_scene_graph
+from rolellm_graphs.scene.narrating import narrator_node
+from rolellm_graphs.scene.speaking import remember_node, speak_node
+from rolellm_graphs.scene.stage import Stage
+from rolellm_graphs.scene.state import PersonsLine, SceneContext, SceneInput
 
 TURNS: tuple[Kind, ...] = ("say", "say", "act", "whisper", "think")
 TOLD: tuple[Kind, ...] = ("narrate", "say", "whisper")

@@ -10,11 +10,12 @@ from helpers.shared_data import shared_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.persona import Language, id_of
+from rolellm_agents.persona import id_of
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.manners import utterance_of
+from rolellm_agents.scene.message_kinds import utterance_of
 from rolellm_agents.scene.scene import Manner
+from rolellm_agents.text.language import Language
 from rolellm_agents.transcript.message import Kind
 
 ALL: tuple[Manner, ...] = ("say", "act", "whisper", "think")

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import list_personas
-from rolellm_agents.scene.manners import OpeningWords, Utterance, utterance_of
+from rolellm_agents.scene.message_kinds import OpeningWords, Utterance, utterance_of
 from rolellm_agents.scene.scene import Manner
 from rolellm_agents.scene.witness import audience_of
 

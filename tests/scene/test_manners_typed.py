@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.manners import Utterance, line_typed
+from rolellm_agents.scene.message_kinds import Utterance, line_typed
 
 NAMES = {
     "watson": "Dr. Watson",

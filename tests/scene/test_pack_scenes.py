@@ -8,11 +8,11 @@ from typing import NamedTuple, get_args
 
 import pytest
 
-from rolellm_agents.persona import Language
-from rolellm_agents.recall.words import weight, words_of
 from rolellm_agents.scene.loading import LoadedScene, list_scenes, load_scene
 from rolellm_agents.scene.scene import NARRATOR, DirectorKind, Event, Opening, Scene
 from rolellm_agents.scene.witness import audience_of
+from rolellm_agents.text.language import Language
+from rolellm_agents.text.words import weight, words_of
 
 FILES = sorted(Path(str(files("rolellm_personas"))).glob("scenes/*.yaml"))
 IDS = [file.stem for file in FILES]

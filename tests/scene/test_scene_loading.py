@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError, SceneError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.scene import Scene, Seat, cast_scene, list_scenes, load_scene
 
 SCENE = """\

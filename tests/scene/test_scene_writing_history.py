@@ -9,9 +9,9 @@ from helpers.here import rolellm_here
 from helpers.played_scene import keep, play, tea_party
 
 from rolellm_agents.chat_files import export_conversation
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.scene import LoadedScene, SceneLine
-from rolellm_agents.scene.writing import write_script
+from rolellm_agents.scene.export import write_script
 from rolellm_agents.transcript import Transcript
 
 SAID = (

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 from helpers.played_scene import play, tea_party
 
+from rolellm_agents.scene.export import write_novel
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.scene.writing import write_novel
 
 
 def story(page: str) -> list[str]:

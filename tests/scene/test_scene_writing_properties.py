@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rolellm_agents.chat_files.recognising import conversations_in
 from rolellm_agents.errors import SceneError
 from rolellm_agents.scene import LoadedScene, SceneLine
-from rolellm_agents.scene.writing import SCENE_FORMATS, as_seen_by, write_novel, write_script
+from rolellm_agents.scene.export import SCENE_FORMATS, as_seen_by, write_novel, write_script
 
 SEATS = ("ada", "baker", "cole", "dora")
 NAMES = {seat: f"Name{seat}q" for seat in SEATS}

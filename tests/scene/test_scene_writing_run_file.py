@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import PersonaError, SceneError
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine
+from rolellm_agents.scene.export import uncast, write_script
 from rolellm_agents.scene.run_file import RunCall, RunLine, as_text, first_line, read_run_file, run_line
 from rolellm_agents.scene.turns import turns
-from rolellm_agents.scene.writing import uncast, write_script
 from rolellm_agents.transcript import Kind, Message
 
 MODELS = {"ada": "openai:some", "cole": None}

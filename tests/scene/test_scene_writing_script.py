@@ -2,7 +2,7 @@
 
 from helpers.played_scene import play, tea_party
 
-from rolellm_agents.scene.writing import write_script
+from rolellm_agents.scene.export import write_script
 
 
 def body(text: str) -> list[str]:

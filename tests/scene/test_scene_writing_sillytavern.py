@@ -6,7 +6,7 @@ from typing import Any
 from helpers.played_scene import play, tea_party
 
 from rolellm_agents.chat_files.recognising import conversations_in
-from rolellm_agents.scene.writing import write_sillytavern_group
+from rolellm_agents.scene.export import write_sillytavern_group
 
 
 def test_a_group_chat_has_a_header_and_a_message_for_each_line() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scoring import krippendorff_alpha
-from rolellm_agents.scoring.agreement import Level
+from rolellm_agents.metrics import krippendorff_alpha
+from rolellm_agents.metrics.agreement import Level
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), C: four observers, twelve units.
 RATERS = [

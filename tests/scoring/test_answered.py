@@ -9,8 +9,8 @@ from helpers.samples import row, written_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.datasets.predictions import Answered, read_answered
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.rolebench.answered import Answered, read_answered
 
 LAMP, OIL, DOOR = (
     row(role=role, question=question, generated=[answer])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scoring import CORRELATIONS, Correlated, correlated
+from rolellm_agents.metrics import CORRELATIONS, Correlated, correlated
 
 PAIRS = list(zip([1, 2, 2, 3, 5, 4, 4, 8, 9, 1], [2, 1, 3, 3, 6, 4, 2, 9, 7, 2], strict=True))
 

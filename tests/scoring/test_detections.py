@@ -2,11 +2,12 @@
 
 import pytest
 
-from rolellm_agents.persona import Demonstration, Language, Persona, list_personas
-from rolellm_agents.scoring import PaperCells, paper_cells
-from rolellm_agents.scoring.catchphrases import catchphrase_use, piles_up_catchphrases
-from rolellm_agents.scoring.detections import DETECTIONS, detect, detection_shares, is_in_role
-from rolellm_agents.scoring.user_turns import speaks_for_user
+from rolellm_agents.metrics import PaperCells, paper_cells
+from rolellm_agents.persona import Demonstration, Persona, list_personas
+from rolellm_agents.reply_checks.catchphrases import catchphrase_use, piles_up_catchphrases
+from rolellm_agents.reply_checks.detections import DETECTIONS, detect, detection_shares, is_in_role
+from rolellm_agents.reply_checks.user_turns import speaks_for_user
+from rolellm_agents.text.language import Language
 
 KEEPER = Persona(
     id="keeper",

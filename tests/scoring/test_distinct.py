@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.scoring import distinct_n
+from rolellm_agents.metrics import distinct_n
 
 
 @pytest.mark.parametrize(

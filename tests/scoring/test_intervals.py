@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scoring import Interval, difference_interval, mean_interval
+from rolellm_agents.metrics import Interval, difference_interval, mean_interval
 
 
 def bounds(interval: Interval) -> tuple[float, float]:

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.scoring import MEASURES, Answer, measure_named, score_many
-from rolellm_agents.scoring.measures import ChineseWords, Over
+from rolellm_agents.metrics import MEASURES, Answer, measure_named, score_many
+from rolellm_agents.metrics.measures import ChineseWords, Over
 
 REFERENCES = ["lamp oil", "keep the lamp now", "keep a good dry lamp"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scoring import bootstrap_p_value, sign_flip_p_value
+from rolellm_agents.metrics import bootstrap_p_value, sign_flip_p_value
 
 P_VALUES: list[Callable[..., float | None]] = [bootstrap_p_value, sign_flip_p_value]
 

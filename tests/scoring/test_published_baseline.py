@@ -12,9 +12,9 @@ import pytest
 from helpers.here import rolellm_here
 from helpers.shared_data import shared_data
 
-from rolellm_agents.rolebench.answered import read_answered
-from rolellm_agents.scoring import score_many
-from rolellm_agents.scoring.measures import ChineseWords, Over
+from rolellm_agents.datasets.predictions import read_answered
+from rolellm_agents.metrics import score_many
+from rolellm_agents.metrics.measures import ChineseWords, Over
 
 EN = "rolebench-eng/instruction-generalization/role_specific"
 ZH = "rolebench-zh/role_specific"

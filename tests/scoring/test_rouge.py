@@ -8,15 +8,15 @@ from helpers.shared_data import shared_data
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.persona import Language
-from rolellm_agents.scoring import MEASURES, rouge_l, rouge_n, summary_rouge_l, word_count
-from rolellm_agents.scoring.words import (
+from rolellm_agents.metrics import MEASURES, rouge_l, rouge_n, summary_rouge_l, word_count
+from rolellm_agents.metrics.words import (
     character_sentences,
     google_words,
     jieba_words,
     spaced_sentences,
     words_and_characters,
 )
+from rolellm_agents.text.language import Language
 
 # By rouge_score 0.1.2 (rougeL, no stemmer) and rouge 1.0.1 (rouge-l), which agree to the last bit.
 BY_THE_PACKAGES = [

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from rolellm_agents.scoring import MEASURES
-from rolellm_agents.scoring.benchmark import made_answers, measure_rouge
+from rolellm_agents.metrics import MEASURES
+from rolellm_speed.rouge import made_answers, measure_rouge
 
 ROWS = ["rouge-1-f1", "rouge-2-f1", "rouge-l-f1", "all three"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scoring import length_controlled_win_rate, win_rate
+from rolellm_agents.metrics import length_controlled_win_rate, win_rate
 
 NO_LENGTHS = [0.0, 0.0, 0.0, 0.0]
 

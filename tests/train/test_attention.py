@@ -7,14 +7,14 @@ import torch
 from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.persona import list_personas
-from rolellm_train.batches import batch_of
-from rolellm_train.conversations import conversations_of
-from rolellm_train.loading import open_base, with_adapter
-from rolellm_train.material import encoded
-from rolellm_train.packing import Pack, Tree, pack
+from rolellm_train.data.batches import batch_of
+from rolellm_train.data.conversations import conversations_of
+from rolellm_train.data.material import encoded
+from rolellm_train.data.packing import Pack, Tree, pack
+from rolellm_train.data.rows import cast_rows
 from rolellm_train.recipe import Recipe
-from rolellm_train.rows import cast_rows
-from rolellm_train.trainer import answer_loss
+from rolellm_train.training.loading import open_base, with_adapter
+from rolellm_train.training.trainer import answer_loss
 
 
 def test_losses_and_gradients_are_those_of_the_rows_one_by_one(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rolellm_agents.errors import ModelError, StorageError
-from rolellm_train import converters
-from rolellm_train.converters import cached_converters, own_converters, unpack_converters
-from rolellm_train.converting import convert_model, quantize
+from rolellm_train.export import converters
+from rolellm_train.export.converters import cached_converters, own_converters, unpack_converters
+from rolellm_train.export.converting import convert_model, quantize
 
 ROOT = "llama_cpp_python-1.2.3/vendor/llama.cpp"
 WHOLE = {

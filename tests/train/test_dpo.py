@@ -20,20 +20,20 @@ from helpers.tiny_gguf import make_tiny_gguf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.transcript import Transcript
-from rolellm_train.batches import batch_of
-from rolellm_train.dpo import train
-from rolellm_train.encoding import Encoded
-from rolellm_train.loading import open_base, with_adapter
-from rolellm_train.packing import Pack, Tree, pack_together
-from rolellm_train.pair_trainer import PairTrainer, preferences
+from rolellm_train.data.batches import batch_of
+from rolellm_train.data.encoding import Encoded
+from rolellm_train.data.packing import Pack, Tree, pack_together
 from rolellm_train.recipe import Recipe
-from rolellm_train.start import going_on_from
-from rolellm_train.trainer import answer_loss, trainer_of
-from rolellm_train.tuning import ADAPTER
+from rolellm_train.training.dpo import train
+from rolellm_train.training.loading import open_base, with_adapter
+from rolellm_train.training.pair_trainer import PairTrainer, preferences
+from rolellm_train.training.start import going_on_from
+from rolellm_train.training.trainer import answer_loss, trainer_of
+from rolellm_train.training.tuning import ADAPTER
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_the_loss_is_that_of_the_paper(
     recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equation 7, from the four log-probabilities of each pair, computed one by one; in 32 bits."""
-    monkeypatch.setattr("rolellm_train.trainer.computes_bf16", lambda: False)
+    monkeypatch.setattr("rolellm_train.training.trainer.computes_bf16", lambda: False)
     model = tuned(recipe)
     pairs = rows_of_pairs(4)
     (one,) = pack_together(pairs, 2_000, seed=1)

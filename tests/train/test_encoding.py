@@ -10,17 +10,17 @@ from langchain_core.messages import BaseMessage
 from transformers import AutoTokenizer
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.template import turns_of
 from rolellm_agents.persona import list_personas, load_persona
-from rolellm_train.batches import batch_of
-from rolellm_train.encoding import Encoder
-from rolellm_train.loading import OpenBase, encoder_for, open_base
-from rolellm_train.material import encoded
-from rolellm_train.packing import pack
+from rolellm_train.base.tuned import quiet
+from rolellm_train.data.batches import batch_of
+from rolellm_train.data.encoding import Encoder
+from rolellm_train.data.material import encoded
+from rolellm_train.data.packing import pack
+from rolellm_train.data.rows import Prompts, Row, cast_rows
 from rolellm_train.recipe import Recipe
-from rolellm_train.rows import Prompts, Row, cast_rows
-from rolellm_train.tuned import quiet
+from rolellm_train.training.loading import OpenBase, encoder_for, open_base
 
 
 @pytest.fixture(scope="module")

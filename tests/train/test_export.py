@@ -17,10 +17,10 @@ from helpers.user_files import write_models
 from rolellm_agents.errors import ModelError, RoleLLMError, SettingsError, StorageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.names import named_models
-from rolellm_train.export import Exported, ExportOptions, export
-from rolellm_train.gguf_metadata import read_metadata
-from rolellm_train.tuned import quiet
-from rolellm_train.unpacking import unpack_gguf
+from rolellm_train.base.gguf_metadata import read_metadata
+from rolellm_train.base.tuned import quiet
+from rolellm_train.base.unpacking import unpack_gguf
+from rolellm_train.export.export import Exported, ExportOptions, export
 
 pytest.importorskip("peft")
 
@@ -279,7 +279,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_written(
     run: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(run)._replace(free=200_000_000)
-    monkeypatch.setattr("rolellm_train.export_folder.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("rolellm_train.export.folder.shutil.disk_usage", lambda _: usage)
     refused(run, made, StorageError, r"takes \d+\.\d GB on the way and 0\.0 GB are free in .*; make room")
 
 
@@ -289,7 +289,7 @@ def test_a_disk_that_fills_up_on_the_way_leaves_nothing(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rolellm_train.export_work.record_reference", full)
+    monkeypatch.setattr("rolellm_train.export.work.record_reference", full)
     refused(run, made, StorageError, r"cannot be written \(No space left on device\)")
 
 

@@ -7,14 +7,14 @@ import platformdirs
 import pytest
 import yaml
 
+from rolellm_agents.config.paths import APP_NAME
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
-from rolellm_agents.paths import APP_NAME
-from rolellm_train.converters import cached_converters
-from rolellm_train.export import ExportOptions, export
-from rolellm_train.tuned import quiet
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_train.base.tuned import quiet
+from rolellm_train.export.converters import cached_converters
+from rolellm_train.export.export import ExportOptions, export
 
 pytest.importorskip("peft")
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, ChatTemplate
-from rolellm_train.base_notices import notices_of
-from rolellm_train.export_facts import ExportSource, metadata_of, read_source
-from rolellm_train.gguf_metadata import count_weights, read_metadata, write_with_metadata
-from rolellm_train.model_card import ModelCard, model_card
-from rolellm_train.modelfile import go_template, modelfile
+from rolellm_train.base.gguf_metadata import count_weights, read_metadata, write_with_metadata
+from rolellm_train.base.notices import notices_of
+from rolellm_train.export.facts import ExportSource, metadata_of, read_source
+from rolellm_train.export.model_card import ModelCard, model_card
+from rolellm_train.export.modelfile import go_template, modelfile
 
 LLAMA_3 = (
     "{% for message in messages %}{% if loop.first %}{{ bos_token }}{% endif %}"

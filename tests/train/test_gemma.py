@@ -10,21 +10,21 @@ from transformers import AutoTokenizer
 
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.models.llamacpp import gemma
-from rolellm_agents.models.llamacpp.bundled import BUNDLED
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gemma import gemma_gguf, join
-from rolellm_agents.models.llamacpp.gguf import known_name
+from rolellm_agents.models.llamacpp.files import gemma
+from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
+from rolellm_agents.models.llamacpp.files.gemma import gemma_gguf, join
+from rolellm_agents.models.llamacpp.files.gguf import known_name
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, turns_of, usual_template
 from rolellm_agents.persona import list_personas
-from rolellm_train.base import find_base
+from rolellm_train.base.base import find_base
+from rolellm_train.base.tuned import quiet
+from rolellm_train.data.material import encoded
+from rolellm_train.data.rows import Prompts, cast_rows
 from rolellm_train.errors import TrainingError
-from rolellm_train.loading import encoder_for, open_base
-from rolellm_train.material import encoded
 from rolellm_train.recipe import Recipe, load_recipe
-from rolellm_train.rows import Prompts, cast_rows
-from rolellm_train.tuned import quiet
+from rolellm_train.training.loading import encoder_for, open_base
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_train.encoding import Encoded
-from rolellm_train.packing import Pack, pack, shared_beginning
+from rolellm_train.data.encoding import Encoded
+from rolellm_train.data.packing import Pack, pack, shared_beginning
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 

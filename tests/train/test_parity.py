@@ -4,13 +4,13 @@ import pytest
 from helpers.tiny_tuned import make_base
 
 from rolellm_agents.models.llamacpp.template import CHATML
-from rolellm_train.gguf_metadata import write_with_metadata
-from rolellm_train.parity import Parity, compare, failure_of
-from rolellm_train.parity_chats import parity_chats
-from rolellm_train.parity_report import parity_markdown
-from rolellm_train.reference import Reference, record_reference
-from rolellm_train.tuned import TunedModel, quiet
-from rolellm_train.unpacking import unpack_gguf
+from rolellm_train.base.gguf_metadata import write_with_metadata
+from rolellm_train.base.tuned import TunedModel, quiet
+from rolellm_train.base.unpacking import unpack_gguf
+from rolellm_train.export.parity import Parity, compare, failure_of
+from rolellm_train.export.parity_chats import parity_chats
+from rolellm_train.export.parity_report import parity_markdown
+from rolellm_train.export.reference import Reference, record_reference
 
 pytest.importorskip("transformers")
 

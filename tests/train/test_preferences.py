@@ -12,9 +12,9 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.judging.recorded import JUDGING, item_to_json
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.persona import Persona, list_personas, load_persona
-from rolellm_agents.runs import open_run
+from rolellm_agents.runs.folder import open_run
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_train.preferences import Preference, find_preferences
+from rolellm_train.data.preferences import Preference, find_preferences
 from rolellm_train.recipe import Recipe
 
 RECIPE = Recipe(id="tiny", about="", base="tiny", objective="dpo")

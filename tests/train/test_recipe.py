@@ -8,10 +8,10 @@ import torch
 from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_train import preflight
-from rolellm_train.loading import open_base
-from rolellm_train.preflight import check, memory_needed
 from rolellm_train.recipe import Recipe, bundled_recipes, load_recipe
+from rolellm_train.training import preflight
+from rolellm_train.training.loading import open_base
+from rolellm_train.training.preflight import check, memory_needed
 
 
 @pytest.mark.parametrize("name", bundled_recipes())
@@ -96,7 +96,7 @@ def test_rows_longer_than_the_base_sees_are_refused(recipe: Recipe, setting: str
 
 
 def test_bf16_is_used_only_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolellm_train.trainer import computes_bf16
+    from rolellm_train.training.trainer import computes_bf16
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for has in (True, False):

@@ -16,12 +16,12 @@ from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, list_personas
-from rolellm_train import trainer as trainer_module
-from rolellm_train.material import counted, gather
+from rolellm_train.data.material import counted, gather
 from rolellm_train.recipe import Recipe
-from rolellm_train.rocit import train
-from rolellm_train.trainer import WHOLE, last_whole_checkpoint
-from rolellm_train.tuning import ADAPTER, CURVE, TrainingResult
+from rolellm_train.training import trainer as trainer_module
+from rolellm_train.training.rocit import train
+from rolellm_train.training.trainer import WHOLE, last_whole_checkpoint
+from rolellm_train.training.tuning import ADAPTER, CURVE, TrainingResult
 
 PACK = 1200
 

@@ -6,8 +6,8 @@ import gguf
 import pytest
 from helpers.tiny_gguf import make_tiny_gguf
 
-from rolellm_train.gguf_metadata import write_with_metadata
-from rolellm_train.sentencepiece_file import lay_pieces
+from rolellm_train.base.gguf_metadata import write_with_metadata
+from rolellm_train.base.sentencepiece_file import lay_pieces
 
 PIECES = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "▁the", "孙", "\n\n"]
 KINDS = [3, 3, 3, 2, 3, 1, 1, 4, *[6] * 256]

@@ -7,14 +7,14 @@ import torch
 from transformers import Gemma3ForCausalLM, Gemma3TextConfig
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_train import attention
-from rolellm_train.batches import batch_of
-from rolellm_train.encoding import Encoded
-from rolellm_train.loading import with_adapter
-from rolellm_train.packing import Pack, pack
-from rolellm_train.preflight import check
+from rolellm_train.data import attention
+from rolellm_train.data.batches import batch_of
+from rolellm_train.data.encoding import Encoded
+from rolellm_train.data.packing import Pack, pack
 from rolellm_train.recipe import Recipe
-from rolellm_train.trainer import answer_loss
+from rolellm_train.training.loading import with_adapter
+from rolellm_train.training.preflight import check
+from rolellm_train.training.trainer import answer_loss
 
 WINDOW = 16
 VOCABULARY = 96

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import Persona
-from rolellm_train.conversations import TURNS, conversations_of
-from rolellm_train.rows import Row
+from rolellm_train.data.conversations import TURNS, conversations_of
+from rolellm_train.data.rows import Row
 
 PERSONAS = [
     Persona(id=name.lower(), name=name, description=f"{name} keeps a light.") for name in ("Ada", "Ben")

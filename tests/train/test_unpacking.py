@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rolellm_agents.errors import ModelError
-from rolellm_train.unpacking import unpack_gguf
+from rolellm_train.base.unpacking import unpack_gguf
 
 
 def test_a_file_that_is_no_gguf_is_refused_before_anything_heavy_is_loaded(tmp_path: Path) -> None:

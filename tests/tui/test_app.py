@@ -26,16 +26,16 @@ from textual.app import App
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.widgets.bubble import Bubble
-from rolellm_tui.widgets.conversation_view import PAGE
-from rolellm_tui.widgets.meter import Meter
+from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.conversation_view import PAGE
+from rolellm_tui.widgets.chat.meter import Meter
 
 GREETING = ("Ada", "Good day.", "")
 WORDS = " ".join(f"word{number}" for number in range(2000))

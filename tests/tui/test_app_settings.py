@@ -9,16 +9,16 @@ from helpers.user_files import ADA, write_config, write_persona
 from textual.pilot import Pilot
 from textual.widgets import Input, Select, Static
 
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.settings import load_settings
+from rolellm_agents.persona.user_persona import present_self
 from rolellm_agents.transcript import Transcript
-from rolellm_agents.yourself import present_self
-from rolellm_graphs.session import Session
+from rolellm_graphs.chat.session import Session
 from rolellm_tui.app import RoleApp
-from rolellm_tui.widgets.bubble import Bubble
-from rolellm_tui.widgets.persona_view import PersonaView
+from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.library.persona_view import PersonaView
 
 WORDS = " ".join(f"word{number}" for number in range(2000))
 SIZE = (120, 60)

@@ -9,14 +9,14 @@ from helpers.user_files import ADA, write_persona
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.screens.chat import ChatScreen
-from rolellm_tui.widgets.bubble import Bubble
-from rolellm_tui.widgets.conversation_list import ConversationList
+from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.conversations.list import ConversationList
 
 GREETING = ("Ada", "Good day.", "")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from rolellm_tui.cli.arguments import given_again
+from rolellm_tui.cli.chat.arguments import given_again
 
 app = typer.Typer()
 

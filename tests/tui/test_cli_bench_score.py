@@ -1,4 +1,4 @@
-"""`rolellm bench score` and `bench rouge`."""
+"""`rolellm eval score` and `bench rouge`."""
 
 import json
 from pathlib import Path

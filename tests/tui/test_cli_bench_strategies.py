@@ -1,4 +1,4 @@
-"""`rolellm bench strategies`."""
+"""`rolellm eval strategies`."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 from helpers.here import rolellm_here
 from helpers.user_files import ADA, write_persona
 
-from rolellm_agents.paths import user_paths
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.prompting.strategies import STRATEGIES
 
 
 @pytest.fixture

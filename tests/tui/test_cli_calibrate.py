@@ -9,11 +9,11 @@ import pytest
 from helpers.here import rolellm_here
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp import calibration
-from rolellm_agents.models.llamacpp.calibration import Calibration, Measured
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
-from rolellm_agents.models.llamacpp.tuning import Tuning, keep_tuning, kept_tuning
-from rolellm_tui.cli.checkup import run_checkup
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.tuning import calibration
+from rolellm_agents.models.llamacpp.tuning.calibration import Calibration, Measured
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning, keep_tuning, kept_tuning
+from rolellm_tui.cli.doctor.checkup import run_checkup
 
 QUICK = Tuning(flash_attention=True, n_threads=7)
 DEFAULT = Measured(Tuning(), 600, 80)

@@ -8,7 +8,7 @@ from helpers.cards import SHARED, based, book, entry, pixels, png, v2, v3
 from helpers.here import rolellm_here
 
 from rolellm_agents.cards import convert, read_cards
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 LORE = book(
     entry(name="Lamp", comment="Lamp"),

@@ -4,7 +4,7 @@ import pytest
 from helpers.here import rolellm_here
 from helpers.user_files import ADA, conversation_ids, kept, lines, write_models, write_persona
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 REPLY = ("--model", "scripted:I am the reply.")
 

@@ -9,7 +9,7 @@ import yaml
 from helpers.here import rolellm_here
 from helpers.samples import row, written_rows
 
-from rolellm_agents.rolebench import read_samples
+from rolellm_agents.datasets import read_samples
 
 
 @pytest.fixture

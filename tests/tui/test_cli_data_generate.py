@@ -9,7 +9,7 @@ from helpers.broken_servers import api_error, serving
 from helpers.here import rolellm_here
 from helpers.user_files import ADA, write_persona
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 QUESTIONS = json.dumps(
     {

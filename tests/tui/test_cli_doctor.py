@@ -9,8 +9,8 @@ from helpers.commands import rolellm
 from helpers.here import rolellm_here
 from helpers.user_files import write_config, write_models, write_persona
 
-from rolellm_agents.paths import user_paths
-from rolellm_tui.cli.checkup import Finding, run_checkup
+from rolellm_agents.config.paths import user_paths
+from rolellm_tui.cli.doctor.checkup import Finding, run_checkup
 
 
 def findings(text: str) -> dict[str, dict[str, Any]]:

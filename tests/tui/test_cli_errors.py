@@ -9,8 +9,8 @@ from helpers.commands import COMMAND, rolellm
 from helpers.here import rolellm_here
 from helpers.user_files import conversation_ids, write_config, write_models, write_persona
 
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 
 SCRIPTED = ("--model", "scripted:Hello.")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from helpers.here import rolellm_here
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import load_persona
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.session import Session
+from rolellm_graphs.chat.session import Session
 
 
 def converse(persona: str, *said: str, replies: list[str | Exception], again: bool = False) -> str:

@@ -11,7 +11,7 @@ from helpers.played_scene import keep, play, tea_party
 from helpers.transcripts import say
 from helpers.user_files import write_models, write_persona
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.scene.run_file import as_text, first_line, run_line
 from rolellm_agents.transcript import Message, Transcript
 

@@ -10,9 +10,9 @@ from helpers.here import rolellm_here
 from helpers.shared_texts import shared_text
 from helpers.user_files import ADA, write_persona
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.persona import load_persona, read_persona
-from rolellm_agents.persona_yaml import to_yaml
+from rolellm_agents.persona.yaml import to_yaml
 
 PLAY = """The Lamp
 

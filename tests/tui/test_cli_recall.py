@@ -12,7 +12,7 @@ from helpers.commands import rolellm
 from helpers.here import rolellm_here
 from helpers.user_files import ADA, conversation_ids, kept, write_config, write_persona
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.transcript import Transcript
 
 BAKER = (

@@ -19,12 +19,12 @@ from helpers.user_files import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.session import Session
-from rolellm_tui.cli.say import exchange
+from rolellm_graphs.chat.session import Session
+from rolellm_tui.cli.chat.say import exchange
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What must never reach a terminal: C0 and C1 without tab and newline, and marks of direction."""

@@ -9,7 +9,7 @@ from helpers.commands import rolellm
 from helpers.here import rolellm_here
 from helpers.small_scene import PRIVATE, small_scene
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 HIDDEN = (
     PRIVATE["about"],

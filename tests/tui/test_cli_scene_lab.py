@@ -11,7 +11,7 @@ from helpers.improvising_model import Asked, improvising
 from helpers.small_scene import NAMES, small_scene
 from helpers.user_files import conversation_ids, write_config
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 
 BOTH = ("--models", "improvising:one, improvising:two")
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import SelectionList, Static
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs import Session
 from rolellm_tui.screens.compare import CompareScreen
-from rolellm_tui.widgets.answer_column import AnswerColumn
-from rolellm_tui.widgets.answer_grid import NARROWEST, AnswerGrid, columns_for
+from rolellm_tui.widgets.chat.answer_column import AnswerColumn
+from rolellm_tui.widgets.chat.answer_grid import NARROWEST, AnswerGrid, columns_for
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 MODELS = """\
@@ -525,7 +525,7 @@ def test_answers_look_as_they_did(
 ) -> None:
     """Their times are other ones each time."""
     monkeypatch.setattr(
-        "rolellm_tui.widgets.answer_column.numbers_of",
+        "rolellm_tui.widgets.chat.answer_column.numbers_of",
         lambda _: "12 words · 1.2 s · first 0.3 s\nprompt of 513 tokens",
     )
 

@@ -12,11 +12,11 @@ from helpers.user_files import write_config, write_persona
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.transcript import ConversationRecord, Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.conversations import ConversationsScreen
-from rolellm_tui.widgets.conversation_list import ConversationList, Place
+from rolellm_tui.widgets.conversations.list import ConversationList, Place
 
 NARROW, WIDE = (80, 24), (120, 40)
 

@@ -18,28 +18,28 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TabbedContent
 
-from rolellm_agents.card_persona import persona_of
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import StorageError
-from rolellm_agents.message_marks import DEMONSTRATION_MARK
 from rolellm_agents.models.llamacpp.fitting import fit_messages
+from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.session import Session
+from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Prompted, Recalled
-from rolellm_graphs.prompt_parts import PromptPart, parts_of
-from rolellm_graphs.session import Session
-from rolellm_graphs.voice import Voice
-from rolellm_tui.makings import Made
-from rolellm_tui.prompt_tokens import counted, left_out
+from rolellm_graphs.role.prompt_parts import PromptPart, parts_of
 from rolellm_tui.screens.inspector import InspectorScreen
-from rolellm_tui.silent_lore import SilentLore, conversation_in, silent_lore
-from rolellm_tui.widgets.numbers_view import NumbersView, figures_of, tables_of
-from rolellm_tui.widgets.prompt_view import PromptView
-from rolellm_tui.widgets.recalled_view import RecalledView, kept_of
-from rolellm_tui.widgets.rows import rows_of, visible
-from rolellm_tui.widgets.search_bar import SearchBar
-from rolellm_tui.widgets.token_chart import TokenChart
+from rolellm_tui.widgets.common.search_bar import SearchBar
+from rolellm_tui.widgets.inspector.numbers_view import NumbersView, figures_of, tables_of
+from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
+from rolellm_tui.widgets.inspector.prompt_view import PromptView
+from rolellm_tui.widgets.inspector.provenance import Made
+from rolellm_tui.widgets.inspector.recalled_view import RecalledView, kept_of
+from rolellm_tui.widgets.inspector.rows import rows_of, visible
+from rolellm_tui.widgets.inspector.silent_lore import SilentLore, conversation_in, silent_lore
+from rolellm_tui.widgets.inspector.token_chart import TokenChart
 
 LAMP = entry(comment="Lamp")
 LORE = (

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.keys import KeysScreen, keys_of

@@ -25,7 +25,7 @@ from textual.widgets import Footer, Input, OptionList, Select
 
 from rolellm_agents.persona import Cast, find_persona, list_personas
 from rolellm_tui.screens import library as library_module
-from rolellm_tui.widgets.persona_view import PersonaView
+from rolellm_tui.widgets.library.persona_view import PersonaView
 
 EVE = """\
 id: eve

@@ -21,13 +21,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from rolellm_agents.cards import CardFinding
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import load_persona
-from rolellm_tui import incoming
-from rolellm_tui.incoming import bring_in, completed, is_card, look, path_in
 from rolellm_tui.screens import import_card
 from rolellm_tui.screens.import_card import ImportScreen
+from rolellm_tui.widgets.library import incoming
+from rolellm_tui.widgets.library.incoming import bring_in, completed, is_card, look, path_in
 
 LAMP = v2(name="Lamp Keeper")
 SIZE = (120, 40)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import FoundPersona, Persona, Source
-from rolellm_tui.narrowing import Wanted, indexed, narrowed, ordered, words_of
+from rolellm_tui.widgets.library.filtering import Wanted, indexed, narrowed, ordered, words_of
 
 
 def found(persona_id: str, name: str, description: str = "Somebody.", **fields: object) -> FoundPersona:

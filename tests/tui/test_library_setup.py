@@ -11,10 +11,10 @@ from helpers.user_files import write_models, write_persona
 from textual.pilot import Pilot
 from textual.widgets import Input, Select, Static
 
-from rolellm_agents.card_persona import persona_of
 from rolellm_agents.cards import Card
-from rolellm_agents.persona_yaml import to_yaml
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.persona.from_card.conversion import persona_of
+from rolellm_agents.persona.yaml import to_yaml
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_tui.screens.library import LibraryScreen
 from rolellm_tui.screens.start_with import EXPLAINED, StartScreen
 

@@ -12,8 +12,8 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from rolellm_agents.transcript import Message
-from rolellm_tui.widgets.bars import bar, cells_of
-from rolellm_tui.widgets.meter import Meter, words_in, words_per_second
+from rolellm_tui.widgets.chat.meter import Meter, words_in, words_per_second
+from rolellm_tui.widgets.common.bars import bar, cells_of
 
 WORDS = "one two three four five six seven eight nine ten eleven twelve thirteen"
 

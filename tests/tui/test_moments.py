@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_tui.moments import today, told
+from rolellm_tui.widgets.common.times import today, told
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 """A Saturday."""

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.persona import list_personas
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.message import USER
 

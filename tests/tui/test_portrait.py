@@ -24,13 +24,13 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Static
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import FoundPersona, find_persona
-from rolellm_tui import pictures
-from rolellm_tui.pictures import SIDE, decode, fitted, half_blocks, load_portrait
-from rolellm_tui.widgets import portrait as portrait_module
-from rolellm_tui.widgets.portrait import Portrait, find_pixels, initials
+from rolellm_tui.widgets.library import pictures
+from rolellm_tui.widgets.library import portrait as portrait_module
+from rolellm_tui.widgets.library.pictures import SIDE, decode, fitted, half_blocks, load_portrait
+from rolellm_tui.widgets.library.portrait import Portrait, find_pixels, initials
 
 _KNOWN = {
     "PNG": ("RGB", "L", "P", "1"),

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.manners import Utterance
-from rolellm_tui.scene_commands import Order, typed_in_scene
+from rolellm_agents.scene.message_kinds import Utterance
+from rolellm_tui.widgets.scene.commands import Order, typed_in_scene
 
 NAMES = {"ann": "Ann Grey", "ben-stone": "Ben Stone", "li-bai": "李白", "narrator": "Narrator"}
 HEARD = {"ben-stone": "Ben Stone", "li-bai": "李白"}

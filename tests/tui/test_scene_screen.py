@@ -8,19 +8,19 @@ from helpers.piloting import keys_offered, until
 from helpers.screen_app import ScreenApp, hold_still, name_of_screen, text_of
 from textual.pilot import Pilot
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.scene import NARRATOR, Scene, cast_scene
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.screens.scene import SceneScreen
-from rolellm_tui.widgets.cast_panel import CastPanel
-from rolellm_tui.widgets.player import Player
-from rolellm_tui.widgets.scene_line import SceneLineView
-from rolellm_tui.widgets.scene_prompt import ScenePrompt
-from rolellm_tui.widgets.scene_text import PAGE, SceneText
+from rolellm_tui.widgets.scene.cast_panel import CastPanel
+from rolellm_tui.widgets.scene.line import SceneLineView
+from rolellm_tui.widgets.scene.player import Player
+from rolellm_tui.widgets.scene.prompt import ScenePrompt
+from rolellm_tui.widgets.scene.text import PAGE, SceneText
 
 FERRY: dict[str, Any] = {
     "id": "ferry",

@@ -9,19 +9,19 @@ from helpers.screen_app import ScreenApp, name_of_screen, text_of
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona
 from rolellm_agents.scene import LoadedScene, load_scene
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.session import Session
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.chat.session import Session
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
-from rolellm_tui.widgets.scene_line import SceneLineView
-from rolellm_tui.widgets.scene_list import SceneList
+from rolellm_tui.widgets.scene.line import SceneLineView
+from rolellm_tui.widgets.scene.list import SceneList
 
 FERRY = """\
 id: a-ferry

@@ -11,11 +11,11 @@ from helpers.user_files import write_config, write_models
 from textual.pilot import Pilot
 from textual.widgets import Input, Select, Switch, TextArea
 
-from rolellm_agents.paths import user_paths
-from rolellm_agents.settings import Settings, load_settings, write_settings
-from rolellm_agents.yourself import Yourself, add_yourself, present_self, yourselves
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import Settings, load_settings, write_settings
+from rolellm_agents.persona.user_persona import Yourself, add_yourself, present_self, yourselves
 from rolellm_tui.screens.settings import Given, SettingsScreen
-from rolellm_tui.widgets.setting import Setting
+from rolellm_tui.widgets.settings.setting import Setting
 
 NARROW, TALL = (80, 24), (120, 60)
 BY_HAND = "# mine\ntemperature = 0.5 # calm\n"

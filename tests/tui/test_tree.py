@@ -10,19 +10,19 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.paths import user_paths
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER, ConversationRecord
 from rolellm_graphs import Session
 from rolellm_tui.screens import two_branches
 from rolellm_tui.screens.tree import TreeScreen
-from rolellm_tui.widgets.message_preview import MessagePreview
-from rolellm_tui.widgets.search_bar import SearchBar
-from rolellm_tui.widgets.tree_line import Drawing, draw_line
-from rolellm_tui.widgets.tree_rows import Row
-from rolellm_tui.widgets.tree_view import TreeView
+from rolellm_tui.widgets.common.search_bar import SearchBar
+from rolellm_tui.widgets.tree.line import Drawing, draw_line
+from rolellm_tui.widgets.tree.message_preview import MessagePreview
+from rolellm_tui.widgets.tree.rows import Row
+from rolellm_tui.widgets.tree.view import TreeView
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 STAIRS = [
@@ -476,7 +476,7 @@ async def test_of_ten_thousand_messages_only_those_in_view_are_drawn(
         drawn_lines.append(row)
         return draw_line(drawing, row, width)
 
-    monkeypatch.setattr("rolellm_tui.widgets.tree_view.draw_line", counting)
+    monkeypatch.setattr("rolellm_tui.widgets.tree.view.draw_line", counting)
     async with app_of(session).run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         assert shown(view(pilot)).split("\n")[1].strip() == "┊ … 9,995 messages"

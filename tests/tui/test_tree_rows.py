@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.transcript import Message
-from rolellm_tui.widgets.tree_rows import LEAST_FOLDED, Row, Tree
+from rolellm_tui.widgets.tree.rows import LEAST_FOLDED, Row, Tree
 
 Parents = list[int | None]
 

@@ -20,7 +20,7 @@ from helpers.commands import COMMAND, rolellm
 from helpers.user_files import conversation_ids, kept, lines, write_models, write_persona
 
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.listening import listen
+from rolellm_agents.files.ports import listen
 from rolellm_tui.web import server
 from rolellm_tui.web.door import Door
 from rolellm_tui.web.server import AppServer, serve

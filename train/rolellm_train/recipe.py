@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.persona import Language
+from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.text import did_you_mean
-from rolellm_agents.yaml_file import read_yaml
+from rolellm_agents.text.language import Language
 
 _BUNDLED = "recipes"
 

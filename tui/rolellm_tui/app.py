@@ -13,17 +13,16 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from rolellm_agents.chat_files.scenes import SCENE
+from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.user_persona import present_self
 from rolellm_agents.scene import LoadedScene, cast_scene
-from rolellm_agents.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
-from rolellm_agents.yourself import present_self
-from rolellm_graphs.session import Session
-from rolellm_graphs.stage import Stage, stored_scene
+from rolellm_graphs.chat.session import Session
+from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
-from rolellm_tui.opening import Opening
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
@@ -34,9 +33,10 @@ from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Given, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
+from rolellm_tui.widgets.chat.opening import Opening
 
 if TYPE_CHECKING:
-    from rolellm_tui.widgets.portrait import PixelWidget
+    from rolellm_tui.widgets.library.portrait import PixelWidget
 
 
 class OpenSession(Protocol):

@@ -13,12 +13,12 @@ from textual.content import Content
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import FoundPersona, list_personas
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, Transcript
-from rolellm_tui.counting import counted
-from rolellm_tui.moments import today, told
 from rolellm_tui.screens.start_with import EXPLAINED
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.times import today, told
 
 _NAVIGATION = ("command_palette", "app.command_palette")
 _AT_ONCE = 20

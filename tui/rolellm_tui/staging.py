@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.scene import LoadedScene
-from rolellm_agents.settings import load_settings
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.stage import Stage
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage
 
 
 class OpenStage(Protocol):

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
-from rolellm_agents.settings import load_settings
+from rolellm_agents.config.settings import load_settings
 from rolellm_graphs import RoleChatModel
 
 PAGE = Path(__file__).with_name("page.html")

@@ -9,11 +9,11 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.errors import SceneError
-from rolellm_agents.models.catalog import usual_strategy
 from rolellm_agents.persona import Persona, list_personas
+from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.scene import LoadedScene, list_scenes, load_scene
 from rolellm_agents.text import one_line
-from rolellm_graphs.ensemble import Ensemble
+from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.server.answers import Agent
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import SCENE, AgentName, unknown_agent
@@ -109,7 +109,7 @@ class Agents:
         return PersonaAgent(
             persona,
             self.model(spec),
-            strategy=name.strategy or self._options.strategy or usual_strategy(spec),
+            strategy=name.strategy or self._options.strategy or default_strategy(spec),
             user=self._options.user,
             max_tokens=self._options.max_tokens,
         )

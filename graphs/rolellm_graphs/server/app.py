@@ -14,9 +14,9 @@ from fastapi_swagger import patch_fastapi
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse
 
-from rolellm_agents.models.catalog import usual_strategy
 from rolellm_agents.models.local import load_model
-from rolellm_agents.strategies import get_strategy
+from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, Ended, text_of
@@ -91,7 +91,7 @@ def _check_strategies(options: ServerOptions) -> None:
         get_strategy(options.strategy)
         return
     for model in options.models:
-        usual_strategy(model)
+        default_strategy(model)
 
 
 class _Service:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_graphs.server.failures import ApiError
 

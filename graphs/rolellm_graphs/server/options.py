@@ -6,8 +6,8 @@ from typing import Final
 
 from langchain_core.language_models import BaseChatModel
 
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.settings import DEFAULT_MODEL, DEFAULT_USER
 
 MIB: Final = 2**20
 

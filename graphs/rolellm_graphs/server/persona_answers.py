@@ -12,7 +12,7 @@ from langchain_core.messages.ai import UsageMetadata
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import LocalModel
 from rolellm_agents.persona import Persona
-from rolellm_graphs.chat_model import RoleChatModel
+from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.server.answers import AnswerPart, Ended, Words
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.wire import ChatMessage, ChatRequest, PromptDetails, Usage

@@ -5,14 +5,15 @@ from contextlib import aclosing
 from http import HTTPStatus
 
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine, line_of
-from rolellm_agents.scene.happenings import Happening, due, happened
-from rolellm_agents.scene.manners import line_typed
+from rolellm_agents.scene.events import Happening, due, happened
+from rolellm_agents.scene.message_kinds import line_typed
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.ensemble import Ensemble
 from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed
-from rolellm_graphs.scene_run import Played, play
-from rolellm_graphs.scene_state import PersonsLine
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.run import Played, play
+from rolellm_graphs.scene.stage import Stage
+from rolellm_graphs.scene.state import PersonsLine
 from rolellm_graphs.server.answers import AnswerPart, Ended, Words
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import SCENE
@@ -26,7 +27,6 @@ from rolellm_graphs.server.wire import (
     SceneTold,
     Usage,
 )
-from rolellm_graphs.stage import Stage
 
 _SHOWN_TO_THE_AUDIENCE = ("say", "act", "narrate", "join", "leave")
 """What somebody sees who watches and has no seat."""

@@ -9,7 +9,7 @@ from typing import Final
 import uvicorn
 
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.listening import is_loopback, listen
+from rolellm_agents.files.ports import is_loopback, listen
 from rolellm_agents.models.local import load_model
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.options import ServerOptions

@@ -11,13 +11,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from pydantic import Field, TypeAdapter, ValidationError
 
-from rolellm_agents import prompts
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.persona import Language
-from rolellm_agents.prompts import load_prompt
-from rolellm_agents.recall.words import weight
-from rolellm_graphs.generation import AT_ONCE, prepared
+from rolellm_agents.prompting import prompts
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.text.language import Language
+from rolellm_agents.text.words import weight
+from rolellm_graphs.runs.items import AT_ONCE, prepared
 
 PersonaName: TypeAlias = Annotated[
     str, Field(description="A persona's id, name or path; “rolellm persona list” shows them.")

@@ -9,13 +9,13 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rolellm_agents.card_persona import with_macros
+from rolellm_agents.config.settings import DEFAULT_USER, load_settings
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.generating.characters import read_character
+from rolellm_agents.generation.characters import read_character
 from rolellm_agents.persona import load_persona
-from rolellm_agents.settings import DEFAULT_USER, load_settings
-from rolellm_graphs.context_instruct import QUESTIONS, PassState, pass_state, talk_graph
-from rolellm_graphs.generation import Unrecorded, Wanted, is_embedded_model
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_graphs.generate.context_instruct import QUESTIONS, PassState, pass_state, talk_graph
+from rolellm_graphs.runs.items import Unrecorded, Wanted, is_embedded_model
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,

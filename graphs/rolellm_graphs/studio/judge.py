@@ -10,16 +10,16 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from rolellm_agents.card_persona import with_macros
+from rolellm_agents.config.settings import DEFAULT_USER, load_settings
 from rolellm_agents.judging import Judged, Turn
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.json_form import judged_to_json
 from rolellm_agents.judging.rubrics import choose_rubrics
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.settings import DEFAULT_USER, load_settings
-from rolellm_graphs.judge import JudgeOutput, judge_graph
-from rolellm_graphs.judges import default_reply_judge, reply_judge_named
-from rolellm_graphs.node import Node
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_graphs.judge.graph import JudgeOutput, judge_graph
+from rolellm_graphs.judge.judges import default_reply_judge, reply_judge_named
+from rolellm_graphs.role.model_node import Node
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,

@@ -8,9 +8,9 @@ from langgraph.graph import MessagesState
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from rolellm_agents.models.catalog import usual_strategy
-from rolellm_agents.settings import DEFAULT_USER, load_settings
-from rolellm_graphs.role import RoleContext, RoleOutput, RoleState, role_graph
+from rolellm_agents.config.settings import DEFAULT_USER, load_settings
+from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_graphs.role.graph import RoleContext, RoleOutput, RoleState, role_graph
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,
@@ -50,6 +50,6 @@ def _graph(choice: RoleChoice) -> RoleGraph:
     settings = load_settings()
     spec = choice.model or settings.model
     model = kept_model(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
-    strategy = choice.strategy or settings.strategy or usual_strategy(spec)
+    strategy = choice.strategy or settings.strategy or default_strategy(spec)
     graph = role_graph(choice.persona, model=model, strategy=strategy, user=choice.user)
     return graph.copy({"context_schema": RoleChoice})

@@ -9,11 +9,11 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError
 from rolellm_agents.persona import load_persona
-from rolellm_agents.settings import load_settings
-from rolellm_graphs.generation import Unrecorded, Wanted
-from rolellm_graphs.rolegpt import STRATEGY, RowState, voice_graph
+from rolellm_graphs.generate.rolegpt import STRATEGY, RowState, voice_graph
+from rolellm_graphs.runs.items import Unrecorded, Wanted
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,

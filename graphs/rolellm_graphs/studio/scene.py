@@ -7,11 +7,11 @@ from typing import Annotated
 from langchain_core.runnables import RunnableConfig
 from pydantic import Field
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.scene import load_scene
-from rolellm_agents.settings import load_settings
-from rolellm_graphs.ensemble import Ensemble
-from rolellm_graphs.scene import SceneGraph, staged_scene_graph
-from rolellm_graphs.scene_state import SceneContext
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.graph import SceneGraph, staged_scene_graph
+from rolellm_graphs.scene.state import SceneContext
 from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, kept_model
 
 

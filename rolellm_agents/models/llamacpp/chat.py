@@ -18,13 +18,13 @@ from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard, Reading
+from rolellm_agents.models.llamacpp.engine.sampling import Sampling
+from rolellm_agents.models.llamacpp.engine.token_stream import AsyncListening, Listening
+from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.fitting import fit_messages
-from rolellm_agents.models.llamacpp.gguf import check_gguf, identity
-from rolellm_agents.models.llamacpp.jobs import Answer, Finished, Heard, Reading
-from rolellm_agents.models.llamacpp.listening import AsyncListening, Listening
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.sampling import Sampling
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
 from rolellm_agents.models.llamacpp.template import Turn, turns_of
 from rolellm_agents.models.local import cached_prefix

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.message_marks import DEMONSTRATION_MARK
+from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 
 _STEPS = 4
 """In so many steps the room for turns is freed."""

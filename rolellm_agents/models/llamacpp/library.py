@@ -5,8 +5,8 @@ import os
 import threading
 from collections import deque
 
-from rolellm_agents.models.llamacpp import cgroup
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
+from rolellm_agents.models.llamacpp.engine import cgroup
 
 
 def processors() -> int:

@@ -9,21 +9,22 @@ from weakref import WeakValueDictionary
 
 import psutil
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp import cgroup, library
-from rolellm_agents.models.llamacpp.context import LlamaContext
-from rolellm_agents.models.llamacpp.engine import Engine
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.engine import cgroup
+from rolellm_agents.models.llamacpp.engine.context import LlamaContext
+from rolellm_agents.models.llamacpp.engine.engine import Engine
+from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.prompt_cache import WarmStart
+from rolellm_agents.models.llamacpp.engine.sampling import Sampler
+from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads, FixedThreads, Threads
+from rolellm_agents.models.llamacpp.files.gguf import identity, is_embedded
+from rolellm_agents.models.llamacpp.files.weights import fastest_weights
 from rolellm_agents.models.llamacpp.fixed_part import fixed_part
-from rolellm_agents.models.llamacpp.gguf import identity, is_embedded
-from rolellm_agents.models.llamacpp.kv_cache import KVCache, Limits
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.sampling import Sampler
 from rolellm_agents.models.llamacpp.template import Turn
-from rolellm_agents.models.llamacpp.threads import AdaptiveThreads, FixedThreads, Threads
-from rolellm_agents.models.llamacpp.tuning import Tuning, tuning_for
-from rolellm_agents.models.llamacpp.warm_start import WarmStart
-from rolellm_agents.models.llamacpp.weights import fastest_weights
-from rolellm_agents.paths import user_paths
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning, tuning_for
 
 _MOST_SLOTS = 64
 _PARKED = 128 * 2**20

@@ -15,7 +15,7 @@ from llguidance import LLTokenizer
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
-from rolellm_agents.models.llamacpp.gguf import check_gguf, identity
+from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.template import ChatTemplate, usual_template
 
 

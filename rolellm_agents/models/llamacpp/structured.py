@@ -11,7 +11,7 @@ from langchain_core.utils.function_calling import convert_to_json_schema
 from langchain_core.utils.pydantic import is_basemodel_subclass
 from pydantic import BaseModel
 
-from rolellm_agents.models.llamacpp.constraint import ANY_OBJECT, choice_grammar, schema_grammar
+from rolellm_agents.models.llamacpp.engine.constraint import ANY_OBJECT, choice_grammar, schema_grammar
 
 Method = Literal["json_schema", "function_calling", "json_mode"]
 """How other models are made to follow a schema; here a form is prescribed in every case."""

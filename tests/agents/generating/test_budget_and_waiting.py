@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.generating.budget import Budget, Prices, Tokens
-from rolellm_agents.generating.seeds import seed_of
-from rolellm_agents.generating.waiting import Gate, seconds_to_wait
+from rolellm_agents.runs.backoff import Gate, seconds_to_wait
+from rolellm_agents.runs.budget import Budget, Prices, Tokens
+from rolellm_agents.runs.seeds import seed_of
 
 PAIR = st.tuples(st.integers(0, 500), st.integers(0, 500))
 

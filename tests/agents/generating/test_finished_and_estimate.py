@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rolellm_agents.generating.budget import Prices, Tokens
-from rolellm_agents.generating.estimate import Estimate, estimate_left
-from rolellm_agents.generating.finished import FinishedItems
-from rolellm_agents.runs import open_long_run
+from rolellm_agents.runs.budget import Prices, Tokens
+from rolellm_agents.runs.estimate import Estimate, estimate_left
+from rolellm_agents.runs.folder import open_long_run
+from rolellm_agents.runs.items import FinishedItems
 
 CONFIG = {"generator": "a test"}
 

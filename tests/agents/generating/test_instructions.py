@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from helpers.shared_data import shared_data
 
+from rolellm_agents.datasets import find_file
+from rolellm_agents.datasets.near_duplicates import near_groups
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.generating.instructions import bundled_instructions, read_instructions
-from rolellm_agents.rolebench import find_file
-from rolellm_agents.rolebench.near_duplicates import near_groups
+from rolellm_agents.generation.instructions import bundled_instructions, read_instructions
 
 
 def written(tmp_path: Path, *rows: Any) -> Path:

@@ -10,11 +10,11 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.generating.characters import ScriptOf, read_character
-from rolellm_agents.generating.guiding import guided_form, things_in
-from rolellm_agents.generating.interview import Interview
-from rolellm_agents.generating.passes import Pass
-from rolellm_agents.generating.questions import Question
+from rolellm_agents.generation.characters import ScriptOf, read_character
+from rolellm_agents.generation.context_prompts import Interview
+from rolellm_agents.generation.guiding import guided_form, things_in
+from rolellm_agents.generation.passes import Pass
+from rolellm_agents.generation.questions import Question
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, load_persona
 
 ADA = Persona(
@@ -164,7 +164,7 @@ def test_words_of_the_prompt_in_an_answer_are_seen() -> None:
 def test_a_led_model_can_only_ask_whole_questions_about_what_is_named(persona: Persona) -> None:
     from llguidance import LLMatcher
 
-    from rolellm_agents.models.llamacpp.constraint import schema_grammar
+    from rolellm_agents.models.llamacpp.engine.constraint import schema_grammar
 
     for asked in read_character(persona, script=None, most=300).passes[:12]:
         form = guided_form(asked, persona, 2)
@@ -183,7 +183,7 @@ def test_a_led_model_can_only_ask_whole_questions_about_what_is_named(persona: P
 
 
 def test_a_led_models_questions_have_no_fault_of_form() -> None:
-    from rolellm_agents.generating.labels import question_labels
+    from rolellm_agents.reply_checks.labels import question_labels
 
     asked = about_knowledge()
     form = guided_form(asked, ADA, 3)
@@ -192,7 +192,7 @@ def test_a_led_models_questions_have_no_fault_of_form() -> None:
     ]
     text = "Ada, what can you tell me about The great storm and the boat?"
     assert any(re.search(pattern, text) for pattern in patterns)
-    labels = question_labels(Question(text, "high", "", 1), ADA, segment=asked.segment.text, templates=[])
+    labels = question_labels(text, ADA, is_unsure=False, segment=asked.segment.text, templates=[])
     assert labels == []
 
 

@@ -5,16 +5,16 @@ from helpers.shared_data import shared_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.generating.labels import (
+from rolellm_agents.datasets import find_file, read_samples
+from rolellm_agents.generation.questions import Confidence
+from rolellm_agents.persona import Demonstration, Persona, list_personas
+from rolellm_agents.reply_checks.labels import (
     answer_labels,
     closeness,
     is_incomplete,
     is_repetitive,
     question_labels,
 )
-from rolellm_agents.generating.questions import Confidence, Question
-from rolellm_agents.persona import Demonstration, Persona, list_personas
-from rolellm_agents.rolebench import find_file, read_samples
 
 REPLY = "I light the lamp at dusk, upon my oath, and no storm has ever put it out while I was there."
 ADA = Persona(
@@ -36,8 +36,8 @@ def asked(
     confidence: Confidence = "high",
     segment: str | None = None,
 ) -> list[str]:
-    question = Question(text, confidence, "", None)
-    return [*question_labels(question, persona, segment=segment, templates=[PROMPT])]
+    unsure = confidence == "low"
+    return [*question_labels(text, persona, is_unsure=unsure, segment=segment, templates=[PROMPT])]
 
 
 def answered(text: str, *, persona: Persona = ADA, question: str = "Who?") -> list[str]:
@@ -213,7 +213,7 @@ def test_published_answers_are_nearly_all_clean(language: str) -> None:
             templates=[],
         )
         or question_labels(
-            Question(sample.question, "high", "", None), by_name[sample.role], segment=None, templates=[]
+            sample.question, by_name[sample.role], is_unsure=False, segment=None, templates=[]
         )
     ]
     assert len(faults) < 0.06 * len(samples)

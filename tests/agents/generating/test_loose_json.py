@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.generating.loose_json import values_in
+from rolellm_agents.models.loose_json import values_in
 
 KEYS = st.text(max_size=40)
 LEAVES = (

@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.generating.passes import plan_passes
-from rolellm_agents.generating.segments import Line, Segment
+from rolellm_agents.generation.passes import plan_passes
+from rolellm_agents.generation.segments import Line, Segment
 
 
 def segments(count: int) -> list[Segment]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.generating.questions import Question, question_form, read_questions
+from rolellm_agents.generation.questions import Question, question_form, read_questions
 
 GOOD = {
     "question": "Ada, why do you light the lamp yourself?",

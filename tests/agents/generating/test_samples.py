@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolellm_agents.datasets import read_samples
 from rolellm_agents.errors import StorageError
-from rolellm_agents.generating.answers import ROLEGPT_STRATEGIES, Ended, cleaned, ended, prompts_of
-from rolellm_agents.generating.samples import Row, context_rows, rolegpt_rows, write_rows
+from rolellm_agents.generation.answers import ROLEGPT_STRATEGIES, Ended, cleaned, ended, prompts_of
+from rolellm_agents.generation.samples import Row, context_rows, rolegpt_rows, write_rows
 from rolellm_agents.persona import Persona
-from rolellm_agents.rolebench import read_samples
 
 ADA = Persona(id="ada", name="Ada", description="Ada.")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.generating.segments import (
+from rolellm_agents.generation.segments import (
     Segment,
     demonstration_segments,
     description_segments,

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import ScriptError
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, Source, id_of, read_persona
-from rolellm_agents.persona_yaml import to_yaml
-from rolellm_agents.profile.assemble import draft_persona
-from rolellm_agents.profile.habits import find_habits
-from rolellm_agents.profile.notes import Note, first_of_their_kind, is_grounded, is_usable
-from rolellm_agents.profile.pairs import choose_pairs, find_pairs
-from rolellm_agents.profile.role import names_of
-from rolellm_agents.profile.segments import choose_segments, cut_segments
-from rolellm_agents.profile.wording import sentences, shortened, shortened_front
+from rolellm_agents.persona.from_script.assemble import draft_persona
+from rolellm_agents.persona.from_script.habits import find_habits
+from rolellm_agents.persona.from_script.notes import Note, first_of_their_kind, is_grounded, is_usable
+from rolellm_agents.persona.from_script.pairs import choose_pairs, find_pairs
+from rolellm_agents.persona.from_script.role import names_of
+from rolellm_agents.persona.from_script.segments import choose_segments, cut_segments
+from rolellm_agents.persona.from_script.wording import sentences, shortened, shortened_front
+from rolellm_agents.persona.yaml import to_yaml
 from rolellm_agents.scripts.addressees import add_addressees
 from rolellm_agents.scripts.reading import read_script
 from rolellm_agents.scripts.script import Passage, Script

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.scripts.benchmark import SETTINGS, Setting, attributed_right, measure_script
 from rolellm_agents.scripts.play import read_play
 from rolellm_agents.scripts.reading import read_script
 from rolellm_agents.scripts.script import Script
 from rolellm_agents.scripts.tagged import read_tagged
+from rolellm_speed.scripts import SETTINGS, Setting, attributed_right, measure_script
 
 TAGGED = """<?xml version="1.0"?>
 <PLAY><TITLE>The Lamp</TITLE>

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_graphs.role import role_graph
+from rolellm_graphs.role.graph import role_graph
 from rolellm_graphs.server.app import create_app
 
 CHAT = "/v1/chat/completions"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_graphs.server.benchmark import measure
-from rolellm_graphs.server.benchmark.clients import Answered, Load, ask_together, load_of, percentiles
-from rolellm_graphs.server.benchmark.workload import TURNS, Request, conversations
-from rolellm_tui.cli import bench_serve
+from rolellm_speed.commands import serve as bench_serve
+from rolellm_speed.server import measure
+from rolellm_speed.server.clients import Answered, Load, ask_together, load_of, percentiles
+from rolellm_speed.server.workload import TURNS, Request, conversations
 
 
 def body_of(asked: Request) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from helpers.api_server import asked_in_process, options_of
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_graphs.server.app import create_app
 
 CHAT = "/v1/chat/completions"

@@ -11,7 +11,7 @@ from helpers.api_server import asked_in_process, options_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.paths import user_paths
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.scene import NARRATOR
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.scene_memory import SceneMemory

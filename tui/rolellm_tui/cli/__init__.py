@@ -1,4 +1,4 @@
-"""The `rolellm` command, one file a command group.
+"""The `rolellm` command: one package for each group of commands.
 
 Nothing heavy is imported until a command runs, so that `--help` is instant: command functions import
 what they need, and never at the top of their file.
@@ -11,23 +11,16 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import (
-    bench,
-    chat,
-    data,
-    doctor,
-    export,
-    history,
-    judge,
-    models,
-    persona,
-    recall,
-    say,
-    scene,
-    serve,
-    train,
-)
+from rolellm_tui.cli import bench, models, serve
+from rolellm_tui.cli.chat import chat, history, recall, say
+from rolellm_tui.cli.data import sets as data
+from rolellm_tui.cli.doctor import doctor
+from rolellm_tui.cli.eval import app as evaluation
+from rolellm_tui.cli.judge import judge
 from rolellm_tui.cli.output import complain
+from rolellm_tui.cli.persona import persona
+from rolellm_tui.cli.scene import scene
+from rolellm_tui.cli.train import export, train
 
 app = typer.Typer(
     name="rolellm",
@@ -56,6 +49,7 @@ app.add_typer(history.app)
 app.add_typer(data.app)
 app.command("train")(train.train)
 app.add_typer(judge.app)
+app.add_typer(evaluation.app)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.add_typer(bench.app)

@@ -30,10 +30,10 @@ def list_(as_json: JsonOption = False) -> None:
       rolellm models list
       rolellm models list --json
     """
+    from rolellm_agents.config.settings import load_settings
     from rolellm_agents.models.catalog import PROVIDERS
-    from rolellm_agents.models.llamacpp.bundled import BUNDLED
+    from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
     from rolellm_agents.models.names import named_models
-    from rolellm_agents.settings import load_settings
 
     default = load_settings().model
     rows = [

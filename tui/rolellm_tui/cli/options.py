@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rolellm_agents.config.settings import Settings
     from rolellm_agents.persona import Persona
     from rolellm_agents.recall import RecallOptions
-    from rolellm_agents.settings import Settings
     from rolellm_agents.transcript import Transcript
-    from rolellm_graphs.session import Session
+    from rolellm_graphs.chat.session import Session
 
 ModelOption = Annotated[
     str | None,
@@ -91,11 +91,12 @@ def open_session(
     Raises:
         RoleLLMError: an option names something that does not exist or cannot be used.
     """
-    from rolellm_agents.card_files import find_lorebook
-    from rolellm_agents.models.catalog import get_model, usual_strategy
-    from rolellm_agents.settings import load_settings
-    from rolellm_agents.yourself import present_self
-    from rolellm_graphs.session import Session
+    from rolellm_agents.config.settings import load_settings
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.persona.from_card.files import find_lorebook
+    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.prompting.default_strategy import default_strategy
+    from rolellm_graphs.chat.session import Session
 
     settings = load_settings()
     you = present_self(settings)
@@ -111,7 +112,7 @@ def open_session(
         transcript,
         model=chat_model,
         model_name=name,
-        strategy=strategy or settings.strategy or usual_strategy(name),
+        strategy=strategy or settings.strategy or default_strategy(name),
         conversation=conversation,
         seed=seed,
         user_name=you.name,

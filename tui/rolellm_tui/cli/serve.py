@@ -77,7 +77,7 @@ def serve(
     """
     import asyncio
 
-    from rolellm_agents.settings import load_settings
+    from rolellm_agents.config.settings import load_settings
 
     try:
         from rolellm_graphs.server.options import ServerOptions

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed
-from rolellm_graphs.session import Session
 from rolellm_tui.cli.output import complain, print_text
 from rolellm_tui.plain.background import BackgroundLoop
 

@@ -6,7 +6,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
-from rolellm_tui.after_typing import after_typing
+from rolellm_tui.widgets.common.after_typing import after_typing
 
 
 class AskScreen(ModalScreen[str | None]):

@@ -19,21 +19,21 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, TokenDelta, TurnFailed
-from rolellm_graphs.session import Session
-from rolellm_tui.failures import Failed, what_failed
-from rolellm_tui.makings import Makings
-from rolellm_tui.opening import Opening
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
-from rolellm_tui.widgets.bubble import Bubble
-from rolellm_tui.widgets.composer import Composer
-from rolellm_tui.widgets.conversation_view import ConversationView
-from rolellm_tui.widgets.meter import Meter
-from rolellm_tui.widgets.status_line import StatusLine
+from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.composer import Composer
+from rolellm_tui.widgets.chat.conversation_view import ConversationView
+from rolellm_tui.widgets.chat.meter import Meter
+from rolellm_tui.widgets.chat.opening import Opening
+from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.inspector.provenance import Makings
 
 
 class ChatScreen(Screen[None]):

@@ -16,21 +16,21 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 from textual.worker import Worker
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.catalog import PROVIDERS, get_model
 from rolellm_agents.models.names import named_models
-from rolellm_agents.settings import load_settings
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.session import Session
+from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
-from rolellm_graphs.session import Session
-from rolellm_graphs.voice import Voice
-from rolellm_tui.failures import what_failed
-from rolellm_tui.widgets.answer_column import AnswerColumn
-from rolellm_tui.widgets.answer_grid import AnswerGrid
-from rolellm_tui.widgets.status_line import Complaint
-from rolellm_tui.widgets.voice_form import Choice, VoiceForm
+from rolellm_tui.widgets.chat.answer_column import AnswerColumn
+from rolellm_tui.widgets.chat.answer_grid import AnswerGrid
+from rolellm_tui.widgets.chat.voice_form import Choice, VoiceForm
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.status_line import Complaint
 
 Phase = Literal["choosing", "answering", "answered"]
 

@@ -18,17 +18,23 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, FoundMessage, Transcript
 from rolellm_agents.transcript.message import USER
-from rolellm_tui.conversation_words import first_lines, glance, names_of_personas, query_of, words_of
-from rolellm_tui.counting import counted
-from rolellm_tui.failures import what_failed
-from rolellm_tui.moments import today
-from rolellm_tui.scenes_found import names_in_scene
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
-from rolellm_tui.widgets.conversation_list import Conversation, ConversationList, Hit
-from rolellm_tui.widgets.conversation_preview import ConversationPreview
-from rolellm_tui.widgets.status_line import StatusLine
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.common.times import today
+from rolellm_tui.widgets.conversations.list import Conversation, ConversationList, Hit
+from rolellm_tui.widgets.conversations.preview import ConversationPreview
+from rolellm_tui.widgets.conversations.texts import (
+    first_lines,
+    glance,
+    names_of_personas,
+    query_of,
+    words_of,
+)
+from rolellm_tui.widgets.scene.scenes_found import names_in_scene
 
 PAUSE = 0.15
 """Seconds without a key after which all that was said is searched."""

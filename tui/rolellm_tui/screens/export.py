@@ -16,16 +16,16 @@ from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat, export_conversation
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import ChatFileError, RoleLLMError
-from rolellm_agents.settings import load_settings
+from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.persona.user_persona import present_self
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
-from rolellm_agents.whole_file import write_whole
-from rolellm_agents.yourself import present_self
-from rolellm_tui.after_typing import after_typing
-from rolellm_tui.failures import what_failed
-from rolellm_tui.path_suggester import PathSuggester
-from rolellm_tui.widgets.status_line import Complaint
+from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.path_suggester import PathSuggester
+from rolellm_tui.widgets.common.status_line import Complaint
 
 _FORMATS: dict[ExportFormat, tuple[str, str, str]] = {
     "markdown": ("Markdown", ".md", "for reading"),

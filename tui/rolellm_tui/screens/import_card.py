@@ -12,15 +12,15 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
-from rolellm_agents.card_files import Imported
 from rolellm_agents.errors import PersonaError
+from rolellm_agents.persona.from_card.files import Imported
 from rolellm_agents.text import plain
-from rolellm_tui.after_typing import after_typing
-from rolellm_tui.counting import counted
-from rolellm_tui.failures import what_failed
-from rolellm_tui.incoming import Preview, bring_in, is_json, look
-from rolellm_tui.widgets.path_input import PathInput
-from rolellm_tui.widgets.status_line import Complaint
+from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.path_input import PathInput
+from rolellm_tui.widgets.common.status_line import Complaint
+from rolellm_tui.widgets.library.incoming import Preview, bring_in, is_json, look
 
 PAUSE = 0.15
 """Seconds without a key after which the file is looked at."""

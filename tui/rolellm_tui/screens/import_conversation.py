@@ -14,11 +14,11 @@ from textual.worker import Worker
 from rolellm_agents.chat_files import ImportedConversation, import_chat_file
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.after_typing import after_typing
-from rolellm_tui.failures import what_failed
-from rolellm_tui.incoming import path_in
-from rolellm_tui.path_suggester import PathSuggester
-from rolellm_tui.widgets.status_line import Complaint
+from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.path_suggester import PathSuggester
+from rolellm_tui.widgets.common.status_line import Complaint
+from rolellm_tui.widgets.library.incoming import path_in
 
 _HELP = "rolellm's JSON, a SillyTavern chat, or ShareGPT; → completes the name."
 _WITH = "Whom it is with, if the file does not say"

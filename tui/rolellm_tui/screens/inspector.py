@@ -16,23 +16,23 @@ from textual.widgets import Footer, Input, Static, TabbedContent, TabPane, Tabs
 from textual.worker import Worker
 
 from rolellm_agents.cards.values import integer, mapping
+from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, RoleLLMError
 from rolellm_agents.recall import RecalledItem
-from rolellm_agents.settings import DEFAULT_USER
 from rolellm_agents.text import one_line, plain, whole
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
-from rolellm_graphs.voice import Voice
-from rolellm_tui.failures import what_failed
-from rolellm_tui.makings import Made
-from rolellm_tui.prompt_tokens import counted, left_out
-from rolellm_tui.silent_lore import SilentLore, conversation_in, silent_lore
-from rolellm_tui.widgets.numbers_view import NumbersView
-from rolellm_tui.widgets.prompt_view import PromptView
-from rolellm_tui.widgets.recalled_view import RecalledView, kept_of
-from rolellm_tui.widgets.search_bar import SearchBar
-from rolellm_tui.widgets.token_chart import TokenChart
-from rolellm_tui.widgets.try_line import TryLine
+from rolellm_graphs.chat.voice import Voice
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.search_bar import SearchBar
+from rolellm_tui.widgets.inspector.numbers_view import NumbersView
+from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
+from rolellm_tui.widgets.inspector.prompt_view import PromptView
+from rolellm_tui.widgets.inspector.provenance import Made
+from rolellm_tui.widgets.inspector.recalled_view import RecalledView, kept_of
+from rolellm_tui.widgets.inspector.silent_lore import SilentLore, conversation_in, silent_lore
+from rolellm_tui.widgets.inspector.token_chart import TokenChart
+from rolellm_tui.widgets.inspector.try_line import TryLine
 
 
 class InspectorScreen(Screen[None]):

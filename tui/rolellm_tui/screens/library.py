@@ -15,23 +15,23 @@ from textual.screen import Screen
 from textual.widgets import Footer, Header, Input, OptionList, Select, Static
 from textual.worker import Worker
 
-from rolellm_agents.card_files import Imported
+from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Cast, FoundPersona, Persona, list_personas
-from rolellm_agents.settings import DEFAULT_USER
+from rolellm_agents.persona.from_card.files import Imported
 from rolellm_agents.text import plain
-from rolellm_tui.after_typing import after_typing
-from rolellm_tui.failures import what_failed
-from rolellm_tui.narrowing import Indexed, Wanted, indexed, narrowed, ordered, words_of
 from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
-from rolellm_tui.widgets.cast_filters import CastFilters
-from rolellm_tui.widgets.cast_list import CastList
-from rolellm_tui.widgets.persona_view import PersonaView
-from rolellm_tui.widgets.search_line import SearchLine
+from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.library.cast_filters import CastFilters
+from rolellm_tui.widgets.library.cast_list import CastList
+from rolellm_tui.widgets.library.filtering import Indexed, Wanted, indexed, narrowed, ordered, words_of
+from rolellm_tui.widgets.library.persona_view import PersonaView
+from rolellm_tui.widgets.library.search_line import SearchLine
 
 if TYPE_CHECKING:
-    from rolellm_tui.widgets.portrait import PixelWidget
+    from rolellm_tui.widgets.library.portrait import PixelWidget
 
 PAUSE = 0.08
 """Seconds without another highlight after which somebody's card is filled."""

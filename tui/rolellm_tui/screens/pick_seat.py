@@ -11,8 +11,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from rolellm_tui.scene_words import Speakers
-from rolellm_tui.seat_colours import MUTED
+from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.scene.texts import Speakers
 
 _DIGITS = 9
 

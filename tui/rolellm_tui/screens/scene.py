@@ -28,23 +28,23 @@ from rolellm_graphs.events import (
     TurnFailed,
     YourTurn,
 )
-from rolellm_graphs.stage import Stage
-from rolellm_tui.failures import Failed, what_failed
-from rolellm_tui.makings import Makings
-from rolellm_tui.scene_commands import Order
-from rolellm_tui.scene_figures import tokens_of
-from rolellm_tui.scene_words import speakers_of
+from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.pick_seat import PickSeatScreen
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
-from rolellm_tui.widgets.cast_panel import CastPanel
-from rolellm_tui.widgets.player import USUAL_PAUSE, Player
-from rolellm_tui.widgets.scene_prompt import ScenePrompt
-from rolellm_tui.widgets.scene_text import SceneText
-from rolellm_tui.widgets.seat_sheet import SeatSheet
-from rolellm_tui.widgets.status_line import StatusLine
-from rolellm_tui.widgets.view_banner import ViewBanner
+from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.inspector.provenance import Makings
+from rolellm_tui.widgets.scene.cast_panel import CastPanel
+from rolellm_tui.widgets.scene.commands import Order
+from rolellm_tui.widgets.scene.figures import tokens_of
+from rolellm_tui.widgets.scene.player import USUAL_PAUSE, Player
+from rolellm_tui.widgets.scene.prompt import ScenePrompt
+from rolellm_tui.widgets.scene.seat_sheet import SeatSheet
+from rolellm_tui.widgets.scene.text import SceneText
+from rolellm_tui.widgets.scene.texts import speakers_of
+from rolellm_tui.widgets.scene.view_banner import ViewBanner
 
 
 class SceneScreen(Screen[None]):

@@ -16,13 +16,13 @@ from textual.worker import Worker
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.counting import counted
-from rolellm_tui.failures import what_failed
-from rolellm_tui.persona_words import LANGUAGES
-from rolellm_tui.scenes_found import OfferedScene, offered_scenes
-from rolellm_tui.seat_colours import COLOURS, MUTED
-from rolellm_tui.widgets.scene_list import SceneList
-from rolellm_tui.widgets.status_line import StatusLine
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.library.persona_texts import LANGUAGES
+from rolellm_tui.widgets.scene.list import SceneList
+from rolellm_tui.widgets.scene.scenes_found import OfferedScene, offered_scenes
+from rolellm_tui.widgets.scene.seat_colours import COLOURS, MUTED
 
 
 class ScenesScreen(Screen[None]):

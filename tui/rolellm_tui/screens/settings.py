@@ -14,30 +14,30 @@ from textual.widget import Widget
 from textual.widgets import Footer, Header, Input, Static
 from textual.worker import Worker
 
-from rolellm_agents.errors import RoleLLMError, SettingsError
-from rolellm_agents.recall import METHODS
-from rolellm_agents.recall.embeddings import get_embeddings
-from rolellm_agents.settings import (
+from rolellm_agents.config.settings import (
     DEFAULT_USER,
     Settings,
     given_by_environment,
     load_settings,
     write_settings,
 )
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.persona.user_persona import Yourself, yourselves
+from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.recall import METHODS
+from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
-from rolellm_agents.yourself import Yourself, yourselves
-from rolellm_tui.failures import what_failed
 from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
-from rolellm_tui.screens.yourselves import YourselvesScreen
-from rolellm_tui.widgets.setting import (
+from rolellm_tui.screens.user_personas import YourselvesScreen
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.settings.setting import (
     ChosenSetting,
     OpenSetting,
     Setting,
     SwitchedSetting,
     TypedSetting,
 )
-from rolellm_tui.widgets.status_line import StatusLine
 
 _METHODS = {"bm25": "by words", "chroma": "by vectors", "hybrid": "by both"}
 _EMBEDDINGS = {"lexical": "lexical, in the box", "minilm": "minilm, with the extra hf"}

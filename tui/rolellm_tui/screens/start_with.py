@@ -14,10 +14,10 @@ from textual.widgets import Button, Input, Select, Static
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import Persona
-from rolellm_agents.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import did_you_mean, one_line, plain
-from rolellm_tui.greetings import greetings_for
-from rolellm_tui.widgets.status_line import Complaint
+from rolellm_tui.widgets.chat.greetings import greetings_for
+from rolellm_tui.widgets.common.status_line import Complaint
 
 EXPLAINED = {
     "zero-shot": "Tells who they are, without examples.",

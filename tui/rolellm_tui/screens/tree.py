@@ -14,15 +14,15 @@ from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
-from rolellm_graphs.walk import Walk
-from rolellm_tui.counting import counted
-from rolellm_tui.failures import what_failed
+from rolellm_graphs.chat.cursor import Walk
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
-from rolellm_tui.widgets.message_preview import MessagePreview
-from rolellm_tui.widgets.search_bar import SearchBar
-from rolellm_tui.widgets.tree_line import number_among_siblings
-from rolellm_tui.widgets.tree_rows import Row, Tree
-from rolellm_tui.widgets.tree_view import TreeView
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.search_bar import SearchBar
+from rolellm_tui.widgets.tree.line import number_among_siblings
+from rolellm_tui.widgets.tree.message_preview import MessagePreview
+from rolellm_tui.widgets.tree.rows import Row, Tree
+from rolellm_tui.widgets.tree.view import TreeView
 
 _EMPTY = (
     "Nothing was said yet.\n\nSay something in the chat; whatever is answered anew grows a branch here."

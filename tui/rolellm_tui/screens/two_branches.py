@@ -11,10 +11,10 @@ from textual.widgets import Footer, Static
 
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
-from rolellm_tui.counting import counted
-from rolellm_tui.widgets.prose import prose
-from rolellm_tui.widgets.tree_line import told_apart
-from rolellm_tui.widgets.tree_rows import Tree
+from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.tree.line import told_apart
+from rolellm_tui.widgets.tree.rows import Tree
 
 PAGE = 30
 """How many messages of each branch are put on the screen at once."""

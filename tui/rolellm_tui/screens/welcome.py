@@ -13,10 +13,11 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from rolellm_agents.card_persona import with_macros
-from rolellm_agents.persona import Language, Persona, load_persona
-from rolellm_agents.settings import DEFAULT_USER
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
+from rolellm_agents.text.language import Language
 
 GREETERS: dict[Language, tuple[str, ...]] = {
     "en": (

@@ -4,7 +4,7 @@ import secrets
 import socket
 from dataclasses import dataclass, field
 
-from rolellm_agents.listening import address_of, is_loopback
+from rolellm_agents.files.ports import address_of, is_loopback
 
 
 @dataclass(frozen=True)

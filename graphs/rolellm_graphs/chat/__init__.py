@@ -1,0 +1,1 @@
+"""Sessions: one conversation with one persona, as a front end holds it."""

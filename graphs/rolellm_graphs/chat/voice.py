@@ -1,0 +1,66 @@
+"""A voice: one persona as one model plays it by one strategy."""
+
+from collections.abc import Sequence
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.cards import Lorebook
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
+from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.recall import Passage, RecallOptions
+from rolellm_graphs.role.graph import prompted_role_graph
+
+
+class Voice:
+    """What answers; it holds nothing of any conversation."""
+
+    def __init__(
+        self,
+        persona: Persona,
+        *,
+        model: BaseChatModel | str = DEFAULT_MODEL,
+        model_name: str | None = None,
+        strategy: str | None = None,
+        user: str = DEFAULT_USER,
+        about_user: str = "",
+        lorebooks: Sequence[Lorebook] = (),
+        recall: RecallOptions | None = None,
+        memories: Sequence[Passage] = (),
+    ) -> None:
+        """Prepare it; nothing is loaded yet.
+
+        Args:
+            persona: who is played.
+            model: any LangChain chat model, or a spec for `get_model`.
+            model_name: what transcripts call the model; its spec when None.
+            strategy: how the persona reaches the model; what suits a model that is named when None.
+            user: what the persona calls the person, for `{{user}}` in cards.
+            about_user: who the person is, told to the model.
+            lorebooks: of the world, beside the persona's own.
+            recall: how passages are looked up; what suits the strategy when None.
+            memories: of other conversations.
+
+        Raises:
+            ModelError: there is no such model.
+            SettingsError: there is no such strategy.
+            PersonaError: the persona's lorebook cannot be used.
+        """
+        self.persona = with_macros(persona, user)
+        self.model = get_model(model) if isinstance(model, str) else model
+        spec = model if isinstance(model, str) else describe_model(model)
+        self.model_name = model_name or spec
+        self.strategy = strategy or default_strategy(model)
+        self.prompting = Prompting(
+            self.persona,
+            self.strategy,
+            user=user,
+            about_user=about_user,
+            lorebooks=lorebooks,
+            recall=recall,
+            memories=memories,
+        )
+        self.graph = prompted_role_graph(self.prompting, self.model)

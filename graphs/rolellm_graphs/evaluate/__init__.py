@@ -1,0 +1,1 @@
+"""Evaluation with models: RoleBench, persona drift, speaker identification."""

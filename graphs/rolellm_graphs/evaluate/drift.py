@@ -1,0 +1,344 @@
+"""Interviews of several turns, and how far a persona drifts while they last.
+
+An interviewer keeps to a course of questions, or a model asks on by what it hears. What was said goes
+into a run; a judge reads it afterwards.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets.writing import json_line
+from rolellm_agents.errors import ModelError, SettingsError, StorageError
+from rolellm_agents.evaluation.drift import PlannedQuestion, load_course, planned_questions
+from rolellm_agents.evaluation.drift.results import Interview, InterviewResult, scored_line
+from rolellm_agents.files.atomic_write import write_whole, writing_whole
+from rolellm_agents.generation.instructions import bundled_instructions
+from rolellm_agents.judging import Judged, ReplyJudge, Turn
+from rolellm_agents.judging.recorded import read_verdicts
+from rolellm_agents.models.catalog import describe_sampling
+from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.runs.budget import Tokens
+from rolellm_agents.runs.folder import LongRun, open_long_run
+from rolellm_agents.runs.items import FinishedItems
+from rolellm_agents.runs.seeds import digest_of, seed_of
+from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge
+from rolellm_graphs.evaluate.predictions import Contender
+from rolellm_graphs.judge.graph import judge_replies
+from rolellm_graphs.runs.items import Failures, Generation, Hearing, Limits, prepared
+
+TURNS: Final = 10
+INTERVIEWS: Final = 7
+"""Of each persona: with so many, each question of the course's middle stands at each place once."""
+RESULTS: Final = "results.json"
+SCORED: Final = "interviews.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterviewsRequest:
+    """Who is interviewed, and how long."""
+
+    personas: tuple[Persona, ...]
+    strategy: str = "system"
+    turns: int = TURNS
+    interviews: int = INTERVIEWS
+    interviewer: Contender | None = None
+    """A model that asks; the bundled course when None."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """One interview that is to be held."""
+
+    number: int
+    """Among all of the run."""
+    key: str
+    model: str
+    persona: Persona
+    nth: int
+    """Of this persona."""
+
+
+async def hold_interviews(
+    request: InterviewsRequest,
+    contenders: Sequence[Contender],
+    *,
+    folder: Path,
+    judge: NamedJudge | None = None,
+    limits: Limits | None = None,
+    hearing: Hearing | None = None,
+) -> InterviewResult:
+    """Hold the interviews that are missing, have them judged, and tell how they go on by turn.
+
+    Args:
+        request: who is interviewed.
+        contenders: models that answer, one after the other.
+        folder: of the run, which goes on where it was stopped.
+        judge: of single replies; none when None. It may be another than before.
+        limits: how many interviews are held at the same time.
+        hearing: whom to tell how far it is.
+
+    Raises:
+        SettingsError: nobody is named, or there is no such strategy.
+        ModelError: a model cannot be loaded; what is finished is kept.
+        StorageError: the folder cannot be written, or holds another run.
+    """
+    limits, hearing = limits or Limits(), hearing or Hearing()
+    contenders = list({one.name: one for one in contenders}.values())
+    _check(request, contenders)
+    planned = [*_planned(request, contenders)]
+    config = _config(request, contenders, limits)
+    with open_long_run(folder, config) as run:
+        run.reopen()
+        finished = FinishedItems(run, lambda: (one.key for one in planned))
+        failures = Failures()
+        for contender in contenders:
+            failed = await _hold(request, contender, planned, finished, limits, hearing)
+            failures.count += failed.count
+            failures.first = failures.first or failed.first
+        held = [_interview(one, finished.get(one.number)) for one in planned if one.number in finished]
+        verdicts, broken = await _judge(held, judge, folder, limits, hearing)
+        result = InterviewResult(
+            config=config,
+            complete=len(held) == len(planned) and not broken,
+            failed=failures.count,
+            first_failure=failures.first,
+            interviews=[one.with_verdicts(verdicts) for one in held],
+            notes=[broken] if broken else [],
+        )
+        _write(run, result, judge)
+    return result
+
+
+def run_name(
+    request: InterviewsRequest, models: Sequence[str], at_once: int, max_tokens: int | None
+) -> str:
+    """A folder's name for a run of these settings when nobody names one."""
+    told = json.dumps([_settings(request), list(models), at_once, max_tokens], sort_keys=True)
+    return f"interviews-{digest_of(told)[:8]}"
+
+
+def _check(request: InterviewsRequest, contenders: Sequence[Contender]) -> None:
+    get_strategy(request.strategy)
+    for given, what in ((contenders, "model"), (request.personas, "persona")):
+        if not given:
+            raise SettingsError(f"No {what} is named; name at least one.")
+
+
+def _planned(request: InterviewsRequest, contenders: Sequence[Contender]) -> Iterator[_Planned]:
+    personas = {one.id: one for one in request.personas}.values()
+    number = 0
+    for contender in contenders:
+        for persona in personas:
+            for nth in range(request.interviews):
+                key = f"{contender.name}/{persona.id}/{nth}"
+                yield _Planned(number, key, contender.name, with_macros(persona, DEFAULT_USER), nth)
+                number += 1
+
+
+async def _hold(
+    request: InterviewsRequest,
+    contender: Contender,
+    planned: Sequence[_Planned],
+    finished: FinishedItems,
+    limits: Limits,
+    hearing: Hearing,
+) -> Failures:
+    """The interviews of one model that are missing."""
+    model = prepared(contender.model, limits.at_once).model_copy()
+    generation = Generation(finished, model, limits, hearing)
+    asking = generation
+    if request.interviewer is not None:
+        asks = prepared(request.interviewer.model, limits.at_once).model_copy()
+        asking = Generation(finished, asks, limits, Hearing())
+    generation.expect(len(planned))
+
+    async def hold(one: _Planned) -> None:
+        async def make() -> dict[str, Any]:
+            return await _Interviewing(request, one, generation, asking).hold()
+
+        await generation.item(one.number, one.key, make)
+
+    await generation.work_through((one for one in planned if one.model == contender.name), hold)
+    return generation.failures
+
+
+class _Interviewing:
+    """One interview while it lasts."""
+
+    def __init__(
+        self, request: InterviewsRequest, one: _Planned, generation: Generation, asking: Generation
+    ) -> None:
+        self._request = request
+        self._one = one
+        self._calls, self._asking = generation.calls, asking.calls
+        self._seed = seed_of(request.seed, one.key)
+        self._prompting = Prompting(one.persona, request.strategy, user=DEFAULT_USER)
+        self._heard: list[BaseMessage] = []
+        self._tokens = Tokens()
+
+    async def hold(self) -> dict[str, Any]:
+        """All of it, as the run keeps it."""
+        began = time.perf_counter()
+        turns = [await self._turn(turn) for turn in range(self._request.turns)]
+        return {
+            "model": self._one.model,
+            "strategy": self._request.strategy,
+            "persona": self._one.persona.id,
+            "name": self._one.persona.name,
+            "language": self._one.persona.language,
+            "nth": self._one.nth,
+            "turns": turns,
+            "tokens": {"read": self._tokens.read, "written": self._tokens.written},
+            "seconds": round(time.perf_counter() - began, 3),
+        }
+
+    async def _turn(self, turn: int) -> dict[str, Any]:
+        asked = await self._question(turn)
+        found = self._prompting.look_up(self._heard, asked.text, {}, seed=self._seed)
+        messages = self._prompting.compose(self._heard, found.recalled, asked.text)
+        reply = await self._calls.say(messages, seed=self._seed)
+        self._tokens += reply.tokens
+        said = reply.text.strip()
+        self._heard += [HumanMessage(asked.text), AIMessage(said or "…")]
+        return {**asked.model_dump(mode="json"), "reply": said, "cut": reply.unfinished}
+
+    async def _question(self, turn: int) -> PlannedQuestion:
+        course = self._course()
+        if self._request.interviewer is None or turn == 0:
+            return course[turn]
+        reply = await self._asking.say(self._seen_by_interviewer(), seed=self._seed + turn)
+        self._tokens += reply.tokens
+        # Who says nothing is helped on by the course.
+        text = " ".join(reply.text.split())
+        return PlannedQuestion(id=f"asked-{turn}", text=text) if text else course[turn]
+
+    def _course(self) -> list[PlannedQuestion]:
+        persona = self._one.persona
+        return planned_questions(
+            load_course(persona.language),
+            turns=self._request.turns,
+            number=self._one.nth,
+            persona=persona.id,
+            seed=self._request.seed,
+            more=[one.text for one in bundled_instructions().of(persona.language)],
+        )
+
+    def _seen_by_interviewer(self) -> list[BaseMessage]:
+        """The talk with the parts changed: the questions are the model's own."""
+        persona = self._one.persona
+        prompt = load_prompt("interviewer-asks", persona.language).fill(
+            visitor=load_prompt("interviewer-name", persona.language).text,
+            about=load_prompt("interviewer-about", persona.language).text,
+            goal=load_prompt("interviewer-goal", persona.language).fill(name=persona.name),
+            name=persona.name,
+        )
+        turned = [
+            HumanMessage(one.text) if isinstance(one, AIMessage) else AIMessage(one.text)
+            for one in self._heard
+        ]
+        # Chat templates want the user's words first.
+        return [SystemMessage(prompt), HumanMessage(persona.name), *turned]
+
+
+def _interview(one: _Planned, item: Mapping[str, Any]) -> Interview:
+    return Interview.of(one.key, one.persona, item)
+
+
+async def _judge(
+    held: Sequence[Interview], judge: NamedJudge | None, folder: Path, limits: Limits, hearing: Hearing
+) -> tuple[Sequence[Any], str]:
+    """All verdicts, and why there are no more if the judge could not go on."""
+    if judge is None or not held:
+        return [], ""
+    if not hasattr(judge.judge, "judge"):
+        raise SettingsError(f"The judge {judge.name!r} compares replies; likelihood or rubric judge one.")
+    back = 1 if judge.name == "likelihood" else None
+    items = [
+        Judged(key=key, persona=one.persona, turns=turns, reply=reply)
+        for one in held
+        for key, turns, reply in _judged_turns(one, back)
+    ]
+    own = folder / FOLDER / judge.name
+    hearing.notice(f"The judge {judge.name} is at work.")
+    try:
+        return await judge_replies(
+            [cast(ReplyJudge, judge.judge)],
+            items,
+            folder=own,
+            config={**judge.config, "turns_before": back},
+            at_once=limits.at_once,
+            progress=hearing.progress,
+        ), ""
+    except ModelError as error:
+        return read_verdicts(own).verdicts, f"The judge {judge.name} gave up: {error}"
+
+
+def _judged_turns(one: Interview, back: int | None) -> Iterator[tuple[str, tuple[Turn, ...], str]]:
+    """Each answer's key, what the judge reads before it, and the answer.
+
+    Args:
+        one: the interview.
+        back: how many turns before the answer are read; all when None. The likelihood judge reads the
+            question alone: what the character said earlier would tell nobody in particular, too, who
+            speaks, and its gain would fall whatever the answers are like.
+    """
+    said: list[Turn] = []
+    for turn, answer in enumerate(one.answers, 1):
+        said.append(Turn("user", answer.question))
+        yield one.turn_key(turn), tuple(said[-back:] if back else said), answer.reply
+        said.append(Turn("persona", answer.reply))
+
+
+def _settings(request: InterviewsRequest) -> dict[str, Any]:
+    languages = sorted({one.language for one in request.personas})
+    return {
+        "personas": {
+            one.id: digest_of(one.model_dump_json())
+            for one in sorted(request.personas, key=lambda persona: persona.id)
+        },
+        "strategy": request.strategy,
+        "turns": request.turns,
+        "interviews": request.interviews,
+        "interviewer": request.interviewer.name if request.interviewer else None,
+        "asked": [load_course(language).name for language in languages]
+        + [load_prompt("interviewer-asks", language).name for language in languages if request.interviewer],
+        "seed": request.seed,
+    }
+
+
+def _config(request: InterviewsRequest, contenders: Sequence[Contender], limits: Limits) -> dict[str, Any]:
+    asks = request.interviewer
+    return {
+        "benchmark": "interviews",
+        **_settings(request),
+        "models": {one.name: describe_sampling(one.model) for one in contenders},
+        "interviewer_sampling": describe_sampling(asks.model) if asks else None,
+        "at_once": limits.at_once,
+    }
+
+
+def _write(run: LongRun, result: InterviewResult, judge: NamedJudge | None) -> None:
+    with writing_whole(run.folder / SCORED, StorageError) as out:
+        for one in result.interviews:
+            out.write(json_line(scored_line(one)))
+    files = {
+        "replies": "items.jsonl",
+        "scored": SCORED,
+        "judges": {judge.name: f"{FOLDER}/{judge.name}"} if judge else {},
+    }
+    told = json.dumps({**result.to_json(), "files": files}, ensure_ascii=False, indent=2)
+    write_whole(run.folder / RESULTS, f"{told}\n", StorageError)
+    if result.complete:
+        run.finish({"interviews": len(result.interviews)})

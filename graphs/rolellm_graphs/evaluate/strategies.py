@@ -1,0 +1,225 @@
+"""The strategies side by side: the same questions of RoleBench, answered by one model under each."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessageChunk
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets import Kind, Sample, find_file, read_samples
+from rolellm_agents.errors import PersonaError, RoleLLMError
+from rolellm_agents.metrics import difference_interval, mean_interval, paper_recall, rouge_l_f1, word_count
+from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.persona import Persona, list_personas, load_persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.persona.from_script.noise import with_noise
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.recall import RecallOptions
+from rolellm_agents.runs.folder import Run, open_run
+from rolellm_agents.text.language import Language
+
+COMPARED_WITH = "system"
+"""The strategy that the others' differences are told from: the paper's own."""
+
+_MEASURED = ("rouge_l_f1", "rouge_l_recall")
+_COUNTED = ("words", "prompt_tokens", "new_tokens", "first_token_s", "seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrategiesRequest:
+    """What is compared."""
+
+    data: Path
+    """A folder of RoleBench."""
+    personas: tuple[str, ...] = ()
+    """Ids, names or files; all of the cast that are in the data when empty."""
+    strategies: tuple[str, ...] = tuple(STRATEGIES)
+    kind: Kind = "role_specific"
+    limit: int | None = None
+    """Questions of each persona; all when None."""
+    noise: float = 0.0
+    """The share of a profile's lines that are replaced by other characters'."""
+    seed: int = 0
+    """Of the noise, and of the model's answers where it takes one."""
+    recall: RecallOptions = field(default_factory=RecallOptions)
+
+
+Progress = Callable[[int, int], None]
+
+
+def compare_strategies(
+    request: StrategiesRequest,
+    model: BaseChatModel,
+    *,
+    model_name: str,
+    folder: Path,
+    on_progress: Progress = lambda _done, _total: None,
+) -> list[dict[str, Any]]:
+    """Answer every question under every strategy, and score the answers.
+
+    Args:
+        request: what is compared.
+        model: who answers.
+        model_name: what the run calls it.
+        folder: of the run, which goes on where it was stopped.
+        on_progress: is told how many answers there are, and how many there will be.
+
+    Returns:
+        For each strategy `strategy`, `n`, each measure's mean and `…_ci95` (percentile bootstrap,
+        clustered by persona; None with one persona), the means of what was counted, and
+        `rouge_l_f1_less_system` with its interval: the paired difference to `system`.
+
+    Raises:
+        RoleBenchError: there are no such questions.
+        PersonaError: none of the personas is in the data.
+        SettingsError: there is no such strategy.
+        ModelError: the model cannot be used; what was answered is kept.
+        StorageError: the folder cannot be written, or holds another run.
+    """
+    asked = list(_questions(request))
+    total = len(asked) * len(request.strategies)
+    with open_run(folder, _config(request, model_name)) as run:
+        answered = 0
+        for persona, group in groupby(asked, key=lambda pair: pair[0]):
+            samples = [sample for _, sample in group]
+            for sample, strategy, prompting in _prompted(persona, samples, request, run.folder):
+                key = f"{persona.id}/{strategy}/{sample.question}"
+                if key not in run.items:
+                    run.append(key, _answer(model, prompting, sample, request.seed))
+                answered += 1
+                on_progress(answered, total)
+        rows = _rows(run, request.strategies)
+        run.finish({"rows": rows})
+    return rows
+
+
+def _questions(request: StrategiesRequest) -> Iterator[tuple[Persona, Sample]]:
+    """Each persona's questions, persona by persona."""
+    cast = [found.persona for found in list_personas().found]
+    wanted = [load_persona(name) for name in request.personas] or cast
+    languages: set[Language] = {one.language for one in wanted} if request.personas else {"en"}
+    by_role: dict[str, list[Sample]] = {}
+    for language in sorted(languages):
+        file = find_file(request.data, "test", kind=request.kind, language=language)
+        for sample in read_samples(file):
+            by_role.setdefault(sample.role, []).append(sample)
+    found = False
+    for persona in wanted:
+        for sample in by_role.get(persona.name, [])[: request.limit]:
+            found = True
+            yield with_macros(with_noise(persona, cast, request.noise, request.seed), DEFAULT_USER), sample
+    if not found:
+        raise PersonaError(
+            f"None of the personas has {request.kind} questions in {request.data}; "
+            "“rolellm persona list” shows the cast's names."
+        )
+
+
+def _prompted(
+    persona: Persona, samples: Sequence[Sample], request: StrategiesRequest, folder: Path
+) -> Iterator[tuple[Sample, str, Prompting]]:
+    """Question by question, so that whatever else the machine does befalls all strategies alike."""
+    # A profile with noise in it must not get into the collections that chats use.
+    recall = replace(request.recall, chroma_folder=folder / "chroma") if request.noise else request.recall
+    prompting = {
+        strategy: Prompting(persona, strategy, user=DEFAULT_USER, recall=recall)
+        for strategy in request.strategies
+    }
+    for sample in samples:
+        for strategy in request.strategies:
+            yield sample, strategy, prompting[strategy]
+
+
+def _answer(model: BaseChatModel, prompting: Prompting, sample: Sample, seed: int) -> dict[str, Any]:
+    began = time.perf_counter()
+    found = prompting.look_up([], sample.question.strip(), {}, seed=seed)
+    messages = prompting.compose([], found.recalled, sample.question.strip())
+    first = 0.0
+    reply: BaseMessageChunk | None = None
+    try:
+        for chunk in model.stream(messages):
+            first = first or (time.perf_counter() - began if chunk.text else 0.0)
+            reply = chunk if reply is None else reply + chunk
+    except Exception as error:
+        explained: RoleLLMError | None = explain_failure(error, model)
+        raise (explained or error) from error
+    text = reply.text.strip() if reply else ""
+    usage = reply.usage_metadata if isinstance(reply, AIMessageChunk) and reply.usage_metadata else None
+    reused = usage.get("input_token_details", {}).get("cache_read", 0) if usage else 0
+    return {
+        "persona": prompting.persona.id,
+        "strategy": prompting.strategy,
+        "question": sample.question.strip(),
+        "recalled": [item["why"] for item in found.recalled],
+        "reply": text,
+        "rouge_l_f1": rouge_l_f1(text, sample.references, sample.language),
+        "rouge_l_recall": paper_recall(text, sample.references, sample.language),
+        "words": word_count(text, sample.language),
+        "prompt_tokens": usage["input_tokens"] if usage else None,
+        "new_tokens": usage["input_tokens"] - reused if usage else None,
+        "first_token_s": round(first, 4),
+        "seconds": round(time.perf_counter() - began, 4),
+    }
+
+
+def _rows(run: Run, strategies: Sequence[str]) -> list[dict[str, Any]]:
+    items: Mapping[str, list[dict[str, Any]]] = {
+        strategy: [item for item in run.items.values() if item["strategy"] == strategy]
+        for strategy in strategies
+    }
+    return [_row(strategy, items[strategy], items.get(COMPARED_WITH, [])) for strategy in strategies]
+
+
+def _row(
+    strategy: str, items: Sequence[Mapping[str, Any]], compared: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    clusters = [item["persona"] for item in items]
+    row: dict[str, Any] = {"strategy": strategy, "n": len(items)}
+    for measure in _MEASURED:
+        interval = mean_interval([item[measure] for item in items], clusters)
+        row[measure] = round(interval.mean, 4)
+        row[f"{measure}_ci95"] = _bounds(interval.low, interval.high)
+    for counted in _COUNTED:
+        known = [item[counted] for item in items if item[counted] is not None]
+        row[counted] = round(sum(known) / len(known), 3) if known else None
+    if compared and strategy != COMPARED_WITH:
+        theirs = {(item["persona"], item["question"]): item["rouge_l_f1"] for item in compared}
+        own = [item["rouge_l_f1"] for item in items]
+        other = [theirs[item["persona"], item["question"]] for item in items]
+        difference = difference_interval(own, other, clusters)
+        row["rouge_l_f1_less_system"] = round(difference.mean, 4)
+        row["rouge_l_f1_less_system_ci95"] = _bounds(difference.low, difference.high)
+    return row
+
+
+def _bounds(low: float | None, high: float | None) -> list[float] | None:
+    return None if low is None or high is None else [round(low, 4), round(high, 4)]
+
+
+def _config(request: StrategiesRequest, model_name: str) -> dict[str, Any]:
+    recall = request.recall
+    return {
+        "data": str(request.data.resolve()),
+        "personas": list(request.personas),
+        "strategies": list(request.strategies),
+        "kind": request.kind,
+        "limit": request.limit,
+        "noise": request.noise,
+        "seed": request.seed,
+        "model": model_name,
+        "recall": [recall.method, recall.k, recall.tokens, recall.floor, recall.embeddings],
+    }
+
+
+def run_name(request: StrategiesRequest, model_name: str) -> str:
+    """A folder's name for a run of these settings when nobody names one."""
+    settings = json.dumps(_config(request, model_name), sort_keys=True)
+    return f"strategies-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"

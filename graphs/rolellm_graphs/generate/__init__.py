@@ -1,0 +1,1 @@
+"""Generators of role-playing data: Context-Instruct, RoleGPT, dialogues, rejection sampling."""

@@ -1,0 +1,276 @@
+"""Multi-turn data, which RoleLLM lacks: a character and an interviewer in a scene, each on their own view.
+
+The interviewer begins with a general instruction and asks on by what it hears, so that the character must
+stay the same over several answers.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.generation.answers import cleaned
+from rolellm_agents.generation.instructions import Instruction
+from rolellm_agents.generation.samples import Row
+from rolellm_agents.models.catalog import describe_sampling
+from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.reply_checks.labels import Label, answer_labels
+from rolellm_agents.runs.budget import Tokens
+from rolellm_agents.runs.items import FinishedItems
+from rolellm_agents.runs.seeds import digest_of, seed_of
+from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat
+from rolellm_agents.scene.scene import Director, Opening, Stop
+from rolellm_agents.scene.turns import turns as turns_of
+from rolellm_agents.scene.view import own_line
+from rolellm_agents.text.language import Language
+from rolellm_graphs.generate.run import Outcome, Plan, run_plan
+from rolellm_graphs.runs.items import Generation, Hearing, Limits
+from rolellm_graphs.runs.model_calls import BudgetSpentError
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.graph import staged_scene_graph
+from rolellm_graphs.scene.state import SceneContext, SceneInput
+
+TURNS: Final = 4
+"""Answers of the character in a dialogue."""
+EACH: Final = 5
+"""Dialogues of each character."""
+_INTERVIEWER = "interviewer"
+_PROMPTS = ("scene", "scene-about", "scene-goals", "interviewer-about", "interviewer-goal", "system")
+_READ, _WRITTEN = 700, 90
+"""Tokens of a turn, about."""
+_STEPS_PER_TURN = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialoguesRequest:
+    """Who is interviewed, about what, and how long."""
+
+    personas: tuple[Persona, ...]
+    instructions: tuple[Instruction, ...]
+    """What the interviews begin with."""
+    interviewer: Persona | None = None
+    """Who asks; somebody without a name when None."""
+    each: int = EACH
+    turns: int = TURNS
+    seed: int = 0
+
+
+async def dialogues(
+    request: DialoguesRequest,
+    model: BaseChatModel,
+    *,
+    model_name: str,
+    folder: Path,
+    limits: Limits | None = None,
+    hearing: Hearing | None = None,
+) -> Outcome:
+    """Let the interviews take place, as far as they have not yet.
+
+    Args:
+        request: who is interviewed.
+        model: who plays both.
+        model_name: what the run calls it.
+        folder: of the run, which goes on where it was stopped.
+        limits: what this start may do.
+        hearing: whom to tell how far it is.
+
+    Raises:
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: the model cannot be loaded.
+    """
+    plan = Plan(
+        config=_config(request, model_name, model),
+        item_keys=lambda: (key for key, _, _ in _planned(request)),
+        work=partial(_hold_all, request, model, model_name),
+        rows=lambda finished: _rows(request, finished),
+        parts=("samples", "left_out"),
+    )
+    return await run_plan(plan, model, folder, limits or Limits(), hearing or Hearing())
+
+
+def dialogues_guess(request: DialoguesRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
+    """The keys of all dialogues, and what one of them may take."""
+    calls = 2 * request.turns - 1
+    return lambda: (key for key, _, _ in _planned(request)), Tokens(calls * _READ, calls * _WRITTEN)
+
+
+def _planned(request: DialoguesRequest) -> Iterator[tuple[str, Persona, Instruction]]:
+    """Each dialogue's key, character and opening; instructions of the character's language in turn."""
+    for persona in {one.id: one for one in request.personas}.values():
+        asked = [one for one in request.instructions if one.language == persona.language]
+        for number in range(request.each if asked else 0):
+            # Different characters begin at different instructions.
+            start = seed_of(request.seed, persona.id) % len(asked)
+            instruction = asked[(start + number) % len(asked)]
+            yield f"{persona.id}/{instruction.id}/{number}", persona, instruction
+
+
+async def _hold_all(
+    request: DialoguesRequest, model: BaseChatModel, model_name: str, generation: Generation
+) -> None:
+    async def hold(work: tuple[int, tuple[str, Persona, Instruction]]) -> None:
+        number, (key, persona, instruction) = work
+        seed = seed_of(request.seed, key)
+
+        async def make() -> dict[str, Any]:
+            return await _dialogue(
+                request, persona, instruction, model, model_name, seed=seed, generation=generation
+            )
+
+        await generation.item(number, key, make)
+
+    await generation.work_through(enumerate(_planned(request)), hold)
+
+
+async def _dialogue(
+    request: DialoguesRequest,
+    persona: Persona,
+    instruction: Instruction,
+    model: BaseChatModel,
+    model_name: str,
+    *,
+    seed: int,
+    generation: Generation,
+) -> dict[str, Any]:
+    calls = 2 * request.turns - 1
+    expected, used = Tokens(calls * _READ, calls * _WRITTEN), Tokens()
+    if not generation.budget.reserve(expected):
+        raise BudgetSpentError
+    loaded = interview(persona, instruction.text, turns=request.turns, interviewer=request.interviewer)
+    graph = staged_scene_graph(Ensemble(loaded, model=model))
+    began = time.perf_counter()
+    try:
+        result = await graph.ainvoke(
+            SceneInput(lines=[]),
+            {"recursion_limit": calls * _STEPS_PER_TURN},
+            context=SceneContext(seed=seed),
+        )
+        lines: list[SceneLine] = result["lines"]
+        used = _tokens_of(lines)
+    finally:
+        generation.budget.settle(expected, used)
+    return {
+        "role": persona.name,
+        "persona": persona.id,
+        "language": persona.language,
+        "interviewer": request.interviewer.id if request.interviewer else None,
+        "messages": _messages(loaded, persona, lines),
+        "labels": _labels(persona, lines),
+        "model": model_name,
+        "prompts": _prompt_names(persona.language),
+        "seed": seed,
+        "tokens": {"read": used.read, "written": used.written},
+        "seconds": round(time.perf_counter() - began, 3),
+    }
+
+
+def interview(
+    persona: Persona, opening: str, *, turns: int, interviewer: Persona | None = None
+) -> LoadedScene:
+    """The scene in which somebody interviews a character.
+
+    Args:
+        persona: who is interviewed.
+        opening: the first question.
+        turns: answers of the character.
+        interviewer: who asks; somebody without a name when None.
+    """
+    language = persona.language
+    name = interviewer.name if interviewer else load_prompt("interviewer-name", language).text
+    about = "" if interviewer else load_prompt("interviewer-about", language).text
+    asks = Seat(
+        id=_INTERVIEWER,
+        name=name,
+        persona=interviewer.id if interviewer else None,
+        about=about,
+        goals=(load_prompt("interviewer-goal", language).fill(name=persona.name),),
+    )
+    scene = Scene(
+        id=f"interview-{digest_of(persona.id + opening)}",
+        title=persona.name,
+        language=language,
+        setting=load_prompt("interviewer-setting", language).text,
+        cast=(asks, Seat(id=persona.id, persona=persona.id, name=persona.name)),
+        opening=(Opening(speaker=_INTERVIEWER, text=opening),),
+        director=Director(kind="round-robin"),
+        manners=("say", "act"),
+        stop=Stop(turns=2 * turns - 1, silent=2 * turns),
+    )
+    who = interviewer or Persona(id=_INTERVIEWER, name=name, language=language, description=about)
+    return LoadedScene(
+        scene=scene,
+        personas={_INTERVIEWER: with_macros(who, persona.name), persona.id: with_macros(persona, name)},
+    )
+
+
+def _messages(loaded: LoadedScene, persona: Persona, lines: Sequence[SceneLine]) -> list[dict[str, str]]:
+    """As chats for training: the character is the assistant."""
+    return [
+        {
+            "role": "assistant" if line["speaker"] == persona.id else "user",
+            "content": cleaned(own_line(loaded, line), persona)
+            if line["speaker"] == persona.id
+            else own_line(loaded, line),
+        }
+        for line in lines
+    ]
+
+
+def _labels(persona: Persona, lines: Sequence[SceneLine]) -> list[str]:
+    """What is wrong with any of the character's answers, each label once; and what the guard found."""
+    found: dict[str, None] = {}
+    asked = ""
+    for line in lines:
+        if line["speaker"] == persona.id:
+            answer = cleaned(line["text"], persona)
+            labels: Sequence[Label] = answer_labels(answer, persona, question=asked, templates=[])
+            found |= dict.fromkeys(labels)
+        if line["made_by"].get("fault"):
+            found["faulty-turn"] = None
+        asked = line["text"]
+    return list(found)
+
+
+def _tokens_of(lines: Sequence[SceneLine]) -> Tokens:
+    used = Tokens()
+    for line in turns_of(lines):
+        usage = line["made_by"].get("usage") or {}
+        used += Tokens(int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0))
+    return used
+
+
+def _rows(request: DialoguesRequest, finished: FinishedItems) -> Iterator[Row]:
+    for number, _ in enumerate(_planned(request)):
+        item = finished.get(number)
+        if item is None:
+            continue
+        kept = ("role", "persona", "language", "interviewer", "messages", "labels")
+        sample = {key: item[key] for key in kept}
+        yield Row("left_out" if item["labels"] else "samples", sample)
+
+
+def _prompt_names(language: Language) -> list[str]:
+    return [load_prompt(name, language).name for name in _PROMPTS]
+
+
+def _config(request: DialoguesRequest, model_name: str, model: BaseChatModel) -> Mapping[str, Any]:
+    told = "\n".join(f"{one.id} {one.text}" for one in request.instructions)
+    return {
+        "generator": "dialogues",
+        "personas": {persona.id: digest_of(persona.model_dump_json()) for persona in request.personas},
+        "interviewer": request.interviewer.id if request.interviewer else None,
+        "instructions": digest_of(told),
+        "turns": request.turns,
+        "seed": request.seed,
+        "model": model_name,
+        "sampling": describe_sampling(model),
+        "prompts": sorted(
+            {name for persona in request.personas for name in _prompt_names(persona.language)}
+        ),
+    }

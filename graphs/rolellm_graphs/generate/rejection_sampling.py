@@ -1,0 +1,178 @@
+"""Draws: a model answers training questions several times, to learn from the best of its own answers.
+
+Each question keeps the answers that are known to be good, so that what was drawn can be told better from
+worse without a judge (`rolellm train --recipe dpo`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets import Sample
+from rolellm_agents.errors import RoleBenchError, SettingsError
+from rolellm_agents.generation.answers import cleaned, ended
+from rolellm_agents.generation.samples import Row
+from rolellm_agents.models.catalog import describe_sampling
+from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.runs.budget import Tokens
+from rolellm_agents.runs.items import FinishedItems
+from rolellm_agents.runs.seeds import digest_of, seed_of
+from rolellm_graphs.generate.run import Outcome, Plan, run_plan
+from rolellm_graphs.runs.items import Generation, Hearing, Limits, made_by
+
+EACH: Final = 4
+"""Answers to each question."""
+STRATEGY: Final = "system"
+"""By which models are tuned."""
+_USUAL = Tokens(330, 80)
+"""Of an answer, about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawsRequest:
+    """What is asked, and of whom."""
+
+    samples: tuple[Sample, ...]
+    personas: Mapping[str, Persona]
+    """By the names that the samples have for roles; a role without one is not asked."""
+    each: int = EACH
+    seed: int = 0
+
+
+async def draws(
+    request: DrawsRequest,
+    model: BaseChatModel,
+    *,
+    model_name: str,
+    folder: Path,
+    limits: Limits | None = None,
+    hearing: Hearing | None = None,
+) -> Outcome:
+    """Have the questions answered, as far as they have not yet.
+
+    Args:
+        request: what is asked.
+        model: who plays the personas.
+        model_name: what the run calls it.
+        folder: of the run, which goes on where it was stopped.
+        limits: what this start may do.
+        hearing: whom to tell how far it is.
+
+    Raises:
+        RoleBenchError: none of the roles is a persona.
+        SettingsError: the model always takes the likeliest word, or a greatest cost without prices.
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: the model cannot be loaded.
+    """
+    if describe_sampling(model).get("temperature") == 0:
+        raise SettingsError(
+            "At temperature 0 all answers to a question are the same; name a higher --temperature."
+        )
+    asked = _asked(request)
+    plan = Plan(
+        config=_config(request, asked, model_name, model),
+        item_keys=partial(_keys, request, asked),
+        work=partial(_draw_all, request, asked, model_name),
+        rows=partial(_rows, request, asked),
+        parts=("samples",),
+    )
+    return await run_plan(plan, model, folder, limits or Limits(), hearing or Hearing())
+
+
+def draws_guess(request: DrawsRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
+    """The keys of all items, and what one of them may take.
+
+    Raises:
+        RoleBenchError: none of the roles is a persona.
+    """
+    return partial(_keys, request, _asked(request)), _USUAL
+
+
+def _asked(request: DrawsRequest) -> list[Sample]:
+    """Each question once, and role by role, since a role's questions share the instruction before them."""
+    once = {(one.role, one.kind, one.question): one for one in request.samples}
+    known = [sample for sample in once.values() if sample.role in request.personas]
+    if not known:
+        raise RoleBenchError(
+            "None of the questions is to somebody who is a persona; “rolellm persona build” makes one."
+        )
+    return sorted(known, key=lambda sample: sample.role)
+
+
+def _keys(request: DrawsRequest, asked: list[Sample]) -> Iterator[str]:
+    for sample in asked:
+        persona = request.personas[sample.role]
+        question = digest_of(sample.question)
+        yield from (f"{persona.id}/{sample.kind}/{question}/{number}" for number in range(request.each))
+
+
+async def _draw_all(
+    request: DrawsRequest, asked: list[Sample], model_name: str, generation: Generation
+) -> None:
+    keys = [*_keys(request, asked)]
+    ready: dict[str, Prompting] = {}
+
+    def prompt(sample: Sample) -> list[BaseMessage]:
+        if sample.role not in ready:
+            persona = with_macros(request.personas[sample.role], DEFAULT_USER)
+            ready[sample.role] = Prompting(persona, STRATEGY, user=DEFAULT_USER)
+        return ready[sample.role].compose([], [], sample.question.strip())
+
+    async def draw(number: int) -> None:
+        sample, key = asked[number // request.each], keys[number]
+        seed = seed_of(request.seed, key)
+
+        async def make() -> dict[str, Any]:
+            reply = await generation.calls.say(prompt(sample), seed=seed)
+            persona = request.personas[sample.role]
+            answer = ended(cleaned(reply.text, persona), at_limit=reply.unfinished)
+            return {"answer": answer.text, **made_by(model_name, [], reply, seed)}
+
+        await generation.item(number, key, make)
+
+    await generation.work_through(iter(range(len(keys))), draw)
+
+
+def _rows(request: DrawsRequest, asked: list[Sample], finished: FinishedItems) -> Iterator[Row]:
+    for place, sample in enumerate(asked):
+        first = place * request.each
+        items = [finished.get(number) for number in range(first, first + request.each)]
+        answers = [item["answer"].strip() for item in items if item is not None]
+        persona = request.personas[sample.role]
+        row = {
+            "role": sample.role,
+            "persona": persona.id,
+            "question": sample.question,
+            "generated": [*dict.fromkeys(filter(None, answers))],
+            "references": list(sample.references),
+            "kind": sample.kind,
+            "language": sample.language,
+            "labels": [],
+        }
+        if row["generated"]:
+            yield Row("samples", row)
+
+
+def _config(
+    request: DrawsRequest, asked: list[Sample], model_name: str, model: BaseChatModel
+) -> Mapping[str, Any]:
+    told = "\n".join(f"{sample.role}\0{sample.kind}\0{sample.question}" for sample in asked)
+    personas = {sample.role: request.personas[sample.role] for sample in asked}
+    return {
+        "generator": "draws",
+        "personas": {one.id: digest_of(one.model_dump_json()) for one in personas.values()},
+        "questions": digest_of(told),
+        "strategy": STRATEGY,
+        "each": request.each,
+        "seed": request.seed,
+        "model": model_name,
+        "sampling": describe_sampling(model),
+    }

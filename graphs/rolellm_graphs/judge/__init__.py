@@ -1,0 +1,1 @@
+"""Judges: rubric, ranking, likelihood, panels and the scene critic."""

@@ -1,0 +1,229 @@
+"""Run a judge on planted faults and on replies that people have judged, and tell how far it is right."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypedDict
+
+from typing_extensions import Unpack
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.judging.checking import (
+    Agreement,
+    Outcome,
+    Rate,
+    agreement_on_preferences,
+    agreement_on_scores,
+    detections,
+    length_correlation,
+    preference,
+    unscored,
+)
+from rolellm_agents.judging.faults import Fault
+from rolellm_agents.judging.human_labels import HumanLabel
+from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge, Turn
+from rolellm_agents.judging.position import PositionBias, position_bias
+from rolellm_agents.judging.verdict import Verdict
+from rolellm_agents.metrics import word_count
+from rolellm_agents.metrics.correlation import Correlated
+from rolellm_agents.persona import load_persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_graphs.judge.graph import Pair, Progress, compare_replies, judge_replies
+from rolellm_graphs.judge.run import digest_of_item
+
+_OTHER: Final = "other"
+"""Ends the key of the reply that people compared the first one with."""
+
+
+class Running(TypedDict, total=False):
+    """How a run goes."""
+
+    folder: Path | None
+    """Where it is kept, to go on where it was stopped; None keeps nothing."""
+    config: Mapping[str, Any]
+    """What the verdicts depend on, such as model and prompts."""
+    at_once: int
+    """Replies, or pairs, at the same time."""
+    progress: Progress
+    """Is told how far it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureCheck:
+    """How far one measure of a judge can be believed."""
+
+    measure: str
+    detected: Mapping[str, Rate]
+    """How often the clean reply came out higher, by kind of fault."""
+    length: Correlated | None
+    """Spearman's correlation of values with words over clean replies; None for a judge of pairs."""
+    orders: PositionBias | None
+    """Whether the order of two replies matters; None for a judge that looks at one at a time."""
+    labels: tuple[Agreement, ...]
+    unscored: Mapping[str, int]
+    """How many verdicts have no value, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Material:
+    """What is judged, as judges take it; persona by persona, so that a model reads each of them once."""
+
+    faults: Sequence[Fault]
+    labels: Sequence[HumanLabel]
+    clean: Mapping[str, Judged]
+    """By the fault's key."""
+    faulty: Mapping[str, Judged]
+    labelled: Mapping[str, Judged]
+    """By the label's key; the other reply of a pair has `other` behind it."""
+
+
+async def check_reply_judge(
+    judge: ReplyJudge,
+    faults: Sequence[Fault],
+    labels: Sequence[HumanLabel] = (),
+    **running: Unpack[Running],
+) -> list[MeasureCheck]:
+    """Have every reply judged once, and compare with what is known of it.
+
+    Of two replies the one with the higher value counts as preferred.
+
+    Args:
+        judge: is shown one reply at a time.
+        faults: planted ones.
+        labels: what people said.
+        running: of the run.
+
+    Returns:
+        One for each measure.
+
+    Raises:
+        PersonaError: there is no such persona.
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+    """
+    material = _material(faults, labels)
+    everything = (*material.clean.values(), *material.faulty.values(), *material.labelled.values())
+    items = sorted({one.key: one for one in everything}.values(), key=lambda one: one.persona.id)
+    verdicts = await judge_replies([judge], items, **running)
+    return [
+        _of_replies(material, measure, [one for one in verdicts if one.measure == measure])
+        for measure in judge.measures
+    ]
+
+
+async def check_pair_judge(
+    judge: PairJudge, faults: Sequence[Fault], labels: Sequence[HumanLabel] = (), **running: Unpack[Running]
+) -> list[MeasureCheck]:
+    """Have every pair compared in both orders, and compare with what is known of it.
+
+    Scores that people gave to single replies are no use here and left out.
+
+    Args:
+        judge: is shown two replies at a time.
+        faults: planted ones.
+        labels: what people said.
+        running: of the run.
+
+    Returns:
+        The one for the judge's measure.
+
+    Raises:
+        PersonaError: there is no such persona.
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+    """
+    material = _material(faults, labels)
+    pairs = _pairs(material)
+    verdicts = await compare_replies(judge, [*pairs.values()], **running)
+    return [_of_pairs(material, judge.measure, dict(zip(pairs, verdicts, strict=True)))]
+
+
+def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Material:
+    find = cache(lambda name: with_macros(load_persona(name), DEFAULT_USER))
+
+    def judged(key: str, persona: str, question: str, reply: str) -> Judged:
+        return Judged(key=key, persona=find(persona), turns=(Turn("user", question),), reply=reply)
+
+    return _Material(
+        faults=faults,
+        labels=labels,
+        # A clean reply that several faults are made of is judged once.
+        clean={
+            one.key: judged(
+                f"clean/{one.persona}/{digest_of_item([one.question, one.clean])}",
+                one.persona,
+                one.question,
+                one.clean,
+            )
+            for one in faults
+        },
+        faulty={one.key: judged(one.key, one.persona, one.question, one.faulty) for one in faults},
+        labelled={
+            key: judged(key, one.persona, one.question, reply)
+            for one in labels
+            for key, reply in ((one.key, one.reply), (f"{one.key}/{_OTHER}", one.other))
+            if reply is not None
+        },
+    )
+
+
+def _pairs(material: _Material) -> dict[str, Pair]:
+    """By the fault's or the label's key."""
+    faults = {one.key: (material.clean[one.key], material.faulty[one.key]) for one in material.faults}
+    labels = {
+        one.key: (material.labelled[one.key], material.labelled[f"{one.key}/{_OTHER}"])
+        for one in material.labels
+        if one.other is not None
+    }
+    return dict(sorted({**faults, **labels}.items(), key=lambda item: item[1][0].persona.id))
+
+
+def _of_replies(material: _Material, measure: str, verdicts: Sequence[Verdict]) -> MeasureCheck:
+    values = {one.subject: one.value for one in verdicts}
+    outcomes = [
+        Outcome(
+            one.kind,
+            one.persona,
+            preference(values[material.clean[one.key].key], values[material.faulty[one.key].key]),
+        )
+        for one in material.faults
+    ]
+    alone = [one for one in material.labels if one.other is None]
+    beside = [one for one in material.labels if one.other is not None]
+    preferred = [preference(values[one.key], values[f"{one.key}/{_OTHER}"]) for one in beside]
+    return MeasureCheck(
+        measure=measure,
+        detected=detections(outcomes),
+        length=_length(material, values),
+        orders=None,
+        labels=(
+            *([agreement_on_scores(alone, [values[one.key] for one in alone])] if alone else []),
+            *([agreement_on_preferences(beside, preferred)] if beside else []),
+        ),
+        unscored=unscored(one.status for one in verdicts),
+    )
+
+
+def _of_pairs(material: _Material, measure: str, verdicts: Mapping[str, Verdict]) -> MeasureCheck:
+    outcomes = [Outcome(one.kind, one.persona, verdicts[one.key].value) for one in material.faults]
+    beside = [one for one in material.labels if one.other is not None]
+    preferred = [verdicts[one.key].value for one in beside]
+    return MeasureCheck(
+        measure=measure,
+        detected=detections(outcomes),
+        length=None,
+        orders=position_bias(verdicts.values()),
+        labels=(agreement_on_preferences(beside, preferred),) if beside else (),
+        unscored=unscored(one.status for one in verdicts.values()),
+    )
+
+
+def _length(material: _Material, values: Mapping[str, float | None]) -> Correlated | None:
+    clean = {one.key: one for one in material.clean.values()}
+    known = [
+        (value, word_count(one.reply, one.persona.language), one.persona.id)
+        for key, one in clean.items()
+        if (value := values[key]) is not None
+    ]
+    return length_correlation(*zip(*known, strict=True)) if known else None

@@ -1,0 +1,192 @@
+"""The judge graph, and runs of judges: many replies at once, gone on with where they were stopped.
+
+The graph sends one reply to every judge at the same time. A run keeps what is finished; what a model failed
+at is not kept, so that the next start asks again.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Send
+from typing_extensions import TypedDict
+
+from rolellm_agents.judging.flaws import JudgedScene
+from rolellm_agents.judging.json_form import (
+    judged_from_json,
+    judged_to_json,
+    verdict_from_json,
+    verdict_to_json,
+)
+from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge
+from rolellm_agents.judging.recorded import about_pair, about_reply, about_scene
+from rolellm_agents.judging.verdict import Verdict
+from rolellm_graphs.judge.panel import JudgesScenes
+from rolellm_graphs.judge.run import Work, digest_of_item, run_works
+from rolellm_graphs.runs.items import AT_ONCE
+
+Progress = Callable[[int, int], None]
+"""Is told how many items are done, and how many there are."""
+Pair = tuple[Judged, Judged]
+
+
+class JudgeInput(TypedDict):
+    """What the graph is given."""
+
+    judged: dict[str, Any]
+    """As `judged_to_json` writes it."""
+
+
+class JudgeOutput(TypedDict):
+    """What the graph gives back."""
+
+    verdicts: list[dict[str, Any]]
+    """As `verdict_to_json` writes them, in the order of the judges and of their measures."""
+
+
+class JudgeState(TypedDict, total=False):
+    """What the graph keeps, as plain values."""
+
+    judged: dict[str, Any]
+    verdicts: Annotated[list[dict[str, Any]], operator.add]
+
+
+class Seat(TypedDict):
+    """What one judge is sent."""
+
+    judge: int
+    judged: dict[str, Any]
+
+
+JudgeGraph = CompiledStateGraph[JudgeState, None, JudgeInput, JudgeOutput]
+
+
+def judge_graph(judges: Sequence[ReplyJudge]) -> JudgeGraph:
+    """Build the graph in which every judge judges one reply, all at the same time.
+
+    Args:
+        judges: at least one.
+    """
+
+    def fan_out(state: JudgeState) -> list[Send]:
+        return [Send("judge", Seat(judge=place, judged=state["judged"])) for place in range(len(judges))]
+
+    async def judge(state: Seat) -> dict[str, Any]:
+        verdicts = await judges[state["judge"]].judge(judged_from_json(state["judged"]))
+        return {"verdicts": [verdict_to_json(one) for one in verdicts]}
+
+    builder = StateGraph(JudgeState, input_schema=JudgeInput, output_schema=JudgeOutput)
+    builder.add_node("judge", judge)
+    builder.add_conditional_edges(START, fan_out, ["judge"])
+    builder.add_edge("judge", END)
+    return builder.compile(name="judge")
+
+
+async def judge_replies(
+    judges: Sequence[ReplyJudge],
+    items: Sequence[Judged],
+    *,
+    folder: Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    at_once: int = AT_ONCE,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Verdict]:
+    """Have every judge judge every reply.
+
+    Args:
+        judges: at least one.
+        items: what is judged, each with a key of its own.
+        folder: of the run, which goes on where it was stopped; None keeps nothing.
+        config: what the verdicts depend on beside the items, such as models and prompts; a run goes on
+            only with the same.
+        at_once: replies at the same time.
+        progress: is told how far it is.
+
+    Returns:
+        The verdicts in the order of the items, of each in the order of the judges and their measures.
+
+    Raises:
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+    """
+    graph = judge_graph(judges)
+
+    async def judge(judged: Judged) -> list[Verdict]:
+        output = await graph.ainvoke(JudgeInput(judged=judged_to_json(judged)))
+        return [verdict_from_json(one) for one in output["verdicts"]]
+
+    works = [
+        Work(
+            key=f"{one.key}#{digest_of_item(judged_to_json(one))}",
+            about=about_reply(one),
+            judge=partial(judge, one),
+        )
+        for one in items
+    ]
+    return await run_works("replies", works, folder, config or {}, at_once, progress)
+
+
+async def compare_replies(
+    judge: PairJudge,
+    pairs: Sequence[Pair],
+    *,
+    folder: Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    at_once: int = AT_ONCE,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Verdict]:
+    """Have a judge compare the replies of each pair; see `judge_replies`.
+
+    Returns:
+        One verdict for each pair, in their order.
+
+    Raises:
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+    """
+
+    async def compare(pair: Pair) -> list[Verdict]:
+        return [await judge.compare(*pair)]
+
+    works = [
+        Work(
+            key=f"{pair[0].key}#{digest_of_item([judged_to_json(one) for one in pair])}",
+            about=about_pair(*pair),
+            judge=partial(compare, pair),
+        )
+        for pair in pairs
+    ]
+    return await run_works("pairs", works, folder, config or {}, at_once, progress)
+
+
+async def judge_scenes(
+    judge: JudgesScenes,
+    scenes: Sequence[JudgedScene],
+    *,
+    folder: Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    at_once: int = AT_ONCE,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Verdict]:
+    """Have a judge look through scenes; see `judge_replies`.
+
+    Returns:
+        The verdicts in the order of the scenes, of each in the order of the measures.
+
+    Raises:
+        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+    """
+    works = [
+        Work(
+            key=f"{scene.key}#{digest_of_item(told)}",
+            about=told,
+            judge=partial(judge.judge, scene),
+        )
+        for scene, told in ((scene, about_scene(scene)) for scene in scenes)
+    ]
+    return await run_works("scenes", works, folder, config or {}, at_once, progress)

@@ -1,0 +1,144 @@
+"""Judges by their names: the one place where a name becomes a judge."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, get_args
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.judging.errors import JudgingError
+from rolellm_agents.judging.flaws import DIMENSIONS
+from rolellm_agents.judging.judged import PairJudge, ReplyJudge
+from rolellm_agents.judging.likelihood import prompts_used
+from rolellm_agents.judging.rubrics import RubricChoice
+from rolellm_agents.models.catalog import describe_model, describe_sampling
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.runs.seeds import digest_of
+from rolellm_agents.text import did_you_mean
+from rolellm_agents.text.language import Language
+from rolellm_graphs.judge.likelihood import LikelihoodJudge
+from rolellm_graphs.judge.model import JudgingModel
+from rolellm_graphs.judge.ranking import RankingJudge
+from rolellm_graphs.judge.reply_scoring import ScoringModel
+from rolellm_graphs.judge.rubric import RubricJudge
+from rolellm_graphs.runs.items import AT_ONCE
+
+JudgeName = Literal["rubric", "ranking", "likelihood"]
+REPLY_JUDGES: Final = ("rubric", "likelihood")
+PAIR_JUDGES: Final = ("ranking", "likelihood")
+_LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+_PROMPTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "rubric": ("judge-rubric",),
+    "ranking": ("judge-ranking", "judge-ranking-references"),
+    "scene": ("judge-scene", *(f"judge-scene-{dimension}" for dimension in DIMENSIONS)),
+}
+
+
+def judge_named(
+    name: str,
+    model: BaseChatModel,
+    *,
+    model_name: str | None = None,
+    rubrics: RubricChoice | None = None,
+    at_once: int = AT_ONCE,
+    seed: int = 0,
+) -> RubricJudge | RankingJudge | LikelihoodJudge:
+    """The judge of this name.
+
+    Args:
+        name: `rubric` judges replies, `ranking` pairs, `likelihood` both.
+        model: who judges.
+        model_name: what verdicts call it; its own name when None.
+        rubrics: of the rubric judge; all bundled ones when None.
+        at_once: questions to the model at the same time.
+        seed: of the model's answers, where it takes one.
+
+    Raises:
+        JudgingError: there is no judge of this name.
+    """
+    called = model_name or describe_model(model)
+    match name:
+        case "rubric":
+            judging = JudgingModel(model, model_name=called, at_once=at_once, seed=seed)
+            return RubricJudge(judging, rubrics)
+        case "ranking":
+            return RankingJudge(JudgingModel(model, model_name=called, at_once=at_once, seed=seed))
+        case "likelihood":
+            return LikelihoodJudge(model, model_name=called, at_once=at_once)
+        case _:
+            known = get_args(JudgeName)
+            raise JudgingError(
+                f"There is no judge {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
+            )
+
+
+def reply_judge_named(name: str, model: BaseChatModel, **options: Any) -> ReplyJudge:
+    """The judge of replies of this name; see `judge_named`.
+
+    Raises:
+        JudgingError: there is none of this name that judges a reply by itself.
+    """
+    judge = judge_named(name, model, **options)
+    if isinstance(judge, RankingJudge):
+        raise JudgingError(
+            f"The judge {name!r} compares two replies; {' or '.join(REPLY_JUDGES)} judges one."
+        )
+    return judge
+
+
+def pair_judge_named(name: str, model: BaseChatModel, **options: Any) -> PairJudge:
+    """The judge of pairs of this name; see `judge_named`.
+
+    Raises:
+        JudgingError: there is none of this name that compares two replies.
+    """
+    judge = judge_named(name, model, **options)
+    if isinstance(judge, RubricJudge):
+        raise JudgingError(f"The judge {name!r} judges one reply; {' or '.join(PAIR_JUDGES)} compares two.")
+    return judge
+
+
+def default_reply_judge(model: BaseChatModel) -> JudgeName:
+    """Who judges replies when nobody is named: by probabilities where a model gives them.
+
+    Only models in this process do, and most of these are too small to keep to a rubric.
+    """
+    return "likelihood" if isinstance(model, ScoringModel) else "rubric"
+
+
+def judge_config(
+    name: str,
+    models: Sequence[tuple[str, BaseChatModel]],
+    *,
+    rubrics: RubricChoice | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """What verdicts of a judge depend on, for a run's config.
+
+    Args:
+        name: of the judge, or `scene`.
+        models: each with what the run calls it.
+        rubrics: of the rubric judge.
+        seed: of the models' answers.
+    """
+    config: dict[str, Any] = {
+        "judge": name,
+        "models": [called for called, _ in models],
+        "sampling": [describe_sampling(model) for _, model in models],
+        "seed": seed,
+        "prompts": _prompts(name),
+    }
+    if name == "rubric":
+        chosen = rubrics or RubricChoice()
+        config["rubrics"] = {
+            one.name: digest_of(one.model_dump_json())
+            for language in _LANGUAGES
+            for one in chosen.in_language(language)
+        }
+    return config
+
+
+def _prompts(name: str) -> list[str]:
+    """Of all that a judge may ask, in both languages."""
+    if name == "likelihood":
+        return [prompts_used(language) for language in _LANGUAGES]
+    return [load_prompt(prompt, language).name for prompt in _PROMPTS[name] for language in _LANGUAGES]

@@ -1,0 +1,195 @@
+"""A judge that follows no instructions: how much likelier a reply is under its persona."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.judging.judged import Judged
+from rolellm_agents.judging.likelihood import (
+    evidence,
+    gain,
+    nobody_prompt,
+    open_question,
+    persona_prompt,
+    prompts_used,
+    speaker_scores,
+)
+from rolellm_agents.judging.ranking import by_rule
+from rolellm_agents.judging.verdict import Status, Verdict
+from rolellm_agents.persona import Persona
+from rolellm_agents.text.language import Language
+from rolellm_graphs.judge.reply_scoring import ReplyScoring
+from rolellm_graphs.runs.items import AT_ONCE
+
+MEASURE: Final = "likelihood"
+
+
+class _Gained(NamedTuple):
+    """A reply's gain, and what it is made of: means a token."""
+
+    gain: float
+    persona: float
+    nobody: float
+    tokens: int
+
+
+class LikelihoodJudge:
+    """How much likelier a model finds replies under their personas than under nobody in particular.
+
+    Values are nats a token. Above 0 the persona makes the reply likelier; among replies of one persona the
+    higher is more its own. It knows nothing of whether a reply is true, or polite, or an answer at all.
+    """
+
+    measures = (MEASURE,)
+    measure = MEASURE
+
+    def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
+        """Take a model.
+
+        Args:
+            model: one that gives log-probabilities.
+            model_name: what verdicts call it.
+            at_once: replies that are computed at the same time.
+
+        Raises:
+            ModelError: the model gives no log-probabilities.
+        """
+        self._scoring = ReplyScoring(model, model_name=model_name, at_once=at_once)
+        self._name = model_name
+        self._nobody: dict[tuple[Language, str], list[float]] = {}
+
+    async def judge(self, judged: Judged) -> list[Verdict]:
+        """How much likelier the reply is under its persona, after what was said before it.
+
+        Raises:
+            ModelError: the model cannot be loaded.
+        """
+        if not judged.reply.strip():
+            return [self._unscored(judged, "skipped", "The reply is empty.")]
+        await self._scoring.load()
+        try:
+            gained = await self._gained(judged)
+        except ModelError as error:
+            return [self._unscored(judged, "model_error", str(error))]
+        return [self._verdict(judged, gained)]
+
+    async def compare(self, first: Judged, second: Judged) -> Verdict:
+        """Which of two replies of one persona gains more from it: 1 the first, 0 the second, 0.5 a tie.
+
+        Each is scored by itself, so that the order in which they stand cannot matter.
+
+        Raises:
+            ModelError: the model cannot be loaded.
+        """
+        if ruled := by_rule(first, second):
+            return replace(ruled, measure=MEASURE)
+        verdicts = [one for judged in (first, second) for one in await self.judge(judged)]
+        values = [one.value for one in verdicts if one.value is not None]
+        if len(values) < len(verdicts):
+            failed = next(one for one in verdicts if one.value is None)
+            return replace(failed, subject=first.key)
+        value = 0.5 if values[0] == values[1] else float(values[0] > values[1])
+        return replace(
+            verdicts[0],
+            value=value,
+            reason=f"{values[0]:+.3f} and {values[1]:+.3f} nats a token for {first.persona.name}.",
+            details={"orders": [value, value], "consistent": True, "gains": values},
+        )
+
+    async def tell_speaker(
+        self, replies: Sequence[str], candidates: Sequence[Persona], *, background: Sequence[str] = ()
+    ) -> dict[str, float]:
+        """Which candidate gave all these replies, judged by nothing but their words.
+
+        Args:
+            replies: of one and the same speaker, not empty; what they answered is not looked at.
+            candidates: with ids of their own.
+            background: replies of the same origin, such as the same model's, by all kinds of speakers; what
+                a candidate's prompt does for anybody's replies is told by them and taken off.
+
+        Returns:
+            For each candidate's id, in the candidates' order, how much speaks for it; the highest is the
+            likeliest speaker.
+
+        Raises:
+            ModelError: the model cannot be loaded, or a reply does not fit into its context.
+        """
+        found: dict[str, list[float]] = {}
+        usual: dict[str, list[float]] = {}
+        # Candidate by candidate, so that each one's prompt is read once.
+        for one in candidates:
+            both = await self.evidence([*replies, *background], one)
+            found[one.id], usual[one.id] = both[: len(replies)], both[len(replies) :]
+        return speaker_scores(found, usual)
+
+    async def evidence(self, replies: Sequence[str], persona: Persona) -> list[float]:
+        """How much each reply speaks for the persona, whatever it answered.
+
+        Raises:
+            ModelError: the model cannot be loaded, or a reply does not fit into its context.
+        """
+        question = [open_question(persona.language)]
+        prompt = persona_prompt(persona, question)
+        nobody = nobody_prompt(persona.language, question)
+
+        async def of(reply: str) -> float:
+            scores, others = await asyncio.gather(
+                self._scoring.score(prompt, reply), self._of_nobody(nobody, persona.language, reply)
+            )
+            return evidence(scores, others)
+
+        return await asyncio.gather(*(of(reply.strip()) for reply in replies))
+
+    async def _of_nobody(
+        self, prompt: Sequence[BaseMessage], language: Language, reply: str
+    ) -> list[float]:
+        """Computed once for each reply, however many candidates there are."""
+        if (language, reply) not in self._nobody:
+            self._nobody[language, reply] = await self._scoring.score(prompt, reply)
+        return self._nobody[language, reply]
+
+    async def _gained(self, judged: Judged) -> _Gained:
+        reply, language = judged.reply.strip(), judged.persona.language
+        persona, nobody = await asyncio.gather(
+            self._scoring.score(persona_prompt(judged.persona, judged.turns), reply),
+            self._scoring.score(nobody_prompt(language, judged.turns), reply),
+        )
+        tokens = len(persona)
+        return _Gained(gain(persona, nobody), sum(persona) / tokens, sum(nobody) / tokens, tokens)
+
+    def _verdict(self, judged: Judged, gained: _Gained) -> Verdict:
+        likelier = "likelier" if gained.gain >= 0 else "less likely"
+        details: dict[str, Any] = {
+            "tokens": gained.tokens,
+            "persona": round(gained.persona, 4),
+            "nobody": round(gained.nobody, 4),
+        }
+        return Verdict(
+            subject=judged.key,
+            measure=MEASURE,
+            value=gained.gain,
+            status="scored",
+            reason=(
+                f"{abs(gained.gain):.3f} nats a token {likelier} from {judged.persona.name} than from "
+                "nobody in particular."
+            ),
+            model=self._name,
+            prompt=prompts_used(judged.persona.language),
+            details=details,
+        )
+
+    def _unscored(self, judged: Judged, status: Status, reason: str) -> Verdict:
+        return Verdict(
+            subject=judged.key,
+            measure=MEASURE,
+            value=None,
+            status=status,
+            reason=reason,
+            model=self._name,
+            prompt=prompts_used(judged.persona.language),
+        )

@@ -1,0 +1,155 @@
+"""A model that judges: many questions at once, each answered in its form, and no failure ever raised."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
+
+from rolellm_agents.judging.asking import Question, Read
+from rolellm_agents.judging.verdict import Status, Verdict
+from rolellm_agents.models.catalog import describe_model
+from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.models.local import load_model
+from rolellm_agents.runs.backoff import Gate
+from rolellm_agents.runs.budget import Budget, Tokens
+from rolellm_agents.runs.seeds import seed_of
+from rolellm_agents.text import one_line
+from rolellm_graphs.runs.items import AT_ONCE, prepared
+from rolellm_graphs.runs.model_calls import ModelCalls, Reply
+
+_SHOWN = 160
+"""Characters of words that make no judgement."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Generic[Read]):
+    """What a model said to one question."""
+
+    read: Read | None
+    """None unless the status is `scored`."""
+    status: Status
+    trouble: str
+    """What went wrong; empty when nothing did."""
+    prompt: str
+    tokens: Tokens
+    seconds: float
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """What a verdict's details say of it."""
+        tokens = {"read": self.tokens.read, "written": self.tokens.written}
+        return {"tokens": tokens, "seconds": self.seconds}
+
+
+class _Here(NamedTuple):
+    """What belongs to one event loop."""
+
+    loop: asyncio.AbstractEventLoop
+    calls: ModelCalls
+    loading: asyncio.Lock
+
+
+class JudgingModel:
+    """One model, asked as often as judges like; all that share it share its limit."""
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        *,
+        model_name: str | None = None,
+        at_once: int = AT_ONCE,
+        seed: int = 0,
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            model: any chat model; one that takes no forms has its words read.
+            model_name: what verdicts call it; its own name when None.
+            at_once: questions at the same time.
+            seed: of its answers, where it takes one.
+        """
+        self.name = model_name or describe_model(model)
+        self.model = prepared(model, at_once)
+        self._at_once = at_once
+        self._seed = seed
+        self._here: _Here | None = None
+        self._is_loaded = False
+
+    async def ask(self, question: Question[Read], key: str) -> Answer[Read]:
+        """Put a question, and read the answer.
+
+        Args:
+            question: what is asked.
+            key: tells it from all others; the answer's seed follows from it.
+
+        Raises:
+            ModelError: the model cannot be loaded.
+        """
+        here = await self._ready()
+        messages = [HumanMessage(question.text)]
+        try:
+            reply = await here.calls.fill(
+                messages, dict(question.form), seed=seed_of(self._seed, key), at_least=question.tokens
+            )
+        except Exception as error:
+            explained = explain_failure(error, self.model)
+            if explained is None:
+                raise
+            return _failed(question, str(explained))
+        return _answer(question, reply)
+
+    def not_scored(self, answer: Answer[Any], subject: str, measure: str, **details: Any) -> Verdict:
+        """The verdict that an answer without a judgement makes."""
+        return Verdict(
+            subject=subject,
+            measure=measure,
+            value=None,
+            status=answer.status,
+            reason=answer.trouble,
+            model=self.name,
+            prompt=answer.prompt,
+            details={**details, **answer.cost},
+        )
+
+    async def _ready(self) -> _Here:
+        loop = asyncio.get_running_loop()
+        if self._here is None or self._here.loop is not loop:
+            # A semaphore belongs to the loop it was first waited for in.
+            calls = ModelCalls(self.model, at_once=self._at_once, budget=Budget(), gate=Gate())
+            self._here = _Here(loop, calls, asyncio.Lock())
+        here = self._here
+        async with here.loading:
+            if not self._is_loaded:
+                await asyncio.to_thread(load_model, self.model)
+                self._is_loaded = True
+        return here
+
+
+def _answer(question: Question[Read], reply: Reply) -> Answer[Read]:
+    read = question.read(reply.text)
+    trouble = ""
+    if read is None:
+        cut = ", which reached its limit" if reply.unfinished else ""
+        said = one_line(reply.text, _SHOWN) or "nothing"
+        trouble = f"No judgement can be read out of the answer{cut}: {said}"
+    return Answer(
+        read=read,
+        status="unparsed" if read is None else "scored",
+        trouble=trouble,
+        prompt=question.prompt,
+        tokens=reply.tokens,
+        seconds=reply.seconds,
+    )
+
+
+def _failed(question: Question[Read], trouble: str) -> Answer[Read]:
+    return Answer(
+        read=None,
+        status="model_error",
+        trouble=trouble,
+        prompt=question.prompt,
+        tokens=Tokens(),
+        seconds=0.0,
+    )

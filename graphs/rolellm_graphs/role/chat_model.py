@@ -1,0 +1,393 @@
+"""A persona as a LangChain chat model: whatever takes a chat model can talk with a character."""
+
+# LangChain has no public way to call a chat model inside another's run; called through `invoke` it would be
+# a second run, whose tokens every stream and every count of usage would show again.
+# ruff: noqa: SLF001
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun, Callbacks
+from langchain_core.language_models import (
+    BaseChatModel,
+    LangSmithParams,
+    LanguageModelInput,
+    ModelProfile,
+)
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult, LLMResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from rolellm_agents.cards import Lorebook
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
+from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
+from rolellm_graphs.role.conversation import conversation_of
+from rolellm_graphs.role.replaced_model import with_model
+from rolellm_graphs.tracing.tags import RECALLED, recalled_documents, run_metadata, run_tags
+
+
+class RoleChatModel(BaseChatModel):
+    """A persona that answers as any LangChain chat model does; inside it another model speaks.
+
+    What it is sent becomes the very prompt that `role_graph` makes of the same conversation: the last
+    `HumanMessage` is the line, what was said before is the history, and system messages before the line are
+    told to the persona as the scene it is in, after its description. What follows the line, such as tool
+    calls with their results, stands after the prompt as it is. Users' messages must be words.
+
+    Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) go on to the
+    model inside. The answer has the persona's id as its `name`; its `response_metadata` are those of the
+    model inside, with `persona`, `strategy` and, where something came to the persona's mind, `recalled`.
+
+    It keeps nothing between calls. Timed effects of lorebooks (sticky, cooldown) begin anew with each; for
+    those there is `role_graph` with a checkpointer.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    persona: Persona = Field(frozen=True)
+    """As it was given, its macros not filled."""
+    model: BaseChatModel = Field(frozen=True)
+    """The model inside."""
+    strategy: str = Field(frozen=True)
+    """How the persona reaches the model; see `rolellm_agents.prompting.strategies`."""
+    user: str = Field(frozen=True)
+    """The display name of the person who talks with it."""
+    lorebooks: tuple[Lorebook, ...] = Field(frozen=True)
+    """Of the world, beside the persona's own."""
+    recall: RecallOptions | None = Field(frozen=True)
+    """How passages are looked up; what suits the strategy when None."""
+    memories: tuple[Passage, ...] = Field(frozen=True)
+    """Of earlier conversations, as `rolellm_agents.recall.memories_of` reads them."""
+    temperature: float | None = None
+    """Of every answer, unless a call says otherwise; the model's inside when None. So are the next two."""
+    max_tokens: int | None = None
+    stop: list[str] | None = None
+
+    _prompting: Prompting = PrivateAttr()
+
+    def __init__(
+        self,
+        persona: Persona | str,
+        *,
+        model: BaseChatModel | str = DEFAULT_MODEL,
+        strategy: str | None = None,
+        user: str = DEFAULT_USER,
+        lorebooks: Sequence[Lorebook] = (),
+        recall: RecallOptions | None = None,
+        memories: Sequence[Passage] = (),
+        **chat_model: Any,
+    ) -> None:
+        """Prepare the prompt; a model in this process is loaded at the first call.
+
+        Args:
+            persona: a persona, or its id, name or path.
+            model: any LangChain chat model, or a spec for `get_model`.
+            strategy: how the persona reaches the model; what suits a model that is named when None.
+            user: the display name of the person who talks with it, for `{{user}}` in cards.
+            lorebooks: of the world, beside the persona's own.
+            recall: how passages are looked up; what suits the strategy when None.
+            memories: of earlier conversations.
+            chat_model: `temperature`, `max_tokens` and `stop` of every answer, and what every LangChain
+                chat model takes, such as `callbacks`, `tags` or `cache`; what is not said is as the model
+                inside has it. Its connection (`api_key`, `timeout`, `max_retries`, `streaming`) is its own.
+
+        Raises:
+            PersonaError: there is no such persona, or its lorebook cannot be used.
+            ModelError: there is no such model.
+            SettingsError: there is no such strategy.
+        """
+        found = load_persona(persona) if isinstance(persona, str) else persona
+        inner = get_model(model) if isinstance(model, str) else model
+        strategy = strategy or default_strategy(model)
+        prompting = Prompting(
+            with_macros(found, user),
+            strategy,
+            user=user,
+            lorebooks=lorebooks,
+            recall=recall,
+            memories=memories,
+        )
+        super().__init__(
+            persona=found,
+            model=inner,
+            strategy=strategy,
+            user=user,
+            lorebooks=tuple(lorebooks),
+            recall=recall,
+            memories=tuple(memories),
+            **{**_manners_of(inner), **_given(chat_model)},
+        )
+        told = run_metadata(found, strategy, describe_model(inner))
+        self.tags = [*run_tags(found, strategy), *(inner.tags or []), *(self.tags or [])]
+        self.metadata = {**(inner.metadata or {}), **(self.metadata or {}), **told}
+        self._prompting = prompting
+
+    def prompt(self, messages: LanguageModelInput, *, seed: int | None = None) -> list[BaseMessage]:
+        """The very messages that the model inside is sent.
+
+        Args:
+            messages: a conversation, or a line.
+            seed: of the lore's probabilities; None draws it from the conversation.
+
+        Raises:
+            MessageError: none of the messages is the user's, or one of those holds more than words.
+            StorageError: the store of passages cannot be used.
+            ModelError: the embeddings cannot be used.
+        """
+        return self._prompt(self._convert_input(messages).to_messages(), seed).messages
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: Any = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The persona with tools, which the model inside must know how to call.
+
+        Args:
+            tools: as the model inside takes them.
+            tool_choice: the tool it must call, as the model inside takes it.
+            kwargs: what else the model inside takes with tools.
+
+        Raises:
+            NotImplementedError: the model inside knows no tools.
+        """
+        choice = {} if tool_choice is None else {"tool_choice": tool_choice}
+        return self._through_persona(self.model.bind_tools(tools, **choice, **kwargs))
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """The persona's answers as objects of `schema`, as the model inside makes them.
+
+        Args:
+            schema: as the model inside takes it.
+            include_raw: give the message, what was parsed, and the parser's error, if any.
+            kwargs: what else the model inside takes, such as `method`.
+
+        Raises:
+            NotImplementedError: the model inside knows no structured output.
+        """
+        return self._through_persona(
+            self.model.with_structured_output(schema, include_raw=include_raw, **kwargs)
+        )
+
+    def generate(
+        self,
+        messages: list[list[BaseMessage]],
+        stop: list[str] | None = None,
+        callbacks: Callbacks = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """Answers to several conversations, one after the other."""
+        return self._signed(super().generate(messages, stop, callbacks, **kwargs))
+
+    async def agenerate(
+        self,
+        messages: list[list[BaseMessage]],
+        stop: list[str] | None = None,
+        callbacks: Callbacks = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """Answers to several conversations at once."""
+        return self._signed(await super().agenerate(messages, stop, callbacks, **kwargs))
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """The tokens of the model inside for `text`."""
+        return self.model.get_token_ids(text)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        prompt = self._prompt(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        result = self.model._generate(prompt.messages, self._stop(stop), run_manager, **options)
+        return self._in_role(result, prompt)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        prompt = await self._prompt_async(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        result = await self.model._agenerate(prompt.messages, self._stop(stop), run_manager, **options)
+        return self._in_role(result, prompt)
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        prompt = self._prompt(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        told = self._told(prompt)
+        for chunk in self.model._stream(prompt.messages, self._stop(stop), run_manager, **options):
+            yield self._chunk_in_role(chunk, told)
+            told = {}
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        prompt = await self._prompt_async(messages, kwargs.get("seed"))
+        options = self._options(kwargs)
+        told = self._told(prompt)
+        answer = self.model._astream(prompt.messages, self._stop(stop), run_manager, **options)
+        # Whoever leaves early frees the model inside at once.
+        async with aclosing(answer) as chunks:  # type: ignore[type-var]  # all models' are generators
+            async for chunk in chunks:
+                yield self._chunk_in_role(chunk, told)
+                told = {}
+
+    def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
+        heard = conversation_of(messages)
+        # Nothing is kept between calls, so timed effects begin with none.
+        recalled = self._prompting.look_up(heard.history, heard.line, {}, seed=seed).recalled
+        prompt = self._prompting.compose(heard.history, recalled, heard.line, scene=heard.scene)
+        return _Prompt([*prompt, *heard.since], recalled)
+
+    async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
+        if self._prompting.looks_up_vectors:
+            return await asyncio.to_thread(self._prompt, messages, seed)
+        return self._prompt(messages, seed)
+
+    def _options(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        own = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {**{name: value for name, value in own.items() if value is not None}, **kwargs}
+
+    def _stop(self, stop: list[str] | None) -> list[str] | None:
+        return self.stop if stop is None else stop
+
+    def _through_persona(
+        self, chain: Runnable[LanguageModelInput, Any]
+    ) -> Runnable[LanguageModelInput, Any]:
+        """What the model inside made of itself, with the persona in its place."""
+        through = with_model(chain, self.model, self)
+        if through is None:
+            raise NotImplementedError(
+                f"{describe_model(self.model)} does this in a way that a persona cannot; use another model."
+            )
+        return through
+
+    def _told(self, prompt: "_Prompt") -> dict[str, Any]:
+        """What an answer tells of how it came about."""
+        documents = recalled_documents(self._prompting.persona, prompt.recalled)
+        recalled = [{"text": one.page_content, **one.metadata} for one in documents]
+        told = {"persona": self.persona.id, "strategy": self.strategy}
+        return {**told, **({RECALLED: recalled} if recalled else {})}
+
+    def _in_role(self, result: ChatResult, prompt: "_Prompt") -> ChatResult:
+        told = self._told(prompt)
+        for generation in result.generations:
+            metadata = {**generation.message.response_metadata, **told}
+            generation.message = generation.message.model_copy(
+                update={"name": self.persona.id, "response_metadata": metadata}
+            )
+        return result
+
+    def _chunk_in_role(self, chunk: ChatGenerationChunk, told: dict[str, Any]) -> ChatGenerationChunk:
+        """The chunk; what is `told` stands on one of an answer, as texts of several are joined."""
+        chunk.message.name = self.persona.id
+        if told:
+            chunk.message.response_metadata = {**chunk.message.response_metadata, **told}
+        return chunk
+
+    def _signed(self, result: LLMResult) -> LLMResult:
+        """Chunks that LangChain has put together are nobody's: it leaves their name out."""
+        for generations in result.generations:
+            for generation in generations:
+                generation.message.name = self.persona.id  # type: ignore[union-attr]  # all are a chat's
+        return result
+
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        profile = self.model.profile
+        return None if profile is None else {**profile, **_WORDS_ALONE}
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return self.model._get_ls_params(stop=self._stop(stop), **self._options(kwargs))
+
+    @property
+    def _llm_type(self) -> str:
+        return "role"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {
+            "persona": self.persona.id,
+            "strategy": self.strategy,
+            "user": self.user,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "stop": self.stop,
+            "model": self.model.asdict(),
+            "digest": self._digest,
+        }
+
+    @cached_property
+    def _digest(self) -> str:
+        """Of what else decides over the prompt, so that LangChain's cache keeps unlike personas apart."""
+        told = repr((self.persona, self.lorebooks, self.recall, self.memories))
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        # Every trace shows it: whole personas and lorebooks have no place there.
+        yield "persona", self.persona.id
+        yield "model", describe_model(self.model)
+        yield "strategy", self.strategy
+
+
+_WORDS_ALONE = ModelProfile(
+    image_inputs=False, image_url_inputs=False, audio_inputs=False, video_inputs=False, pdf_inputs=False
+)
+"""What a persona does not take, whatever the model inside may take."""
+
+
+_LEFT_INSIDE = ("api_key", "timeout", "max_retries", "streaming")
+"""What LangChain has every chat model take, and the model inside was told when it was made."""
+
+
+class _Prompt(NamedTuple):
+    """What the model inside is sent, and what was looked up for it."""
+
+    messages: list[BaseMessage]
+    recalled: list[RecalledItem]
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in _LEFT_INSIDE}
+
+
+def _manners_of(model: BaseChatModel) -> dict[str, Any]:
+    """What LangChain does around a model's calls, which must go on when the model is inside another."""
+    can_stream = model._should_stream(async_api=True, stream=True)
+    return {
+        "cache": model.cache,
+        "callbacks": model.callbacks,
+        "rate_limiter": model.rate_limiter,
+        "output_version": model.output_version,
+        "disable_streaming": model.disable_streaming if can_stream else True,
+    }

@@ -1,0 +1,201 @@
+"""The role graph: one persona, one conversation. recall → compose → speak.
+
+It is shaped like `MessagesState`, so it can stand alone, as a node of another graph, or behind any
+checkpointer, called with `invoke`, `stream`, or their async twins.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+from langgraph.channels import EphemeralValue
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Checkpointer
+
+from rolellm_agents.cards import Lorebook
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
+from rolellm_agents.errors import MessageError
+from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
+from rolellm_graphs.role.call_context import context_of
+from rolellm_graphs.role.model_node import Node
+from rolellm_graphs.tracing.tags import run_metadata, run_tags, tell_recalled, tell_recalled_async
+
+
+class RoleInput(MessagesState, total=False):
+    """What the graph takes."""
+
+    lore: dict[str, Any]
+    """Timed effects of the lorebook so far, for callers that keep their own state."""
+
+
+_INPUT: type[MessagesState] = RoleInput
+"""Callers who keep no state of their own need not know of more than messages."""
+
+
+class RoleState(MessagesState):
+    """What the graph keeps: the conversation, and what this turn needs."""
+
+    lore: dict[str, Any]
+    """Timed effects of the lorebook: what stays active, and what cannot be active yet."""
+
+    recalled: list[RecalledItem]
+    """What was looked up for the last user line."""
+    prompt: Annotated[list[dict[str, Any]], EphemeralValue]
+    """The very messages the model is sent, as plain values (messages in a node's update would show up
+    in everybody's message stream); gone from the state when the model has answered."""
+
+
+class RoleOutput(MessagesState):
+    """What the graph gives back."""
+
+    recalled: list[RecalledItem]
+    lore: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleContext:
+    """What may differ from call to call without being part of the conversation."""
+
+    seed: int | None = None
+    """For this answer; None leaves it to the model."""
+    note: str = ""
+    """The author's, which stands in the prompt a few messages before its end."""
+    begun: str = ""
+    """Words that the answer begins with and goes on from; it is what follows them."""
+    scene: str = ""
+    """What the persona is told of the scene it is in, after its description."""
+    stop: tuple[str, ...] = ()
+    """Words before which the answer ends."""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of the model's call."""
+
+
+def role_graph(
+    persona: Persona | str,
+    *,
+    model: BaseChatModel | str = DEFAULT_MODEL,
+    strategy: str | None = None,
+    checkpointer: Checkpointer = None,
+    user: str = DEFAULT_USER,
+    lorebooks: Sequence[Lorebook] = (),
+    recall: RecallOptions | None = None,
+    memories: Sequence[Passage] = (),
+) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
+    """Build the graph in which `persona` answers the last of the `messages`.
+
+    Args:
+        persona: a persona, or its id, name or path.
+        model: any LangChain chat model, or a spec for `get_model`.
+        strategy: how the persona reaches the model, one of `rolellm_agents.prompting.strategies`; what suits
+            a model that is named when None.
+        checkpointer: anybody's; None keeps nothing between calls.
+        user: the display name of the person who talks with it, for `{{user}}` in cards.
+        lorebooks: of the world, beside the persona's own.
+        recall: how passages are looked up; what suits the strategy when None.
+        memories: of earlier conversations, as `rolellm_agents.recall.memories_of` reads them.
+
+    Raises:
+        PersonaError: there is no such persona.
+        ModelError: there is no such model.
+        SettingsError: there is no such strategy.
+    """
+    found = load_persona(persona) if isinstance(persona, str) else persona
+    played = with_macros(found, user)
+    chat_model = get_model(model) if isinstance(model, str) else model
+    prompting = Prompting(
+        played,
+        strategy or default_strategy(model),
+        user=user,
+        lorebooks=lorebooks,
+        recall=recall,
+        memories=memories,
+    )
+    return prompted_role_graph(prompting, chat_model, checkpointer=checkpointer)
+
+
+def prompted_role_graph(
+    prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
+) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
+    """The same graph for those who hold the persona's prompting already."""
+
+    def look_up(state: RoleState) -> dict[str, Any]:
+        history, line = _split(state["messages"])
+        found = prompting.look_up(history, line, state.get("lore", {}), seed=context_of(RoleContext).seed)
+        update: dict[str, Any] = {"recalled": found.recalled}
+        return update if found.lore is None else {**update, "lore": found.lore}
+
+    def recall(state: RoleState) -> dict[str, Any]:
+        update = look_up(state)
+        tell_recalled(prompting.persona, state["messages"][-1].text, update["recalled"])
+        return update
+
+    async def recall_async(state: RoleState) -> dict[str, Any]:
+        update = await asyncio.to_thread(look_up, state) if prompting.looks_up_vectors else look_up(state)
+        await tell_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
+        return update
+
+    def compose(state: RoleState) -> dict[str, Any]:
+        history, line = _split(state["messages"])
+        context = context_of(RoleContext)
+        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
+        begun = [AIMessage(context.begun)] if context.begun else []
+        return {"prompt": messages_to_dict([*prompt, *begun])}
+
+    def speak(state: RoleState) -> dict[str, Any]:
+        prompt = messages_from_dict(state["prompt"])
+        return in_role(chat_model.invoke(prompt, **_call_options()))
+
+    async def speak_async(state: RoleState) -> dict[str, Any]:
+        prompt = messages_from_dict(state["prompt"])
+        return in_role(await chat_model.ainvoke(prompt, **_call_options()))
+
+    def in_role(answer: AIMessage) -> dict[str, Any]:
+        return {"messages": [answer.model_copy(update={"name": prompting.persona.id})]}
+
+    builder = StateGraph(
+        RoleState, context_schema=RoleContext, input_schema=_INPUT, output_schema=RoleOutput
+    )
+    builder.add_node("recall", Node(recall, recall_async))
+    builder.add_node("compose", Node(compose))
+    builder.add_node("speak", Node(speak, speak_async))
+    builder.add_edge(START, "recall")
+    builder.add_edge("recall", "compose")
+    builder.add_edge("compose", "speak")
+    builder.add_edge("speak", END)
+    graph = builder.compile(checkpointer=checkpointer, name=prompting.persona.id)
+    persona, strategy = prompting.persona, prompting.strategy
+    return graph.with_config(
+        tags=run_tags(persona, strategy),
+        metadata=run_metadata(persona, strategy, describe_model(chat_model)),
+    )
+
+
+def _call_options() -> dict[str, Any]:
+    context = context_of(RoleContext)
+    options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
+    return options | ({"stop": list(context.stop)} if context.stop else {}) | dict(context.sampling)
+
+
+def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:
+    """The turns before, and the user's line."""
+    if not messages or not isinstance(messages[-1], HumanMessage):
+        raise MessageError(
+            "The last message must be the user's, so that the persona can answer it; "
+            'put {"messages": [("user", "…")]} in.'
+        )
+    return list(messages[:-1]), messages[-1].text

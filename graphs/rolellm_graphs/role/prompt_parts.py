@@ -1,0 +1,60 @@
+"""The prompt that a model was sent, cut into the parts it was made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, LORE_MARK, RECALL_MARK, was_said
+
+Part = Literal["instruction", "example", "lore", "recalled", "history", "line", "begun answer"]
+
+_ROLES: dict[str, Literal["system", "user", "assistant"]] = {
+    "system": "system",
+    "human": "user",
+    "ai": "assistant",
+}
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """One message of a prompt."""
+
+    part: Part
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
+    """The messages of a prompt, as the graph's `compose` hands them to `speak`.
+
+    Args:
+        prompt: `type` and `data` for each message, as `messages_to_dict` gives them.
+    """
+    lines = [place for place, message in enumerate(prompt) if _is_said_by_user(message)]
+    return tuple(
+        PromptPart(
+            _part(place, message, lines[-1] if lines else -1),
+            _ROLES[message["type"]],
+            message["data"]["content"],
+        )
+        for place, message in enumerate(prompt)
+    )
+
+
+def _part(place: int, message: Mapping[str, Any], line: int) -> Part:
+    marks = message["data"].get("additional_kwargs") or {}
+    if marks.get(LORE_MARK):
+        return "lore"
+    if marks.get(RECALL_MARK):
+        return "recalled"
+    if marks.get(DEMONSTRATION_MARK):
+        return "example"
+    if place == 0 and message["type"] == "system":
+        return "instruction"
+    if place == line:
+        return "line"
+    return "begun answer" if place > line and message["type"] == "ai" else "history"
+
+
+def _is_said_by_user(message: Mapping[str, Any]) -> bool:
+    return message["type"] == "human" and was_said(message["data"].get("additional_kwargs") or {})

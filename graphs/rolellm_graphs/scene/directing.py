@@ -1,0 +1,151 @@
+"""The director's node: who speaks next. Most directors only look; two of them ask models."""
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
+from pydantic import BaseModel, Field, create_model
+
+from rolellm_agents.models.forms import fill_form
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.scene.chance import chance_for
+from rolellm_agents.scene.directors import DIRECTORS
+from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.events import check_present
+from rolellm_agents.scene.summaries import latest_summary
+from rolellm_agents.scene.turns import last_speaker, turns
+from rolellm_agents.scene.view import history_for, instruction_for, told_line
+from rolellm_agents.scene.witness import present_in
+from rolellm_graphs.role.model_node import Asked, AskingNode
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.state import SceneState
+
+_LOOKED_BACK = 12
+"""Lines that a model that directs is shown."""
+_UNBIDDEN = 5
+"""What somebody counts as bidding whose bid could not be read, or who is a person."""
+
+
+class Bid(BaseModel):
+    """How much a character wants to speak."""
+
+    want: int = Field(ge=0, le=9)
+
+
+def director_node(
+    ensemble: Ensemble, *, seed_of: Callable[[], int], persons_of: Callable[[], Collection[str]]
+) -> AskingNode:
+    """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None; then it may set `ended`.
+
+    Args:
+        ensemble: who plays.
+        seed_of: tells the running call's seed.
+        persons_of: tells in which seats people sit; models do not bid for them.
+    """
+    kind = ensemble.loaded.scene.director.kind
+
+    def situation(state: SceneState) -> Situation | Choice:
+        return _situation(ensemble, state, seed_of())
+
+    def chosen(choice: Choice) -> dict[str, Any]:
+        told: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
+        # A manual director waits to be told; with all others it is over when there is nobody to speak.
+        return told if choice.seat or kind == "manual" else {**told, "ended": choice.why}
+
+    def ask(state: SceneState) -> Asked | dict[str, Any]:
+        found = situation(state)
+        if isinstance(found, Choice):
+            return chosen(found)
+        if kind not in ("bidding", "model"):
+            return chosen(DIRECTORS[kind](found))
+        if len(found.present) == 1:
+            return chosen(Choice(seat=found.present[0], why="Nobody else is there."))
+        if kind == "model":
+            return _choosing(ensemble, found)
+        asked = [seat for seat in _others(found) if seat not in persons_of()]
+        return Asked(_bids(ensemble, found, asked), None, {})
+
+    def take(state: SceneState, answer: Any) -> dict[str, Any]:
+        found = situation(state)
+        if isinstance(found, Choice):
+            return chosen(found)
+        choose = _highest if kind == "bidding" else _named
+        return chosen(choose(ensemble, found, answer))
+
+    return AskingNode(ask, take, name="direct")
+
+
+def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | Choice:
+    """What a director decides from, or the choice when there is nothing to decide."""
+    scene, passed = ensemble.loaded.scene, state.get("passed") or []
+    there = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
+    if called := state.get("called"):
+        return Choice(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
+    if not there:
+        return Choice(seat=None, why="Nobody is there who wants to speak.")
+    turn = len(turns(state["lines"]))
+    return Situation(
+        scene=scene,
+        lines=state["lines"],
+        present=there,
+        turn=turn,
+        chance=chance_for(seed, "director", turn, len(passed)),
+    )
+
+
+def _choosing(ensemble: Ensemble, found: Situation) -> Asked:
+    """Ask the director's model; it reads only what everybody there could hear, who passed among them."""
+    loaded = ensemble.loaded
+    language = loaded.scene.language
+    there = set(present_in(loaded.scene, found.lines))
+    heard = [line for line in found.lines if there <= set(line["audience"])]
+    names = [loaded.names[seat] for seat in _others(found)]
+    prompt = load_prompt("scene-director", language).fill(
+        setting=loaded.scene.setting,
+        present=", ".join(names),
+        lines="\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
+    )
+    form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
+    return Asked(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
+
+
+def _named(ensemble: Ensemble, found: Situation, answer: Any) -> Choice:
+    seats = {ensemble.loaded.names[seat]: seat for seat in found.present}
+    if answer is not None and answer.next in seats:
+        return Choice(seat=seats[answer.next], why="The director's model chose.")
+    fallback = DIRECTORS["natural"](found)
+    return Choice(seat=fallback.seat, why=f"The director's model named nobody there. {fallback.why}")
+
+
+def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:
+    """Ask all at once how much they want to speak, each by what they witnessed."""
+    return RunnableParallel({seat: RunnableLambda(partial(_bid, ensemble, found, seat)) for seat in seats})
+
+
+def _bid(ensemble: Ensemble, found: Situation, seat: str, _: Any) -> Bid | None:
+    loaded, voice = ensemble.loaded, ensemble.voices[seat]
+    *before, last = history_for(loaded, seat, found.lines, latest_summary(found.lines, seat))
+    asked = load_prompt("scene-bid", loaded.scene.language).fill(name=loaded.names[seat])
+    told = instruction_for(loaded, seat, found.lines)
+    prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=told)
+    return fill_form(voice.model, Bid, prompt)
+
+
+def _highest(ensemble: Ensemble, found: Situation, bids: dict[str, Bid | None]) -> Choice:
+    read = {seat: bid.want for seat, bid in bids.items() if bid}
+    wants = {seat: read.get(seat, _UNBIDDEN) for seat in _others(found)}
+    most = max(wants.values())
+    first = found.chance.choice([seat for seat, want in wants.items() if want == most])
+    return Choice(seat=first, why=f"{ensemble.loaded.names[first]} wants to speak most ({most} of 9).")
+
+
+def _others(found: Situation) -> list[str]:
+    """Those who are there but for the last speaker, who has just spoken."""
+    last = last_speaker(found.lines)
+    return [seat for seat in found.present if seat != last] or list(found.present)
+
+
+def _filling(model: Any, form: Any) -> Runnable[Any, Any]:
+    return RunnableLambda(lambda messages: fill_form(model, form, messages))

@@ -1,0 +1,137 @@
+"""Who plays a scene: a voice for each seat, and the models of the narrator and the director."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.cards import Lorebook
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
+from rolellm_agents.models.catalog import get_model
+from rolellm_agents.models.local import count_tokens
+from rolellm_agents.recall import Passage, RecallOptions
+from rolellm_agents.scene import LoadedScene
+from rolellm_agents.scene.view import instruction_for
+from rolellm_graphs.chat.voice import Voice
+
+SCENE_STRATEGY = "system"
+"""When neither the scene nor a seat names one: a scene's prompts are long as they are."""
+
+_ANSWER = 256
+"""Tokens left for an answer, when a model does not say how long its answers can be."""
+_CONTEXT = 16_384
+"""Tokens of context counted on, when a model does not say."""
+_SLACK = 64
+"""Tokens that a chat template may put around turns, and more."""
+
+
+class Ensemble:
+    """The models of a scene, none of them loaded yet; models with one spec are one."""
+
+    def __init__(
+        self,
+        loaded: LoadedScene,
+        *,
+        model: BaseChatModel | str | None = None,
+        models: Mapping[str, BaseChatModel | str] | None = None,
+        strategy: str | None = None,
+        lorebooks: Sequence[Lorebook] = (),
+        recall: RecallOptions | None = None,
+        memories: Mapping[str, Sequence[Passage]] | None = None,
+        make: Callable[..., BaseChatModel] = get_model,
+    ) -> None:
+        """Prepare the voices.
+
+        Args:
+            loaded: the scene.
+            model: for all who have none of their own, in place of the scene's.
+            models: for single seats, in place of what the scene tells.
+            strategy: for all who have none of their own, in place of the scene's.
+            lorebooks: of the world, read by all; beside them each persona has its own.
+            recall: how passages are looked up.
+            memories: of earlier conversations, by seat.
+            make: what makes models from specs; takes `conversations`, as `get_model` does.
+
+        Raises:
+            SceneError: a model or memories are for a seat that there is not.
+            ModelError: there is no such model.
+            SettingsError: there is no such strategy.
+            PersonaError: a persona's lorebook cannot be used.
+        """
+        scene = loaded.scene
+        self.loaded = loaded
+        self._made: dict[str, BaseChatModel] = {}
+        self._make = make
+        default = model or scene.model or DEFAULT_MODEL
+        user = next((seat.name for seat in scene.cast if seat.person), DEFAULT_USER)
+        given = models or {}
+        for seat_id in (*given, *(memories or {})):
+            loaded.check_seat(seat_id)
+        self.voices = {
+            seat.id: Voice(
+                loaded.personas[seat.id],
+                model=self._model(given.get(seat.id) or seat.model or default),
+                model_name=_spec(given.get(seat.id) or seat.model or default),
+                strategy=seat.strategy or strategy or scene.strategy or SCENE_STRATEGY,
+                user=user,
+                lorebooks=lorebooks,
+                recall=recall,
+                memories=(memories or {}).get(seat.id, ()),
+            )
+            for seat in scene.cast
+        }
+        self._director = scene.director.model or default
+        self._narrator = (scene.narrator and scene.narrator.model) or default
+        self.models = self._used()
+        """Each model that has a part in the scene, once."""
+        self._count = {id(one): _counter(one) for one in (v.model for v in self.voices.values())}
+
+    @property
+    def director(self) -> BaseChatModel:
+        """What chooses who speaks, where a model does."""
+        return self._model(self._director)
+
+    @property
+    def narrator(self) -> BaseChatModel:
+        """What narrates, where anything does."""
+        return self._model(self._narrator)
+
+    def _used(self) -> list[BaseChatModel]:
+        scene = self.loaded.scene
+        models = [voice.model for voice in self.voices.values()]
+        models += [self.director] if scene.director.kind == "model" else []
+        models += [self.narrator] if scene.narrator else []
+        return list({id(model): model for model in models}.values())
+
+    def count(self, seat: str, text: str) -> int:
+        """The tokens of a text for the model of a seat."""
+        return self._count[id(self.voices[seat].model)](text)
+
+    def room(self, seat: str) -> int:
+        """Tokens that what a seat witnessed may have in a prompt."""
+        voice = self.voices[seat]
+        context = getattr(voice.model, "n_ctx", None) or _CONTEXT
+        answer = getattr(voice.model, "max_tokens", None) or _ANSWER
+        persona = "".join(message.text for message in voice.prompting.compose([], [], ""))
+        told = instruction_for(self.loaded, seat, [])
+        return max(_ANSWER, int(context) - int(answer) - self.count(seat, persona + told) - _SLACK)
+
+    def _model(self, given: BaseChatModel | str) -> BaseChatModel:
+        if isinstance(given, BaseChatModel):
+            return given
+        if given not in self._made:
+            # One more than seats: for the director, the narrator and the summaries.
+            self._made[given] = self._make(given, conversations=len(self.loaded.seats) + 1)
+        return self._made[given]
+
+
+def _spec(given: BaseChatModel | str) -> str | None:
+    return given if isinstance(given, str) else None
+
+
+def _counter(model: BaseChatModel) -> Callable[[str], int]:
+    @lru_cache(maxsize=4096)
+    def count(text: str) -> int:
+        return count_tokens(model, text)[0]
+
+    return count

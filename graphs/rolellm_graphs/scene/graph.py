@@ -1,0 +1,252 @@
+"""The scene graph: several characters and people in one place.
+
+begin → narrate → events → direct → (remember → speak → guard, or person) → witness → narrate …
+
+What happened is a list of lines, each with its audience; a speaker's prompt is built from those lines alone
+that its seat witnessed (`rolellm_agents.scene.view`). A person's turn is an interrupt.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Checkpointer, interrupt
+
+from rolellm_agents.cards import Lorebook
+from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.recall import Passage, RecallOptions
+from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, load_scene
+from rolellm_agents.scene.events import Happening, check_present, coming, due, going, happened
+from rolellm_agents.scene.stopping import ending
+from rolellm_agents.scene.witness import present_in
+from rolellm_agents.transcript.message import Kind
+from rolellm_graphs.role.call_context import context_of
+from rolellm_graphs.role.model_node import Node
+from rolellm_graphs.scene.directing import director_node
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.narrating import narrator_node
+from rolellm_graphs.scene.speaking import (
+    guard_node,
+    is_to_be_said_again,
+    remember_node,
+    speak_node,
+    speaker_of,
+)
+from rolellm_graphs.scene.state import PersonsLine, SceneContext, SceneInput, SceneOutput, SceneState
+
+SceneGraph = CompiledStateGraph[SceneState, SceneContext, SceneInput, SceneOutput]
+
+
+def scene_graph(
+    scene: LoadedScene | Scene | str | Path,
+    *,
+    model: BaseChatModel | str | None = None,
+    models: Mapping[str, BaseChatModel | str] | None = None,
+    strategy: str | None = None,
+    checkpointer: Checkpointer = None,
+    lorebooks: Sequence[Lorebook] = (),
+    recall: RecallOptions | None = None,
+    memories: Mapping[str, Sequence[Passage]] | None = None,
+) -> SceneGraph:
+    """Build the graph in which a scene is played to its end, or for as many turns as its context tells.
+
+    A call goes on after the `lines` it is given, or after those of its checkpoint. Where a person sits, it
+    waits by an interrupt, whose value has `seat` and `why`; it is resumed with a `PersonsLine`, with
+    `{"pass": True}`, or with `{"next": SEAT}`. What cannot be is asked again, and `why` then tells why not.
+    Interrupts need a checkpointer. In a graph of yours, resume by the interrupt's id
+    (`Command(resume={interrupt.id: …})`): after a failure LangGraph gives a plain resume to the next one,
+    too. Its speakers' words are streamed with `subgraphs=True`.
+
+    Args:
+        scene: a scene, its id, or its path.
+        model: for all who have none of their own, in place of the scene's; a chat model or a spec.
+        models: for single seats.
+        strategy: how personas reach their models, in place of the scene's.
+        checkpointer: anybody's; None keeps nothing between calls.
+        lorebooks: of the world, beside each persona's own.
+        recall: how passages are looked up.
+        memories: of earlier conversations, by seat.
+
+    Raises:
+        SceneError: there is no such scene, it cannot be used, or something is for a seat that there is not.
+        PersonaError: one of its cast cannot be found.
+        ModelError: there is no such model.
+    """
+    loaded = _loaded(scene)
+    ensemble = Ensemble(
+        loaded,
+        model=model,
+        models=models,
+        strategy=strategy,
+        lorebooks=lorebooks,
+        recall=recall,
+        memories=memories,
+    )
+    return staged_scene_graph(ensemble, checkpointer=checkpointer)
+
+
+def staged_scene_graph(ensemble: Ensemble, *, checkpointer: Checkpointer = None) -> SceneGraph:
+    """The same graph for those who hold the ensemble already."""
+    course = _Course(ensemble)
+    builder = StateGraph(
+        SceneState, context_schema=SceneContext, input_schema=SceneInput, output_schema=SceneOutput
+    )
+    builder.add_node("begin", Node(_begin), input_schema=SceneInput)
+    builder.add_node("events", Node(course.events))
+    builder.add_node("direct", director_node(ensemble, seed_of=course.seed, persons_of=course.persons))
+    builder.add_node("person", Node(course.person))
+    builder.add_node("remember", remember_node(ensemble, seed_of=course.seed))
+    builder.add_node("speak", speak_node(ensemble, seed_of=course.seed))
+    builder.add_node("guard", guard_node(ensemble))
+    builder.add_node("witness", Node(course.witness))
+    builder.add_node("narrate", narrator_node(ensemble, seed_of=course.seed, persons_of=course.persons))
+    builder.add_edge(START, "begin")
+    # The call before may have been cut off when the narrator was to answer.
+    builder.add_edge("begin", "narrate")
+    builder.add_conditional_edges("events", course.after_events, ["witness", "direct", END])
+    builder.add_conditional_edges("direct", course.after_direct, ["person", "remember", END])
+    builder.add_conditional_edges("person", _after_person, ["witness", "direct"])
+    builder.add_edge("remember", "speak")
+    builder.add_edge("speak", "guard")
+    builder.add_conditional_edges("guard", course.after_guard, ["speak", "witness"])
+    builder.add_edge("witness", "narrate")
+    builder.add_conditional_edges("narrate", _after_narrate, ["events", END])
+    return builder.compile(checkpointer=checkpointer, name=f"scene:{ensemble.loaded.scene.id}")
+
+
+class _Course:
+    """The nodes and turnings that depend on the scene."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+        self._loaded = ensemble.loaded
+        self._scene = ensemble.loaded.scene
+
+    def persons(self) -> tuple[str, ...]:
+        told = context_of(SceneContext).persons
+        return tuple(seat.id for seat in self._scene.cast if seat.person) if told is None else told
+
+    def seed(self) -> int:
+        told = context_of(SceneContext).seed
+        return told if told is not None else self._scene.seed or 0
+
+    def events(self, state: SceneState) -> dict[str, Any]:
+        lines = state.get("lines") or []
+        new = due(self._loaded, lines)
+        return {"lines": new, "ended": ending(self._scene, [*lines, *new]) or ""}
+
+    def witness(self, state: SceneState) -> dict[str, Any]:
+        lines = state["lines"]
+        line = happened(self._loaded, lines, _turn(self._loaded, state))
+        counted = (state.get("turns") or 0) + 1
+        over = ending(self._scene, [*lines, line]) or ""
+        return {"lines": [line], "turns": counted, "ended": over, **_NOBODYS_TURN}
+
+    def after_events(self, state: SceneState) -> str:
+        if state.get("persons_line"):
+            return "witness"
+        return END if state.get("ended") else "direct"
+
+    def after_direct(self, state: SceneState) -> str:
+        speaker = state.get("speaker")
+        if speaker is None:
+            return "person" if self._scene.director.kind == "manual" else END
+        return "person" if speaker in self.persons() else "remember"
+
+    def after_guard(self, state: SceneState) -> str:
+        attempts = state.get("attempts") or []
+        again = is_to_be_said_again(self._ensemble, speaker_of(state), state["lines"], attempts)
+        return "speak" if again else "witness"
+
+    def person(self, state: SceneState) -> dict[str, Any]:
+        """Wait for the person whose turn it is, or who is to say whose; what cannot be is asked again."""
+        seat, why = state.get("speaker"), state.get("why", "")
+        while True:
+            told = interrupt({"seat": seat, "why": why})
+            try:
+                return self._told(state, told)
+            except RoleLLMError as error:
+                why = str(error)
+
+    def _told(self, state: SceneState, told: Any) -> dict[str, Any]:
+        """What a person resumed the call with."""
+        keys = set(told) if isinstance(told, dict) else set()
+        if "next" in keys:
+            check_present(self._loaded, told["next"], state["lines"])
+            return {"called": told["next"]}
+        if "pass" in keys:
+            seat = state.get("speaker")
+            return {"passed": [*(state.get("passed") or []), *([seat] if seat else [])], "called": None}
+        if not keys >= {"seat", "kind", "text"}:
+            raise MessageError('That is no line; resume with seat, kind and text, with "pass", or "next".')
+        _persons_turn(self._loaded, state["lines"], told)
+        return {"persons_line": told}
+
+
+def _after_person(state: SceneState) -> str:
+    return "witness" if state.get("persons_line") else "direct"
+
+
+def _after_narrate(state: SceneState) -> str:
+    turns = context_of(SceneContext).turns
+    over = state.get("ended") or (turns is not None and (state.get("turns") or 0) >= turns)
+    return END if over else "events"
+
+
+def _loaded(scene: LoadedScene | Scene | str | Path) -> LoadedScene:
+    if isinstance(scene, LoadedScene):
+        return scene
+    return cast_scene(scene) if isinstance(scene, Scene) else load_scene(scene)
+
+
+def _begin(given: SceneInput) -> dict[str, Any]:
+    """Nothing of a call before: only what happened is kept from one to the next."""
+    told = {"persons_line": given.get("said"), "called": given.get("next")}
+    return {**_NOBODYS_TURN, **told, "turns": 0, "ended": ""}
+
+
+_NOBODYS_TURN: dict[str, Any] = {
+    "persons_line": None,
+    "called": None,
+    "speaker": None,
+    "passed": [],
+    "attempts": [],
+    "summary": None,
+}
+
+
+def _turn(loaded: LoadedScene, state: SceneState) -> Happening:
+    """What is to stand of the turn: a person's line, or the last attempt."""
+    said = state.get("persons_line")
+    if said:
+        return _persons_turn(loaded, state["lines"], said)
+    attempt = (state.get("attempts") or [])[-1]
+    why, summary = state.get("why"), state.get("summary")
+    made_by = {
+        **attempt["made_by"],
+        **({"why": why} if why else {}),
+        **({"fault": attempt["fault"]} if attempt["fault"] else {}),
+        **({"tries": tries} if (tries := len(state.get("attempts") or [])) > 1 else {}),
+        **({"summary": dict(summary)} if summary else {}),
+    }
+    return Happening(speaker_of(state), attempt["kind"], tuple(attempt["to"]), attempt["text"], made_by)
+
+
+def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: PersonsLine) -> Happening:
+    seat, kind, text, to = said["seat"], said["kind"], said["text"].strip(), tuple(said.get("to") or ())
+    if kind not in get_args(Kind):
+        raise MessageError(f"There is no kind {kind!r}; kinds are {', '.join(get_args(Kind))}.")
+    if kind == "join":
+        return coming(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
+    if seat != NARRATOR:
+        check_present(loaded, seat, lines)
+    if kind == "leave":
+        return going(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
+    if not text:
+        raise MessageError("The message is empty; type something to say.")
+    if kind == "whisper" and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:
+        raise MessageError("Nobody would hear this whisper; name somebody who is there.")
+    return Happening(seat, kind, to, text, {"person": True})

@@ -1,0 +1,74 @@
+"""The narrator's node: what comes of an attempt, and how time goes on."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.scene import NARRATOR, Scene, SceneLine
+from rolellm_agents.scene.chance import seed_for
+from rolellm_agents.scene.events import Happening, happened
+from rolellm_agents.scene.scene import Narrator
+from rolellm_agents.scene.stopping import ending
+from rolellm_agents.scene.turns import is_by_a_seat, turns
+from rolellm_agents.scene.view import told_line
+from rolellm_agents.scene.witness import present_in
+from rolellm_graphs.role.model_node import Asked, AskingNode
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.state import SceneState
+
+_LOOKED_BACK = 12
+"""Lines that a narrator is shown."""
+_NARRATION = 120
+"""Tokens of a narration at most."""
+
+
+def narrator_node(
+    ensemble: Ensemble, *, seed_of: Callable[[], int], persons_of: Callable[[], Collection[str]]
+) -> AskingNode:
+    """The node `narrate`: tells what comes of an act, or moves time, where the scene has a narrator.
+
+    It knows what everybody there could hear, so it can give nothing away.
+
+    Args:
+        ensemble: who plays.
+        seed_of: tells the running call's seed.
+        persons_of: tells in which seats people sit; one on the narrator's chair narrates instead.
+    """
+    loaded = ensemble.loaded
+    scene = loaded.scene
+
+    def ask(state: SceneState) -> Asked | dict[str, Any]:
+        lines = state.get("lines") or []
+        if scene.narrator is None or NARRATOR in persons_of() or not _is_due(scene, scene.narrator, lines):
+            return {}
+        there = set(present_in(scene, lines))
+        heard = [line for line in lines if there <= set(line["audience"])]
+        told = load_prompt("scene-narrator", scene.language).fill(
+            setting=scene.setting, time=scene.time, about=scene.narrator.about
+        )
+        happened_so_far = "\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:])
+        messages = [SystemMessage(told), HumanMessage(happened_so_far)]
+        seed = seed_for(seed_of(), "narrator", len(turns(lines)))
+        return Asked(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
+
+    def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
+        text = " ".join(answer.text.split())
+        if not text:
+            return {}
+        made_by = {"usage": dict(answer.usage_metadata or {})}
+        return {
+            "lines": [happened(loaded, state["lines"], Happening(NARRATOR, "narrate", (), text, made_by))]
+        }
+
+    return AskingNode(ask, take, name="narrate")
+
+
+def _is_due(scene: Scene, narrator: Narrator, lines: Sequence[SceneLine]) -> bool:
+    """Whether the last line is a turn that the narrator is to follow; it is not, when one has followed."""
+    if not lines or not is_by_a_seat(lines[-1]) or "opening" in lines[-1]["made_by"]:
+        return False
+    acted = narrator.answers and lines[-1]["kind"] == "act"
+    moves = narrator.every and len(turns(lines)) % narrator.every == 0
+    return bool(acted or moves) and not ending(scene, lines)

@@ -1,0 +1,80 @@
+"""A scene played through without anybody watching: line by line, for files, labs and replays."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from rolellm_agents.scene import NARRATOR, SceneLine
+from rolellm_agents.scene.events import Happening, happened
+from rolellm_agents.scene.run_file import RunFile
+from rolellm_agents.transcript import Message
+from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed, YourTurn
+from rolellm_graphs.scene.stage import Stage
+from rolellm_graphs.scene.tape import Call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """Something that happened, and which models were asked for it."""
+
+    message: Message
+    turn: int
+    """How many turns were over when it had happened."""
+    calls: tuple[Call, ...]
+    """Of a turn, those of its retries too; none for what happens by itself."""
+
+
+async def play(stage: Stage, turns: int | None = None) -> AsyncGenerator[SceneEvent | Played, None]:
+    """Play until the scene is over, so many turns have passed, or a person is waited for.
+
+    Each event is passed on as it comes; when a turn is over, what has happened in it comes once more as
+    `Played`.
+
+    Args:
+        stage: the scene.
+        turns: at most; None is to the end.
+
+    Raises:
+        RoleLLMError: a model failed; what was played stands in the transcript.
+    """
+    taken = 0
+    while not stage.ended and (turns is None or taken < turns):
+        happened: list[Message] = []
+        waits = False
+        before = stage.turns
+        async with aclosing(stage.step()) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, MessageDone):
+                    happened.append(event.message)
+                elif isinstance(event, TurnFailed):
+                    raise event.error
+                waits = waits or isinstance(event, YourTurn)
+        for played in _played(happened, before, tuple(stage.calls)):
+            yield played
+        taken += stage.turns - before
+        if waits or stage.turns == before:
+            return
+
+
+def _played(happened: list[Message], before: int, calls: tuple[Call, ...]) -> list[Played]:
+    turn = before
+    found = []
+    for message in happened:
+        by_model = "model" in message.made_by
+        turn += by_model
+        found.append(Played(message=message, turn=turn, calls=calls if by_model else ()))
+    return found
+
+
+def owed_narration(record: RunFile) -> SceneLine | None:
+    """What the narrator told after the last turn of a run, where the file was cut off before that line.
+
+    It stands on the turn's tape, so nobody need be asked again.
+    """
+    calls = record.records[-1].get("calls") if record.records else None
+    if not calls or calls[-1]["by"] != "narrate":
+        return None
+    text = " ".join(calls[-1]["text"].split())
+    told = Happening(NARRATOR, "narrate", (), text, {})
+    return happened(record.loaded, record.lines, told) if text else None

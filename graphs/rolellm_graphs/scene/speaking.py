@@ -1,0 +1,214 @@
+"""A character's turn: remember what no longer fits, speak, and be checked before it stands."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage
+
+from rolellm_agents.models.local import LocalModel
+from rolellm_agents.scene import LoadedScene, SceneLine
+from rolellm_agents.scene.chance import seed_for
+from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
+from rolellm_agents.scene.line import Summary
+from rolellm_agents.scene.message_kinds import Utterance, utterance_of
+from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summary_needed
+from rolellm_agents.scene.turns import turns
+from rolellm_agents.scene.view import history_for, instruction_for, known_names
+from rolellm_agents.scene.witness import present_in, witnessed
+from rolellm_graphs.chat.recording import told_at_the_end
+from rolellm_graphs.role.graph import RoleContext, RoleInput
+from rolellm_graphs.role.model_node import Asked, AskingNode, Node
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.state import Attempt, SceneState
+
+RETRIES = 1
+"""How often a faulty answer is given again; the last one stands."""
+
+_TOLD = ["messages", "recalled", "lore", "prompt"]
+"""What the role graph tells while it runs; of itself a graph within a graph tells its output alone."""
+
+_SUMMARY = 200
+"""Tokens of a summary at most; it is to have a hundred words."""
+
+_RETRIED = 0.2
+"""The share of a scene's turns that may be given again: a model that cannot do better is not paid twice."""
+_FREE_RETRIES = 2
+"""So many may be in any case, before there is a share to speak of."""
+_AGAINST_LOOPS = {"dry_multiplier": 0.8}
+"""In a scene everybody reads everybody's words, and small models take them up; llama.cpp's DRY sampler is
+against that, where the model does not say otherwise."""
+_NOTHING = "…"
+"""What somebody says whose model has nothing to say."""
+
+
+def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
+    """The node `remember`: sets `summary`, when what the speaker witnessed no longer fits its model."""
+
+    def needed(state: SceneState) -> SummaryRequest | None:
+        seat = speaker_of(state)
+        return summary_needed(
+            ensemble.loaded,
+            seat,
+            state["lines"],
+            room=ensemble.room(seat),
+            count=lambda text: ensemble.count(seat, text),
+        )
+
+    def ask(state: SceneState) -> Asked | dict[str, Any]:
+        request = needed(state)
+        if request is None:
+            return {"summary": None}
+        seat = speaker_of(state)
+        seed = seed_for(seed_of(), "summary", len(turns(state["lines"])), seat)
+        options = {"max_tokens": _SUMMARY, "seed": seed}
+        return Asked(ensemble.voices[seat].model, request.messages, options)
+
+    def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
+        request = needed(state)
+        text = answer.text.strip()
+        if request is None or not text:
+            return {"summary": None}
+        return {"summary": Summary(text=text, lines=request.lines)}
+
+    return AskingNode(ask, take, name="remember")
+
+
+def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
+    """The node `speak`: the speaker's role graph, on what the speaker witnessed; adds to `attempts`."""
+
+    def ask(state: SceneState) -> Asked:
+        seat = speaker_of(state)
+        voice = ensemble.voices[seat]
+        said = RoleInput(messages=_view(ensemble, state, seat), lore=_lore_of(state["lines"], seat))
+        context = RoleContext(
+            seed=_seed(state, seed_of()),
+            scene=instruction_for(ensemble.loaded, seat, state["lines"]),
+            stop=_stops(ensemble, state, seat),
+            sampling=_AGAINST_LOOPS if getattr(voice.model, "dry_multiplier", None) == 0 else {},
+        )
+        return Asked(voice.graph, said, {"context": context, "output_keys": _TOLD})
+
+    def take(state: SceneState, answer: dict[str, Any]) -> dict[str, Any]:
+        seat = speaker_of(state)
+        voice, message = ensemble.voices[seat], answer["messages"][-1]
+        attempt = Attempt(
+            kind="say",
+            to=[],
+            text=message.text,
+            fault="",
+            made_by={
+                "model": voice.model_name,
+                "strategy": voice.strategy,
+                "seed": _seed(state, seed_of()),
+                "usage": dict(message.usage_metadata or {}),
+                **told_at_the_end(message),
+                **({"lore": answer["lore"]} if answer.get("lore") else {}),
+            },
+        )
+        return {"attempts": [*(state.get("attempts") or []), attempt]}
+
+    return AskingNode(ask, take, name="speak")
+
+
+def guard_node(ensemble: Ensemble) -> Node:
+    """The node `guard`: takes the last attempt apart, and says what is wrong with it."""
+
+    def guard(state: SceneState) -> dict[str, Any]:
+        *before, last = state.get("attempts") or []
+        return {"attempts": [*before, checked(ensemble.loaded, speaker_of(state), state["lines"], last)]}
+
+    return Node(guard)
+
+
+def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt: Attempt) -> Attempt:
+    """An attempt as it would stand: what it is, for whom, its words, and its fault if it has one."""
+    others = known_names(loaded, seat, lines)
+    own = [loaded.names[seat]]
+    cut = cut_at_others(attempt["text"], own, [*others.values()])
+    utterance = utterance_of(cut, loaded.scene.manners, heard_by_name(loaded, seat, lines), own)
+    fault = fault_in(
+        utterance.text,
+        speaker=seat,
+        lines=witnessed(lines, seat),
+        names={**others, seat: own[0]},
+        language=loaded.scene.language,
+        kind=utterance.kind,
+        manners=loaded.scene.manners,
+        about=loaded.personas[seat].description,
+    )
+    # What is meant for few must not be heard by all, even where the faulty answer has to stand.
+    aloud = utterance.kind in ("say", "act")
+    text = cut_at_marks(utterance.text, others, loaded.scene.manners) if aloud else utterance.text
+    return {
+        **attempt,
+        "kind": utterance.kind,
+        "to": list(utterance.to),
+        "text": text or _NOTHING,
+        "fault": fault or "",
+    }
+
+
+def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utterance: Utterance) -> str:
+    """The words of a line that was not spoken to its end, as far as they may stand."""
+    others = known_names(loaded, seat, lines)
+    text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
+    return cut_at_marks(text, others, loaded.scene.manners) if utterance.kind in ("say", "act") else text
+
+
+def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
+    """The names of those to whom a seat can whisper now, by their seats."""
+    there = present_in(loaded.scene, lines)
+    return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
+
+
+def is_to_be_said_again(
+    ensemble: Ensemble, seat: str, lines: Sequence[SceneLine], attempts: Sequence[Attempt]
+) -> bool:
+    """Whether the last attempt has a fault and may be made again.
+
+    Args:
+        ensemble: who plays.
+        seat: whose attempt it is.
+        lines: what happened before it.
+        attempts: of this turn.
+    """
+    if not attempts[-1]["fault"] or len(attempts) > RETRIES:
+        return False
+    again = sum("tries" in line["made_by"] for line in lines)
+    if again + 1 > max(_FREE_RETRIES, _RETRIED * (len(turns(lines)) + 1)):
+        return False
+    # Who always takes the likeliest word would say the same.
+    return getattr(ensemble.voices[seat].model, "temperature", None) != 0
+
+
+def speaker_of(state: SceneState) -> str:
+    """Whose turn it is."""
+    speaker = state.get("speaker")
+    if speaker is None:
+        raise ValueError("nobody was chosen to speak")
+    return speaker
+
+
+def _view(ensemble: Ensemble, state: SceneState, seat: str) -> list[AnyMessage]:
+    summary = state.get("summary") or latest_summary(state["lines"], seat)
+    return history_for(ensemble.loaded, seat, state["lines"], summary)
+
+
+def _seed(state: SceneState, seed: int) -> int:
+    tries = len(state.get("attempts") or [])
+    return seed_for(seed, "speaker", len(turns(state["lines"])), speaker_of(state), tries)
+
+
+def _stops(ensemble: Ensemble, state: SceneState, seat: str) -> tuple[str, ...]:
+    """Where a script would go on with another's words; servers take few such marks, so they get none."""
+    if not isinstance(ensemble.voices[seat].model, LocalModel):
+        return ()
+    names = known_names(ensemble.loaded, seat, state["lines"]).values()
+    colon = "：" if ensemble.loaded.scene.language == "zh" else ":"
+    return tuple(f"\n{name}{colon}" for name in names)
+
+
+def _lore_of(lines: Sequence[SceneLine], seat: str) -> dict[str, Any]:
+    """Timed effects of a seat's lorebook as its latest line left them."""
+    kept = (line["made_by"].get("lore") for line in reversed(lines) if line["speaker"] == seat)
+    return next((lore for lore in kept if isinstance(lore, dict)), {})

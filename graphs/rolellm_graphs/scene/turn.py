@@ -1,0 +1,238 @@
+"""One turn of a scene as the graph's stream tells of it: it is recorded, and becomes events."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from rolellm_agents.models.catalog import describe_sampling
+from rolellm_agents.scene import SceneLine, line_of
+from rolellm_agents.scene.message_kinds import OpeningWords
+from rolellm_agents.scene.witness import audience_of, present_in
+from rolellm_agents.transcript import Message, Transcript
+from rolellm_graphs.chat.answer import hash_prompt, record_of
+from rolellm_graphs.chat.recording import Recording
+from rolellm_graphs.events import (
+    MessageDone,
+    Prompted,
+    Recalled,
+    Retried,
+    SceneEnded,
+    SceneEvent,
+    SpeakerChosen,
+    YourTurn,
+)
+from rolellm_graphs.role.prompt_parts import parts_of
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.speaking import broken_off, heard_by_name, is_to_be_said_again
+from rolellm_graphs.scene.state import Attempt
+
+SET_ASIDE = "set_aside"
+"""In `made_by` of what was said and does not stand: another answer stands beside it."""
+
+
+class SceneTurn:
+    """A turn on its way, and what happens before and after it."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        transcript: Transcript,
+        conversation: str,
+        branch: str,
+        path: list[Message],
+    ) -> None:
+        """Nothing has happened yet.
+
+        Args:
+            ensemble: who plays.
+            transcript: where all is recorded.
+            conversation: in which it happens.
+            branch: that follows what happens.
+            path: what happened before.
+        """
+        self.path = list(path)
+        """What stands, with what this turn has brought."""
+        self._began = len(path)
+        self._ensemble = ensemble
+        self._transcript = transcript
+        self._conversation = conversation
+        self._branch = branch
+        self._speaker = ""
+        self._recording: Recording | None = None
+        self._opening: OpeningWords | None = None
+        self._answer: AIMessage | None = None
+        self._told: dict[str, Any] = {}
+        self._present: tuple[str, ...] = ()
+        self._audience: tuple[str, ...] = ()
+
+    @property
+    def brought(self) -> bool:
+        """Whether something stands that did not before."""
+        return len(self.path) > self._began
+
+    def take(self, parts: Iterable[Any]) -> list[SceneEvent]:
+        """Turn parts of the graph's stream into events; words that wait together come together."""
+        events: list[SceneEvent] = []
+        words = ""
+        for part in parts:
+            speaking = bool(part["ns"]) and part["ns"][0].startswith("speak:")
+            if part["type"] == "messages":
+                chunk, _ = part["data"]
+                words += chunk.text if speaking and isinstance(chunk, AIMessage) else ""
+                continue
+            events += self._heard(words)
+            words = ""
+            for node, update in part["data"].items():
+                events += self._speaking(node, update) if speaking else self._happening(node, update)
+        return [*events, *self._heard(words)]
+
+    def stop(self) -> Message | None:
+        """Keep what was said of a turn that was stopped; nothing is left to do after one that ended."""
+        return self._kept(lambda recording: recording.end("stopped", None, self._told))
+
+    def fail(self) -> Message | None:
+        """Keep what was said of a turn that failed."""
+        return self._kept(Recording.fail)
+
+    def _kept(self, end: Callable[[Recording], object]) -> Message | None:
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return None
+        if self._opening and self._opening.utterance:
+            said = replace(self._opening.utterance, text=recording.text)
+            lines = [line_of(message) for message in self.path]
+            recording.text = broken_off(self._ensemble.loaded, self._speaker, lines, said)
+        end(recording)
+        self.path += [recording.message] if recording.message else []
+        return recording.message
+
+    def _speaking(self, node: str, update: dict[str, Any]) -> list[SceneEvent]:
+        """What the speaker's own graph tells."""
+        if node == "recall":
+            self._told |= record_of(update)
+            return [Recalled(items=tuple(update["recalled"]))]
+        if node == "compose":
+            return [self._prompted(update["prompt"])]
+        if node == "speak":
+            self._answer = update["messages"][-1]
+            opening = self._opening
+            return self._shown(opening.finish()) if opening else []
+        return []
+
+    def _prompted(self, prompt: list[dict[str, Any]]) -> Prompted:
+        voice = self._ensemble.voices[self._speaker]
+        self._told |= {
+            "model": voice.model_name,
+            "strategy": voice.strategy,
+            "prompt": hash_prompt(prompt),
+        }
+        lines = [line_of(message) for message in self.path]
+        self._present = present_in(self._ensemble.loaded.scene, lines)
+        self._recording = self._recorder()
+        self._opening = self._opening_words(lines)
+        return Prompted(
+            parts=parts_of(prompt),
+            model=voice.model_name,
+            strategy=voice.strategy,
+            sampling=describe_sampling(voice.model),
+        )
+
+    def _recorder(self) -> Recording:
+        return Recording(
+            self._transcript,
+            self._conversation,
+            self.path[-1].id if self.path else None,
+            speaker=self._speaker,
+            branch=self._branch,
+        )
+
+    def _opening_words(self, lines: Sequence[SceneLine]) -> OpeningWords:
+        loaded = self._ensemble.loaded
+        names = heard_by_name(loaded, self._speaker, lines)
+        return OpeningWords(loaded.scene.manners, names, [loaded.names[self._speaker]])
+
+    def _heard(self, words: str) -> list[SceneEvent]:
+        return self._shown(self._opening.feed(words)) if words and self._opening else []
+
+    def _shown(self, words: str) -> list[SceneEvent]:
+        """Words that are sure to be part of what is said, and whose audience is known."""
+        utterance = self._opening.utterance if self._opening else None
+        if not words or utterance is None or self._recording is None:
+            return []
+        self._audience = audience_of(utterance.kind, self._speaker, utterance.to, self._present)
+        return [
+            self._recording.add(words, audience=self._audience, kind=utterance.kind, made_by=self._told)
+        ]
+
+    def _happening(self, node: str, update: Any) -> list[SceneEvent]:
+        """What the scene's graph tells."""
+        if node == "__interrupt__":
+            asked = update[0].value
+            return [YourTurn(seat=asked["seat"], why=asked["why"])]
+        if not update:
+            return []
+        if node == "direct" and update.get("speaker"):
+            self._speaker = update["speaker"]
+            self._told = {}
+            return [SpeakerChosen(seat=self._speaker, why=update["why"])]
+        if node == "direct" and update.get("ended"):
+            return [SceneEnded(why=update["ended"])]
+        if node == "guard":
+            return self._guarded(update["attempts"])
+        if node == "witness":
+            return self._stood(update["lines"][0])
+        return [MessageDone(message=self._added(line)) for line in update.get("lines", ())]
+
+    def _guarded(self, attempts: list[Attempt]) -> list[SceneEvent]:
+        """An attempt that must not stand is kept beside the next one."""
+        last = attempts[-1]
+        again = is_to_be_said_again(
+            self._ensemble, self._speaker, [line_of(one) for one in self.path], attempts
+        )
+        if not again or self._recording is None:
+            return []
+        made_by = {**self._told, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}
+        made_by.pop("usage", None)  # it stands beside
+        kept = self._recording.end("complete", self._answer, made_by, text=last["text"], kind=last["kind"])
+        self._recording = self._opening = self._answer = None
+        return [Retried(message=kept, fault=last["fault"])]
+
+    def _stood(self, line: SceneLine) -> list[SceneEvent]:
+        recording, self._recording, self._opening = self._recording, None, None
+        if recording is None:
+            return [MessageDone(message=self._added(line))]
+        made_by = {**self._told, **line["made_by"]}
+        made_by.pop("usage", None)  # it stands beside
+        events: list[SceneEvent] = []
+        if recording.begun and set(self._audience) != set(line["audience"]):
+            # What was begun for others must not stand as if they alone had heard it.
+            aside = recording.end("complete", None, {SET_ASIDE: True})
+            events.append(Retried(message=aside, fault="It is for others than it seemed at first."))
+            recording = self._recorder()
+        if not recording.begun:
+            events.append(
+                recording.add(
+                    line["text"], audience=line["audience"], kind=line["kind"], made_by=self._told
+                )
+            )
+        stands = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])
+        if stands is not None:
+            self.path.append(stands)
+            events.append(MessageDone(message=stands))
+        return events
+
+    def _added(self, line: SceneLine) -> Message:
+        message = self._transcript.append(
+            self._conversation,
+            self.path[-1].id if self.path else None,
+            speaker=line["speaker"],
+            audience=line["audience"],
+            kind=line["kind"],
+            text=line["text"],
+            made_by=line["made_by"] or None,
+            branch=self._branch,
+        )
+        self.path.append(message)
+        return message

@@ -1,0 +1,1 @@
+"""Tags, metadata and spans for tracing tools."""

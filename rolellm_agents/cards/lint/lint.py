@@ -1,0 +1,108 @@
+"""A linter for cards: what breaks the specification, what other programs drop, and what may do harm.
+
+Regular expressions are only ever compiled, within the limits that a chat has; nothing is fetched.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from rolellm_agents.cards.card import Card
+from rolellm_agents.cards.lint import form, lore, texts
+from rolellm_agents.cards.lint import view as lint_view
+
+Level = Literal["error", "warning", "hint"]
+"""An error breaks the specification or cannot work, a warning may do harm, a hint is good to know."""
+
+_RULES: tuple[tuple[str, Level, Callable[[lint_view.View], lint_view.Spots]], ...] = (
+    ("field-missing", "error", form.missing),
+    ("field-null", "error", form.null),
+    ("field-type", "error", form.wrong_kind),
+    ("spec-unknown", "error", form.unknown_spec),
+    ("spec-version", "error", form.wrong_version),
+    ("spec-newer", "warning", form.newer_version),
+    ("own-field", "warning", form.own_fields),
+    ("asset-main", "error", form.mains),
+    ("asset-scheme", "error", form.schemes),
+    ("asset-lost", "error", form.lost_assets),
+    ("asset-ext", "error", form.extensions),
+    ("asset-remote", "warning", form.remote_assets),
+    ("image-damaged", "error", form.damaged_image),
+    ("image-texts", "warning", form.image_texts),
+    ("book-unreadable", "error", lore.unreadable_book),
+    ("decorator-unknown", "warning", lore.unknown_decorators),
+    ("decorator-value", "error", lore.decorator_values),
+    ("decorator-late", "warning", lore.late_decorators),
+    ("decorator-sillytavern", "hint", lore.foreign_decorators),
+    ("key-regex", "error", lore.bad_keys),
+    ("key-slow", "warning", lore.slow_keys),
+    ("key-plain", "warning", lore.plain_regex),
+    ("entry-keys", "warning", lore.no_keys),
+    ("entry-never", "warning", lore.never),
+    ("entry-id", "warning", lore.same_ids),
+    ("entry-orders", "hint", lore.same_orders),
+    ("text-control", "warning", texts.controls),
+    ("text-surrogate", "error", texts.halves),
+    ("text-mojibake", "warning", texts.mojibake),
+    ("remote-media", "warning", texts.remote_media),
+    ("remote-link", "hint", texts.links),
+    ("macro-unknown", "warning", texts.macros),
+    ("literal-name", "hint", texts.literal_names),
+    ("lost-in-v2", "hint", form.lost_in_v2),
+    ("notes-empty", "hint", form.no_notes),
+)
+RULES: dict[str, Level] = {name: level for name, level, _ in _RULES}
+"""All rules and their levels."""
+
+
+@dataclass(frozen=True)
+class CardFinding:
+    """One thing to look at."""
+
+    level: Level
+    where: str
+    """A path such as `data.character_book.entries[3].keys`; `image` is the portrait."""
+    rule: str
+    """One of `RULES`."""
+    message: str
+    """One sentence: the thing, and what happens or what to do."""
+
+
+def lint(card: Card) -> list[CardFinding]:
+    """What is wrong with a card, errors first."""
+    seen = lint_view.view(card)
+    found = [
+        CardFinding(level, where, name, f"{where} {said}")
+        for name, level, rule in _RULES
+        for where, said in rule(seen)
+    ]
+    return sorted(found, key=lambda finding: ("error", "warning", "hint").index(finding.level))
+
+
+def tokens_by_part(card: Card, count: Callable[[str], int]) -> dict[str, int]:
+    """How many tokens each part of a card has, as its author wrote it, macros and all.
+
+    `greetings` are all of them, `lorebook_constant` the entries that are always active, `lorebook_whole`
+    all that are not switched off. `total` is what stands in every prompt: neither greetings and examples,
+    which make room for the chat in time, nor entries that wait for their keys.
+
+    Args:
+        card: the card.
+        count: how many tokens a text has; not asked of empty texts.
+    """
+    entries = [one for one in lint_view.lore(card) if one.entry.enabled]
+    always = {
+        "description": [card.description],
+        "personality": [card.personality],
+        "scenario": [card.scenario],
+        "system_prompt": [card.system_prompt],
+        "post_history_instructions": [card.post_history_instructions],
+        "lorebook_constant": [one.body for one in entries if one.entry.constant or one.said.activate],
+    }
+    others = {
+        "greetings": [*card.greetings, *card.group_greetings],
+        "examples": [card.examples],
+        "lorebook_whole": [one.body for one in entries],
+    }
+    counted = {name: sum(count(one) for one in some if one) for name, some in (always | others).items()}
+    return {**counted, "total": sum(counted[name] for name in always)}

@@ -1,0 +1,89 @@
+"""Rules on what a card's texts hold."""
+
+import re
+
+from rolellm_agents.cards.lint.view import V1, Spots, View, listed
+from rolellm_agents.cards.macros import unknown_macros
+from rolellm_agents.cards.showing import within
+
+_PROMPTS = {*V1.required, "system_prompt", "post_history_instructions"} - {"name"}
+_PROMPTS |= {"alternate_greetings", "group_only_greetings"}
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_HALVES = re.compile(r"[\ud800-\udfff]")
+
+_BYTES = {chr(code): bytes([code]) for code in range(0x80, 0x100)}
+_BYTES |= {bytes([code]).decode("cp1252", "replace"): bytes([code]) for code in range(0x80, 0xA0)}
+"""Characters by the bytes that they were, where somebody read them as Latin-1 or as Windows does."""
+_REST = "[" + "".join(one for one, code in _BYTES.items() if code[0] < 0xC0 and one != "\ufffd") + "]"
+# The first letter that a quote, a dash, an accent or an emoji becomes is a sure sign. Of others it takes
+# several in a row: “Spaß“ and “OLÉ…” are good texts.
+_MOJIBAKE = re.compile(
+    rf"[ÂÃ]{_REST}|â{_REST}{{2}}|ð{_REST}{{3}}|(?:[\xc2-\xdf]{_REST}|[\xe0-\xef]{_REST}{{2}}){{3,}}"
+)
+
+_HOST = r"""//([^\s/"'<>()\\]+)"""
+_SHOWN = re.compile(
+    r"(?:!\[[^\]]{0,200}\]\(|\b(?:src|srcset|poster)\s{0,9}=|\burl\(|@import)"
+    rf"""\s{{0,9}}["'<]?(?:https?:)?{_HOST}""",
+    re.IGNORECASE,
+)
+"""What a program that shows Markdown or HTML loads by itself."""
+_LINK = re.compile(rf"\bhttps?:{_HOST}", re.IGNORECASE)
+
+
+def controls(seen: View) -> Spots:
+    """Control characters."""
+    for where, words in seen.texts:
+        if found := _CONTROLS.findall(words):
+            yield where, f"has control characters ({listed(found)}), which confuse programs; remove them."
+
+
+def halves(seen: View) -> Spots:
+    """Lone surrogates."""
+    for where, words in seen.texts:
+        if found := _HALVES.findall(words):
+            yield where, f"has halves of characters ({listed(found)}), which cannot be saved; remove them."
+
+
+def mojibake(seen: View) -> Spots:
+    """UTF-8 that somebody read as Latin-1."""
+    for where, words in seen.texts:
+        if found := _MOJIBAKE.search(words):
+            meant = b"".join(_BYTES[one] for one in found[0]).decode("utf-8", "replace")
+            yield where, f"has {listed([found[0]])} for {listed([meant])}: it is UTF-8 read as Latin-1."
+
+
+def remote_media(seen: View) -> Spots:
+    """Pictures and styles that lie elsewhere."""
+    for where, words in seen.texts:
+        if hosts := _SHOWN.findall(words):
+            yield where, f"loads what lies at {listed(hosts)}, where readers are seen; take it out."
+
+
+def links(seen: View) -> Spots:
+    """Addresses that nothing is loaded from by itself."""
+    for where, words in seen.texts:
+        shown = {*_SHOWN.findall(words)}
+        if hosts := [host for host in _LINK.findall(words) if host not in shown]:
+            yield where, f"names addresses at {listed(hosts)}, where whoever opens them is seen."
+
+
+def macros(seen: View) -> Spots:
+    """Macros that stay as they are."""
+    told = (spot for spot in seen.texts if spot[0].removeprefix("data.").partition("[")[0] in _PROMPTS)
+    lore = ((f"{one.where}.content", one.body) for one in seen.lore)
+    for where, words in (*told, *lore):
+        if names := unknown_macros(words):
+            yield where, f"has macros {listed(names)}, which are unknown here and stay as they stand."
+
+
+def literal_names(seen: View) -> Spots:
+    """Example dialogues whose speakers are named."""
+    named = {name.strip().casefold(): "{{char}}" for name in (seen.card.name, seen.card.called)}
+    macro = {"user": "{{user}}", "you": "{{user}}", "anon": "{{user}}", **named}
+    lines = seen.card.examples.replace("：", ":").splitlines()
+    heads = [line.partition(":")[0].strip() for line in lines if ":" in line]
+    if found := [head for head in heads if head and head.casefold() in macro]:
+        wanted = " and ".join(sorted({macro[head.casefold()] for head in found}))
+        yield within(seen.root, "mes_example"), f"names speakers {listed(found)}; write {wanted} for them."

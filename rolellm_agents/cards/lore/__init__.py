@@ -1,0 +1,1 @@
+"""Lorebooks: entries, keys, and which entries are active in a scene."""

@@ -1,0 +1,353 @@
+"""Which entries of lorebooks enter the prompt, and why the others do not.
+
+SillyTavern's algorithm with V3's decorators and settings of books. It is pure: chance comes from a seed,
+and what a chat remembers of its lore is given and given back.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from rolellm_agents.cards.lore.candidate import Candidate, candidates, forbidden, served_first
+from rolellm_agents.cards.lore.decorators import UiPrompt
+from rolellm_agents.cards.lore.groups import survivors
+from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry, Position, Role
+from rolellm_agents.cards.lore.matching import KeyMatcher, Verdict
+from rolellm_agents.cards.lore.scan import Haystack, ScanMessage, Window
+from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
+from rolellm_agents.cards.lore.state import NO_STATE, LoreState, TimedEffect, advance, record
+from rolellm_agents.cards.lore.trace import ACTIVE, LoreTrace, tells_more
+
+__all__ = [
+    "Activation",
+    "FiredLore",
+    "LoreScene",
+    "LoreSettings",
+    "LoreState",
+    "LoreTrace",
+    "ScanMessage",
+    "TimedEffect",
+    "about_four_characters",
+    "activate",
+]
+
+MOST_ROUNDS = 30
+"""Rounds of recursion. Each looks at every entry, and a book can be a chain of all its entries."""
+
+
+@dataclass(frozen=True)
+class FiredLore:
+    """An active entry as it goes into the prompt."""
+
+    book: str
+    entry: LoreEntry
+    content: str
+    """Without decorators, macros replaced."""
+    position: Position
+    depth: int
+    """For `at_depth`: messages from the newest."""
+    role: Role
+    tokens: int
+    expendable: bool = False
+    """To be left out first when the prompt is too long for the context."""
+
+
+@dataclass(frozen=True)
+class Activation:
+    """What is active in a scene."""
+
+    fired: tuple[FiredLore, ...]
+    """In the order of the prompt; entries without content are not among them."""
+    traces: tuple[LoreTrace, ...]
+    """One for each entry, in the books' order."""
+    state: LoreState
+    """What the chat remembers from now on; who only looks does not keep it."""
+    budget: int
+    """Tokens for all lore."""
+    spent: int
+    """Tokens of active entries; above the budget only with entries that ignore it."""
+    disabled_prompts: frozenset[UiPrompt] = frozenset()
+    """Prompts of the user's that active entries switch off."""
+
+
+def about_four_characters(text: str) -> int:
+    """An estimate of tokens."""
+    return (len(text) + 3) // 4
+
+
+_DEFAULTS = LoreSettings()
+
+
+def activate(
+    books: Sequence[Lorebook],
+    scene: LoreScene,
+    settings: LoreSettings = _DEFAULTS,
+    state: LoreState = NO_STATE,
+    count_tokens: Callable[[str], int] = about_four_characters,
+) -> Activation:
+    """Find the entries that are active in a scene.
+
+    Args:
+        books: where they stand in the order in which they are served, if not `settings.evenly`.
+        scene: the chat, and who is there.
+        settings: what entries and books leave open.
+        state: what the chat remembers; stays as it is.
+        count_tokens: of a content.
+    """
+    return _Activation(books, scene, settings, state, count_tokens).run()
+
+
+_Kind = Literal["chat", "further_back", "recursion"]
+
+
+class _Activation:
+    """One activation as it goes on, round by round."""
+
+    def __init__(
+        self,
+        books: Sequence[Lorebook],
+        scene: LoreScene,
+        settings: LoreSettings,
+        state: LoreState,
+        count_tokens: Callable[[str], int],
+    ) -> None:
+        self._scene = scene
+        self._settings = settings
+        self._count_tokens = count_tokens
+        self._all = candidates(books, scene, settings)
+        entries = {candidate.key: candidate.entry for candidate in self._all}
+        self._state = advance(state, entries, len(scene.messages))
+        self._traces: dict[Candidate, LoreTrace] = {}
+        self._active: dict[Candidate, FiredLore] = {}
+        self._kind: _Kind = "chat"
+        self._rounds = 1
+        self._recursions = 0
+        self._waiting = self._in_turn(self._not_forbidden())
+        self._haystack = self._make_haystack()
+        self._matcher = KeyMatcher(self._haystack)
+        self._budget = _Budget(settings.budget)
+        self._depth = settings.scan_depth
+        levels = {c.entry.delay_until_recursion for c in self._waiting if "lore" in c.reads}
+        self._levels = sorted(level for level in levels if level > 0)
+        self._level = self._levels.pop(0) if self._levels else 0
+
+    def run(self) -> Activation:
+        """Go through all rounds."""
+        while self._go_on(self._settle(self._candidates_by_keys())):
+            pass
+        total = len(self._scene.messages)
+        active = [(c.key, c.entry, c.decorators) for c in self._active]
+        in_order = [self._active[c] for c in self._all if c in self._active]
+        in_order.sort(key=lambda fired: fired.entry.order)
+        return Activation(
+            fired=tuple(fired for fired in in_order if fired.content.strip()),
+            traces=tuple(self._traces[c] for c in self._all),
+            state=record(self._state, active, total),
+            budget=self._budget.total,
+            spent=self._budget.spent,
+            disabled_prompts=frozenset(
+                c.decorators.disabled_prompt for c in self._active if c.decorators.disabled_prompt
+            ),
+        )
+
+    def _not_forbidden(self) -> list[Candidate]:
+        allowed = []
+        for candidate in self._all:
+            why = forbidden(candidate, self._scene, self._state)
+            if why is None:
+                allowed.append(candidate)
+            else:
+                self._note(candidate, Verdict(why))
+        return allowed
+
+    def _in_turn(self, waiting: list[Candidate]) -> list[Candidate]:
+        """Whom the budget serves first comes first."""
+        places = {label: place for place, label in enumerate(dict.fromkeys(c.label for c in self._all))}
+
+        def turn(candidate: Candidate) -> tuple[float, ...]:
+            sticky, *others = served_first(candidate, self._settings, sticky=self._is_sticky(candidate))
+            return (sticky, 0 if self._settings.evenly else places[candidate.label], *others)
+
+        return sorted(waiting, key=turn)
+
+    def _make_haystack(self) -> Haystack:
+        heads = frozenset(key.head for candidate in self._waiting for key in candidate.all_keys)
+        haystack = Haystack(self._scene.messages, heads, names=self._settings.include_names)
+        for source, text in self._scene.sources.items():
+            haystack.add(source, text)
+        return haystack
+
+    def _candidates_by_keys(self) -> dict[Candidate, Verdict]:
+        """Those of this round that chance, groups and the budget decide about."""
+        found: dict[Candidate, Verdict] = {}
+        for candidate in self._waiting:
+            verdict = self._verdict(candidate)
+            if verdict.why in ACTIVE:
+                found[candidate] = verdict
+            else:
+                self._note(candidate, verdict)
+        return found
+
+    def _verdict(self, candidate: Candidate) -> Verdict:
+        sticky = self._is_sticky(candidate)
+        delayed = candidate.entry.delay_until_recursion
+        if not sticky and delayed > 0 and (self._kind != "recursion" or delayed > self._level):
+            return Verdict("recursion_only")
+        if not sticky and self._kind == "recursion" and not candidate.reads:
+            return Verdict("not_by_recursion")
+        if candidate.decorators.activate:
+            return Verdict("activate")
+        if candidate.key in self._state.kept:
+            return Verdict("kept")
+        return Verdict("sticky") if sticky else self._matcher.verdict(candidate, self._window(candidate))
+
+    def _window(self, candidate: Candidate) -> Window:
+        depth = self._depth if candidate.scan_depth is None else candidate.scan_depth
+        total = len(self._scene.messages)
+        # Whoever looks further back looks at what the chat says, and at no other entry's content.
+        lore = candidate.reads if self._kind == "recursion" else frozenset()
+        return Window(max(0, total - max(0, depth)), lore.union(candidate.entry.match_sources))
+
+    def _settle(self, found: dict[Candidate, Verdict]) -> list[Candidate]:
+        """Let groups, chance and the budget decide; those that are active now, in turn."""
+        chosen = survivors(
+            list(found),
+            {group for c in self._active for group in c.entry.groups},
+            is_sticky=self._is_sticky,
+            score=lambda candidate: self._matcher.score(candidate, self._window(candidate)),
+            scoring=self._settings.group_scoring,
+            seed=str(self._scene.seed),
+        )
+        settled = set(chosen)
+        for candidate in found.keys() - settled:
+            self._note(candidate, found[candidate]._replace(why="group"))
+        for candidate in chosen:
+            self._admit(candidate, found[candidate])
+        self._waiting = [candidate for candidate in self._waiting if candidate not in settled]
+        return [candidate for candidate in chosen if candidate in self._active]
+
+    def _admit(self, candidate: Candidate, verdict: Verdict) -> None:
+        if not self._by_chance(candidate):
+            self._note(candidate, verdict._replace(why="probability"))
+            return
+        content = self._scene.substitute(candidate.body)
+        tokens = self._count_tokens(content)
+        if not self._budget.take(candidate, tokens):
+            self._note(candidate, verdict._replace(why="budget"), tokens)
+            return
+        self._note(candidate, verdict, tokens)
+        position, depth = _place(candidate, len(self._scene.messages))
+        self._active[candidate] = FiredLore(
+            book=candidate.label,
+            entry=candidate.entry,
+            content=content,
+            position=position,
+            depth=depth,
+            role=candidate.decorators.role or candidate.entry.role,
+            tokens=tokens,
+            expendable=candidate.decorators.expendable,
+        )
+
+    def _by_chance(self, candidate: Candidate) -> bool:
+        if self._is_sticky(candidate) or candidate.probability >= 100:
+            return True
+        # Each entry has its own draw: another entry, or another round, does not change it.
+        draw = Random(f"{self._scene.seed}:{candidate.key}")  # noqa: S311
+        return draw.random() * 100 < candidate.probability
+
+    def _go_on(self, activated: Sequence[Candidate]) -> bool:
+        """Prepare the next round; False when there is none."""
+        limit = self._settings.max_recursion_steps
+        self._rounds += 1
+        if self._budget.full or 0 < limit < self._rounds:
+            return False
+        if self._feed(activated):
+            return self._recurse()
+        if not limit and len(self._active) < self._settings.min_activations and self._look_further():
+            self._kind = "further_back"
+            return True
+        if self._levels:
+            self._level = self._levels.pop(0)
+            return self._recurse()
+        return False
+
+    def _feed(self, activated: Sequence[Candidate]) -> bool:
+        """Give new entries' content to the others; True when there was any."""
+        feeding = [(candidate, kind) for candidate in activated if (kind := candidate.feeds)]
+        scanned = self._scene.substitute_scanned
+        for candidate, kind in feeding:
+            self._haystack.add(
+                kind, scanned(candidate.body) if scanned else self._active[candidate].content
+            )
+        return bool(feeding)
+
+    def _recurse(self) -> bool:
+        self._kind = "recursion"
+        self._recursions += 1
+        return self._recursions <= MOST_ROUNDS
+
+    def _look_further(self) -> bool:
+        """Look at older messages, until one has a key in it."""
+        total, most = len(self._scene.messages), self._settings.min_activations_depth_max
+        while self._depth < (min(total, most) if most > 0 else total):
+            self._depth += 1
+            if self._haystack.may_match(total - self._depth):
+                return True
+        return False
+
+    def _is_sticky(self, candidate: Candidate) -> bool:
+        return candidate.key in self._state.sticky
+
+    def _note(self, candidate: Candidate, verdict: Verdict, tokens: int = 0) -> None:
+        """Keep the reason that tells most; of the same, the first."""
+        before = self._traces.get(candidate)
+        if before is None or tells_more(verdict.why, before.why):
+            self._traces[candidate] = LoreTrace(
+                book=candidate.label,
+                uid=candidate.entry.uid,
+                name=candidate.entry.name,
+                active=verdict.why in ACTIVE,
+                why=verdict.why,
+                key=verdict.key,
+                message=verdict.message,
+                round=self._recursions if self._kind == "recursion" else 0,
+                tokens=tokens,
+            )
+
+
+class _Budget:
+    """Tokens for lore, in all and for each book."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.spent = 0
+        self.full = False
+        self._books: dict[str, int] = {}
+        self._full_books: set[str] = set()
+
+    def take(self, candidate: Candidate, tokens: int) -> bool:
+        """Spend tokens on an entry, if there are as many left; once there are not, nobody gets any."""
+        label, limit = candidate.label, candidate.book.token_budget or 0
+        spent = self._books.get(label, 0) + tokens
+        if not candidate.entry.ignore_budget:
+            if label in self._full_books or 0 < limit < spent:
+                self._full_books.add(label)
+                return False
+            self.full = self.full or self.spent + tokens >= self.total
+            if self.full:
+                return False
+        self._books[label] = spent
+        self.spent += tokens
+        return True
+
+
+def _place(candidate: Candidate, messages: int) -> tuple[Position, int]:
+    """Where an entry goes in the prompt; the decorators decide first."""
+    entry, decorators = candidate.entry, candidate.decorators
+    if decorators.position is not None:
+        return decorators.position, entry.depth
+    depth = decorators.depth
+    if depth is None and decorators.reverse_depth is not None:
+        depth = messages - decorators.reverse_depth
+    return (entry.position, entry.depth) if depth is None else ("at_depth", min(max(depth, 0), messages))

@@ -1,0 +1,88 @@
+"""Inclusion groups: of entries that would be active together, one."""
+
+from collections.abc import Callable, Sequence, Set
+from random import Random
+from typing import Protocol, TypeVar
+
+from rolellm_agents.cards.lore.lorebook import LoreEntry
+
+
+class Member(Protocol):
+    """An entry that would be active."""
+
+    @property
+    def entry(self) -> LoreEntry:
+        """Its groups and weights."""
+
+
+_Member = TypeVar("_Member", bound=Member)
+
+
+def survivors(
+    members: Sequence[_Member],
+    taken: Set[str],
+    *,
+    is_sticky: Callable[[_Member], bool],
+    score: Callable[[_Member], int],
+    scoring: bool,
+    seed: str,
+) -> list[_Member]:
+    """Those that remain when each group has chosen.
+
+    A sticky entry keeps its groups. Otherwise the one wins that overrides, the highest order first, or else
+    a draw by weight. Who wins in one of its groups has won in all of them.
+
+    Args:
+        members: those who would be active, in the order of the budget.
+        taken: groups with an entry that is active already.
+        is_sticky: whether an entry is active from before.
+        score: how many keys of an entry were found.
+        scoring: whether, where an entry does not say, only those with the most keys are drawn from.
+        seed: of the draws; each group has its own.
+    """
+    decided = set(taken).union(*(member.entry.groups for member in members if is_sticky(member)))
+    lost = {
+        at
+        for at, member in enumerate(members)
+        if not is_sticky(member) and decided & set(member.entry.groups)
+    }
+    for group in dict.fromkeys(group for member in members for group in member.entry.groups):
+        rivals = [
+            at for at, member in enumerate(members) if group in member.entry.groups and at not in lost
+        ]
+        if group in decided or not rivals:
+            continue
+        best = _best_scores([members[at] for at in rivals], score, scoring)
+        winner = _winner(best, Random(f"{seed}:{group}"))  # noqa: S311
+        groups = set(winner.entry.groups)
+        decided |= groups
+        lost |= {
+            at
+            for at, member in enumerate(members)
+            if member is not winner and groups & set(member.entry.groups)
+        }
+    return [member for at, member in enumerate(members) if at not in lost]
+
+
+def _best_scores(
+    rivals: Sequence[_Member], score: Callable[[_Member], int], scoring: bool
+) -> Sequence[_Member]:
+    if not scoring and not any(member.entry.group_scoring for member in rivals):
+        return rivals
+    scores = [score(member) for member in rivals]
+    return [
+        member
+        for member, points in zip(rivals, scores, strict=True)
+        if points == max(scores)
+        or not (scoring if member.entry.group_scoring is None else member.entry.group_scoring)
+    ]
+
+
+def _winner(rivals: Sequence[_Member], draw: Random) -> _Member:
+    first = [member for member in rivals if member.entry.group_override]
+    if first:
+        return max(first, key=lambda member: member.entry.order)
+    weights = [max(0.0, member.entry.group_weight) for member in rivals]
+    if not 0 < sum(weights) < float("inf"):
+        return rivals[0]
+    return draw.choices(rivals, weights)[0]

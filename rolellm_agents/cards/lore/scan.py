@@ -1,0 +1,135 @@
+"""The texts in which keys of lorebook entries are looked for."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from rolellm_agents.cards.lore.keys import Fault, Key, Matching, PatternSearch, SearchedText, key_index
+from rolellm_agents.cards.lore.lorebook import MatchSource, Role
+
+Kind = MatchSource | Literal["chat", "lore", "always_lore"]
+"""Whose words they are. `always_lore` is content that even entries without recursion may read."""
+
+_SPEAKER = "\x01"
+"""Stands before each text, so that a regular expression can tell speakers apart."""
+_MOST_JOINED = 8
+
+
+@dataclass(frozen=True)
+class ScanMessage:
+    """One message of the chat."""
+
+    name: str
+    text: str
+    role: Role
+
+
+class Window(NamedTuple):
+    """What of all texts one entry looks at."""
+
+    first: int
+    """The oldest message, as an index; the number of messages for none."""
+    beside: frozenset[Kind] = frozenset()
+
+
+class Found(NamedTuple):
+    """A key that was found."""
+
+    key: Key
+    message: int | None
+
+
+class _Segment:
+    def __init__(self, kind: Kind, text: str, message: int = -1) -> None:
+        self.kind = kind
+        self.message = message
+        self.text = SearchedText(text)
+
+    def seen_by(self, window: Window) -> bool:
+        return self.message >= window.first if self.kind == "chat" else self.kind in window.beside
+
+
+class Haystack:
+    """Messages, further texts and other entries' content; each is searched once for all plain keys."""
+
+    def __init__(self, messages: Sequence[ScanMessage], heads: frozenset[str], *, names: bool) -> None:
+        """Nothing is searched yet: messages are, when somebody's window reaches them.
+
+        Args:
+            messages: the chat, oldest first.
+            heads: of all keys that will be looked for.
+            names: whether a speaker's name stands before what they say.
+        """
+        self._messages = messages
+        self._names = names
+        self._index = key_index(heads - {""})
+        self._has_patterns = "" in heads
+        self._oldest = len(messages)
+        self._promising: set[int] = set()
+        self._segments: list[_Segment] = []
+        self._where: dict[str, list[_Segment]] = {}
+        self._joined: dict[Window, tuple[str, list[int], list[_Segment]]] = {}
+        self._patterns = PatternSearch()
+
+    @property
+    def faults(self) -> Mapping[str, Fault]:
+        """Keys that are no regular expressions, or took too long, by their text."""
+        return self._patterns.faults
+
+    def add(self, kind: Kind, text: str) -> None:
+        """Add a text that is no message."""
+        self._add(_Segment(kind, text))
+
+    def may_match(self, message: int) -> bool:
+        """Whether a key may stand in this message."""
+        self._reach(message)
+        return self._has_patterns or message in self._promising
+
+    def find(self, key: Key, window: Window, matching: Matching) -> Found | None:
+        """Where a key stands; the newest message first, other texts last."""
+        self._reach(window.first)
+        if key.source is not None:
+            match = self._patterns.search(key, lambda: self._join(window)[0])
+            return Found(key, self._speaker(match.start(), window)) if match else None
+        for segment in self._where.get(key.head, ()):
+            if segment.seen_by(window) and segment.text.has(key, matching):
+                return Found(key, segment.message if segment.kind == "chat" else None)
+        return None
+
+    def _reach(self, first: int) -> None:
+        """Take in all messages from this one on."""
+        while self._oldest > first:
+            self._oldest -= 1
+            message = self._messages[self._oldest]
+            spoken = f"{message.name}: {message.text}" if self._names and message.name else message.text
+            if self._add(_Segment("chat", spoken, self._oldest)):
+                self._promising.add(self._oldest)
+
+    def _add(self, segment: _Segment) -> bool:
+        self._segments.append(segment)
+        self._joined.clear()
+        heads = self._index.heads_in(segment.text.folded)
+        for head in heads:
+            self._where.setdefault(head, []).append(segment)
+        return bool(heads)
+
+    def _join(self, window: Window) -> tuple[str, list[int], list[_Segment]]:
+        """What a window shows, as SillyTavern joins it; with it, where each part begins."""
+        if window not in self._joined:
+            seen = [segment for segment in self._segments if segment.seen_by(window)]
+            seen.sort(key=lambda segment: segment.kind != "chat")
+            starts, length = [], 0
+            for segment in seen:
+                starts.append(length)
+                length += len(segment.text.raw) + len(_SPEAKER) + 1
+            text = "\n".join(_SPEAKER + segment.text.raw for segment in seen)
+            if len(self._joined) >= _MOST_JOINED:  # a window for every entry would fill the memory
+                self._joined.clear()
+            self._joined[window] = (text, starts, seen)
+        return self._joined[window]
+
+    def _speaker(self, at: int, window: Window) -> int | None:
+        _, starts, seen = self._join(window)
+        place = bisect_right(starts, at) - 1
+        return seen[place].message if place >= 0 and seen[place].kind == "chat" else None

@@ -1,0 +1,1 @@
+"""The user's settings and the folders in which files live."""

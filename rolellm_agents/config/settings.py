@@ -1,0 +1,184 @@
+"""The user's defaults: a command's flag, then `ROLELLM_…`, then `config.toml`, then the values here."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.files.toml import read_toml, write_toml
+from rolellm_agents.text import did_you_mean, whole
+
+DEFAULT_MODEL = "llamacpp:rolesmol"
+DEFAULT_STRATEGY = "few-shot-dialogue"
+"""For a model that brings none of its own."""
+DEFAULT_USER = "User"
+DEFAULT_THEME = "textual-dark"
+_VARIABLES = "ROLELLM_"
+_COMPLAINTS = {
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "is too large",
+    "int_from_float": "must be a whole number",
+    "int_type": "must be a whole number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+}
+"""What is wrong with a value, by the name pydantic has for it."""
+
+
+class Settings(BaseSettings):
+    """What is used when a command is not told otherwise."""
+
+    model_config = SettingsConfigDict(env_prefix=_VARIABLES, extra="forbid", frozen=True)
+
+    model: str = DEFAULT_MODEL
+    """A model spec, or a name from `models.toml`."""
+    strategy: str | None = None
+    """How a persona reaches the model; what suits the model when unset."""
+    temperature: float | None = Field(default=None, ge=0, le=5)
+    """Sampling temperature; the model's own default when unset."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """The longest answer, in tokens; the model's own default when unset."""
+    recall_method: Literal["bm25", "chroma", "hybrid"] | None = None
+    """How passages are looked up; what suits the strategy when unset."""
+    recall_k: int = Field(default=5, ge=0, le=100)
+    """Passages put into a prompt at most."""
+    recall_tokens: int = Field(default=1_000, ge=0)
+    """What they may take of the prompt together."""
+    recall_floor: float | None = Field(default=None, ge=0, le=1)
+    """The closeness below which nothing is put in; the method's own when unset."""
+    embeddings: str = "lexical"
+    """For vectors: `lexical`, `minilm`, `huggingface:…` or `openai:…`."""
+    chroma_url: str | None = None
+    """A Chroma server; a folder of your own when unset."""
+    remember: bool = False
+    """Whether a character recalls what was said in its other conversations."""
+    user_name: str = Field(default=DEFAULT_USER, min_length=1, max_length=80)
+    """What characters call you: `{{user}}` in cards."""
+    you: str = ""
+    """Which of your own personas you are, by its id in `you.toml`; its name goes before `user_name`."""
+    theme: str = Field(default=DEFAULT_THEME, min_length=1)
+    """The colours of the app."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Explicit values first, then the environment, then the file."""
+        file = TomlConfigSettingsSource(settings_cls, user_paths().settings_file)
+        return init_settings, env_settings, file
+
+
+def load_settings() -> Settings:
+    """Read the user's defaults.
+
+    Raises:
+        SettingsError: `config.toml` is no TOML, or it or a `ROLELLM_…` variable has a wrong value.
+    """
+    file = user_paths().settings_file
+    try:
+        return Settings()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SettingsError(f"{file} is not valid TOML: {error}.") from error
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(
+            f"The setting {name!r} is not usable: {first['msg'].lower()}; correct it in {file} "
+            f"or in ROLELLM_{name.upper()} (known: {', '.join(Settings.model_fields)})."
+        ) from error
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def given_by_environment() -> dict[str, str]:
+    """The settings that an environment variable gives, with its name: the file cannot change those."""
+    variables = {variable.upper(): variable for variable in os.environ}
+    return {
+        name: variables[_VARIABLES + name.upper()]
+        for name in Settings.model_fields
+        if _VARIABLES + name.upper() in variables
+    }
+
+
+def check_setting(name: str, value: object) -> Any:
+    """A value as its setting takes it: where a number is wanted, text is read as one.
+
+    Raises:
+        SettingsError: there is no such setting, or it does not take the value.
+    """
+    field = _field(name)
+    takes: Any = Annotated[field.annotation, field]
+    try:
+        return TypeAdapter(takes).validate_python(whole(value) if isinstance(value, str) else value)
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False)[0]
+        raise SettingsError(f"The setting {name!r} {_complaint(first)}.") from error
+
+
+def write_settings(changes: Mapping[str, object]) -> dict[str, object]:
+    """Change `config.toml`, all of it or nothing; its comments and its order stay.
+
+    Args:
+        changes: the new value of each setting; None takes it out of the file, so that its default holds.
+
+    Returns:
+        What stood there before, in the same form: writing it takes the change back.
+
+    Raises:
+        SettingsError: there is no such setting, it does not take the value, or the file cannot be read or
+            written.
+    """
+    checked = {name: _checked(name, value) for name, value in changes.items()}
+    file = user_paths().settings_file
+    document = read_toml(file, SettingsError)
+    stood = document.unwrap()
+    for name, value in checked.items():
+        if value is None:
+            document.pop(name, None)
+        elif value != stood.get(name):
+            document[name] = value
+    write_toml(file, document, SettingsError)
+    return {name: stood.get(name) for name in checked}
+
+
+def _complaint(error: Mapping[str, Any]) -> str:
+    known = _COMPLAINTS.get(error["type"])
+    return known.format(**error.get("ctx", {})) if known else f"is not usable: {error['msg'].lower()}"
+
+
+def _checked(name: str, value: object) -> Any:
+    _field(name)
+    return None if value is None else check_setting(name, value)
+
+
+def _field(name: str) -> FieldInfo:
+    if name not in Settings.model_fields:
+        raise SettingsError(
+            f"There is no setting {name!r}{did_you_mean(name, Settings.model_fields)}; "
+            f"known are {', '.join(Settings.model_fields)}."
+        )
+    return Settings.model_fields[name]

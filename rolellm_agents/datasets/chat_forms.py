@@ -1,0 +1,202 @@
+"""The forms in which trainers take single turns: ShareGPT, ChatML messages and Alpaca, a row an answer.
+
+What a sample says besides stands beside the turns (`id`, `role`, `language`, `kind`, `type`, `extra`),
+where trainers pass it over, so that the rows can be read back as samples. A row of somebody else's has
+none of it; then the role must be told, and language and kind are those of the texts.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from rolellm_agents.chat_files.sharegpt import ROLES
+from rolellm_agents.datasets.reading import Given, row_of
+from rolellm_agents.datasets.sample import Sample
+from rolellm_agents.datasets.writing import clean
+from rolellm_agents.text.language import language_of
+
+SYSTEM: Final = "system"
+"""In `Sample.extra`: the instruction that a row came with, when it is not the persona's own."""
+
+
+class Turns(NamedTuple):
+    """A question and its answer, and the instruction before them; empty without one."""
+
+    system: str
+    question: str
+    answer: str
+
+
+class Form(NamedTuple):
+    """One way to write turns as the fields of a row."""
+
+    pack: Callable[[Turns], dict[str, Any]]
+    unpack: Callable[[Mapping[str, Any]], Turns | None]
+    """None for what is no single turn."""
+    keys: frozenset[str]
+    """Rows of this form have all of them."""
+
+
+def rows_of(sample: Sample, number: int, instruction: str, form: Form) -> Iterator[dict[str, Any]]:
+    """A row for each answer.
+
+    Args:
+        sample: what is written.
+        number: of the sample, by which its rows find together again.
+        instruction: the persona's; one that the sample brought goes before it. Empty for none.
+        form: how the turns are written.
+    """
+    sample = clean(sample)
+    system = str(sample.extra.get(SYSTEM, instruction))
+    extra = {key: value for key, value in sample.extra.items() if key != SYSTEM}
+    for place, reference in enumerate(sample.references):
+        row = form.pack(Turns(system, sample.question, reference)) | {
+            "id": f"{number}.{place}",
+            "role": sample.role,
+            "language": sample.language,
+            "kind": sample.kind,
+        }
+        if sample.types:
+            row["type"] = sample.types[place]
+        yield row | ({"extra": extra} if extra else {})
+
+
+def samples_of(
+    rows: Iterable[Mapping[str, Any]],
+    form: Form,
+    *,
+    role: str | None = None,
+    instruction: Callable[[Sample], str],
+) -> Iterator[Sample | None]:
+    """Rows as samples; None for each row that is no single turn.
+
+    Args:
+        rows: the fields of each.
+        form: how the turns are written.
+        role: whose answers those are that do not say it.
+        instruction: what the sample's persona is told anyway, which need not be kept.
+
+    Raises:
+        ValueError: a row does not say whose answer it is, or says it wrongly.
+    """
+    numbered = ((_number(row, place), row) for place, row in enumerate(rows))
+    for _, group in groupby(numbered, key=lambda pair: pair[0]):
+        read = [_sample(row, form, role) for _, row in group]
+        yield from (None for sample in read if sample is None)
+        if samples := [sample for sample in read if sample is not None]:
+            yield _without(_together(samples), instruction)
+
+
+def _number(row: Mapping[str, Any], place: int) -> tuple[str, ...]:
+    """Equal for the rows of one sample: ours count samples and answers, others stand alone."""
+    number, _, answer = str(row.get("id", "")).partition(".")
+    is_ours = "kind" in row and number.isdecimal() and answer.isdecimal()
+    return (number,) if is_ours else ("", str(place))
+
+
+def _sample(row: Mapping[str, Any], form: Form, role: str | None) -> Sample | None:
+    turns = form.unpack(row)
+    if turns is None or not turns.question.strip() or not turns.answer.strip():
+        return None
+    fields = {
+        **_object(row.get("extra")),
+        "role": row.get("role") or role,
+        "question": turns.question,
+        "generated": [turns.answer],
+        "type": row.get("type"),
+        "kind": row.get("kind"),
+        "language": row.get("language"),
+    }
+    if turns.system:
+        fields[SYSTEM] = turns.system
+    if not fields["role"]:
+        raise ValueError("it does not say whose answer it is")
+    return Given(None, language_of(f"{turns.question}\n{turns.answer}")).sample(row_of(fields))
+
+
+def _together(samples: list[Sample]) -> Sample:
+    return replace(
+        samples[0],
+        references=tuple(text for sample in samples for text in sample.references),
+        types=tuple(name for sample in samples for name in sample.types),
+    )
+
+
+def _without(sample: Sample, instruction: Callable[[Sample], str]) -> Sample:
+    if sample.extra.get(SYSTEM) != instruction(sample):
+        return sample
+    return replace(sample, extra={key: value for key, value in sample.extra.items() if key != SYSTEM})
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _pack_list(
+    key: str, who: str, what: str, names: Mapping[str, str]
+) -> Callable[[Turns], dict[str, Any]]:
+    def pack(turns: Turns) -> dict[str, Any]:
+        said = {
+            "system": turns.system,
+            "human": turns.question,
+            "gpt": turns.answer,
+        }
+        return {key: [{who: names[name], what: text} for name, text in said.items() if text]}
+
+    return pack
+
+
+def _unpack_list(key: str, who: str, what: str) -> Callable[[Mapping[str, Any]], Turns | None]:
+    def unpack(row: Mapping[str, Any]) -> Turns | None:
+        turns = row.get(key)
+        if not isinstance(turns, list):
+            return None
+        said = [
+            (ROLES.get(_text(turn.get(who)).lower()), _text(turn.get(what)))
+            for turn in turns
+            if isinstance(turn, dict)
+        ]
+        match said:
+            case [("human", question), ("gpt", answer)]:
+                return Turns("", question, answer)
+            case [("system", system), ("human", question), ("gpt", answer)]:
+                return Turns(system, question, answer)
+        return None
+
+    return unpack
+
+
+def _pack_alpaca(turns: Turns) -> dict[str, Any]:
+    system = {"system": turns.system} if turns.system else {}
+    return {"instruction": turns.question, "input": "", "output": turns.answer, **system}
+
+
+def _unpack_alpaca(row: Mapping[str, Any]) -> Turns | None:
+    if row.get("history"):
+        return None
+    asked = [text for key in ("instruction", "input") if (text := _text(row.get(key)))]
+    return Turns(_text(row.get("system")), "\n".join(asked), _text(row.get("output")))
+
+
+_OWN: Final = {"system": "system", "human": "human", "gpt": "gpt"}
+_CHATML: Final = {"system": "system", "human": "user", "gpt": "assistant"}
+
+FORMS: Final[Mapping[str, Form]] = {
+    "sharegpt": Form(
+        _pack_list("conversations", "from", "value", _OWN),
+        _unpack_list("conversations", "from", "value"),
+        frozenset({"conversations"}),
+    ),
+    "chatml": Form(
+        _pack_list("messages", "role", "content", _CHATML),
+        _unpack_list("messages", "role", "content"),
+        frozenset({"messages"}),
+    ),
+    "alpaca": Form(_pack_alpaca, _unpack_alpaca, frozenset({"instruction", "output"})),
+}
+"""By their names; `chatml` is the list of messages that a chat template turns into ChatML."""

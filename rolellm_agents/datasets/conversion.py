@@ -1,0 +1,235 @@
+"""From one form of samples to another: RoleBench's, ShareGPT, ChatML messages, Alpaca, Hugging Face's."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal, get_args
+
+from rolellm_agents.datasets.chat_forms import FORMS, rows_of, samples_of
+from rolellm_agents.datasets.hugging_face import is_hf_folder, read_hf, write_hf
+from rolellm_agents.datasets.layout import place_of
+from rolellm_agents.datasets.reading import fields_of, iter_samples, numbered_lines, what_is_wrong
+from rolellm_agents.datasets.sample import Sample
+from rolellm_agents.datasets.sources import SourceFile, source_files
+from rolellm_agents.datasets.writing import free_to_write, json_line, row_of_sample
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.files.atomic_write import writing_whole
+
+FormName = Literal["rolebench", "sharegpt", "chatml", "alpaca", "hf"]
+_FORM_NAMES: Final[tuple[FormName, ...]] = get_args(FormName)
+_ROLEBENCH_KEYS: Final = frozenset({"role", "question", "generated"})
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Samples that stay together, such as a file's."""
+
+    name: str
+    """Of the file, from the folder that was named."""
+    samples: Callable[[], Iterator[Sample]]
+    """Gives them anew each time."""
+
+
+@dataclass
+class ConversionCounts:
+    """What a conversion has done so far."""
+
+    samples: int = 0
+    rows: int = 0
+    """What was written; in most forms one for each answer."""
+    left_out: int = 0
+    """Rows that are no single turn."""
+    without_instruction: Counter[str] = field(default_factory=Counter)
+    """Samples by roles that have no persona in the cast."""
+
+
+Instruction = Callable[[Sample], str]
+"""What the persona of a sample is told; empty for nothing."""
+
+
+def open_source(
+    source: Path,
+    form: FormName | None,
+    counts: ConversionCounts,
+    *,
+    role: str | None = None,
+    instruction: Instruction = lambda _: "",
+) -> list[Stream]:
+    """The samples of a source in any form.
+
+    Args:
+        source: a file, or a folder with files or with a data set of Hugging Face's.
+        form: of the source; what its rows look like when None.
+        counts: is told of rows that are left out, once.
+        role: whose answers those are that do not say it.
+        instruction: what a persona is told anyway; another one that a row brings is kept.
+
+    Raises:
+        RoleBenchError: the source cannot be read, or its form is not known.
+    """
+    if form == "hf" or (form is None and is_hf_folder(source)):
+        return [Stream(f"{name}.jsonl", samples) for name, samples in read_hf(source).items()]
+    streams = []
+    for file in source_files(source):
+        named = form or _form_of(file)
+        read = (
+            partial(iter_samples, file.path)
+            if named == "rolebench"
+            else partial(_read_rows, file.path, named, counts, role, instruction)
+        )
+        streams.append(Stream(file.name, read))
+    return streams
+
+
+def write_form(
+    streams: Sequence[Stream],
+    form: FormName,
+    out: Path,
+    counts: ConversionCounts,
+    instruction: Instruction = lambda _: "",
+) -> None:
+    """Write samples in a form.
+
+    Args:
+        streams: what is written.
+        form: of the result.
+        out: a file, when there is one stream and `out` has an ending; else a folder, in which the files
+            have their streams' names.
+        counts: is kept up to date.
+        instruction: what goes before the turns.
+
+    Raises:
+        RoleBenchError: the samples cannot be read, or the result cannot be written.
+    """
+    if form == "hf":
+        _write_hf(streams, out, counts)
+        return
+    alone = len(streams) == 1 and out.suffix
+    for stream in streams:
+        path = out if alone else out / PurePosixPath(stream.name)
+        with writing_whole(path, RoleBenchError) as file:
+            for sample in stream.samples():
+                for row in _rows(sample, form, path, counts, instruction):
+                    counts.rows += 1
+                    file.write(json_line(row))
+                counts.samples += 1
+
+
+def convert_source(
+    source: Path,
+    out: Path,
+    *,
+    to: FormName,
+    source_form: FormName | None = None,
+    role: str | None = None,
+    instruction: Instruction = lambda _: "",
+    replacing: bool = False,
+) -> ConversionCounts:
+    """Read a source in one form and write it in another, as `open_source` and `write_form` do.
+
+    Raises:
+        RoleBenchError: as there; or `out` is what is read, or is there already.
+    """
+    counts = ConversionCounts()
+    streams = open_source(source, source_form, counts, role=role, instruction=instruction)
+    read = [SourceFile(source, source.name, place_of(source), None)]
+    free_to_write(out, read if is_hf_folder(source) else source_files(source), replacing=replacing)
+    write_form(streams, to, out, counts, instruction)
+    return counts
+
+
+def _rows(
+    sample: Sample, form: FormName, path: Path, counts: ConversionCounts, instruction: Instruction
+) -> Iterator[dict[str, Any]]:
+    if form == "rolebench":
+        place = place_of(path)
+        yield row_of_sample(sample, in_layout=bool(place.kind and place.language))
+        return
+    told = instruction(sample)
+    if not told:
+        counts.without_instruction[sample.role] += 1
+    yield from rows_of(sample, counts.samples, told, FORMS[form])
+
+
+def _read_rows(
+    path: Path, form: str, counts: ConversionCounts, role: str | None, instruction: Instruction
+) -> Iterator[Sample]:
+    number = 0
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal number
+        for at, row in _objects(path):
+            number = at
+            yield row
+
+    try:
+        for sample in samples_of(rows(), FORMS[form], role=role, instruction=instruction):
+            if sample is None:
+                counts.left_out += 1
+            else:
+                yield sample
+    except ValueError as error:
+        raise RoleBenchError(
+            f"{path}, row {number}: {what_is_wrong(error)}; correct it, or name the role with --role."
+        ) from error
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a JSONL file, or of a file that is one list of them, with their numbers."""
+    for number, line in numbered_lines(path):
+        if number == 1 and line.startswith(b"["):
+            yield from enumerate(_list_in(path), 1)
+            return
+        try:
+            yield number, fields_of(line)
+        except (ValueError, RecursionError) as error:
+            raise RoleBenchError(
+                f"{path}, line {number}: {what_is_wrong(error)}; correct the line or remove it."
+            ) from error
+
+
+def _list_in(path: Path) -> list[dict[str, Any]]:
+    try:
+        content = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RoleBenchError(f"{path} is a list that cannot be read: {what_is_wrong(error)}.") from error
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise RoleBenchError(f"{path} is a list of something else than rows; name a file of samples.")
+    return content
+
+
+def _form_of(file: SourceFile) -> FormName:
+    for _, row in _objects(file.path):
+        if row.keys() >= _ROLEBENCH_KEYS:
+            return "rolebench"
+        for name in _FORM_NAMES:
+            if name in FORMS and row.keys() >= FORMS[name].keys:
+                return name
+        break
+    raise RoleBenchError(
+        f"The first row of {file.path} has no form that is known; --from names it: "
+        f"{', '.join(_FORM_NAMES)}."
+    )
+
+
+def _write_hf(streams: Sequence[Stream], out: Path, counts: ConversionCounts) -> None:
+    """One data set for each split, so that no training file comes beside another split's test."""
+    parts: dict[str, dict[str, list[Stream]]] = {}
+    for stream in streams:
+        split = str(place_of(Path(stream.name)).split or "")
+        parts.setdefault(split, {}).setdefault(PurePosixPath(stream.name).stem, []).append(stream)
+    for split, named in parts.items():
+        folder = out / split if len(parts) > 1 else out
+        counted = {name: partial(_counted, tuple(those), counts) for name, those in named.items()}
+        write_hf(folder, counted)
+
+
+def _counted(streams: Sequence[Stream], counts: ConversionCounts) -> Iterator[Sample]:
+    for stream in streams:
+        for sample in stream.samples():
+            counts.samples += 1
+            counts.rows += 1
+            yield sample

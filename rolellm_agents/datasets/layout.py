@@ -1,0 +1,87 @@
+"""Where RoleBench keeps what: `rolebench-{eng,zh}/[split/]{general,role_specific}/{train,test,…}.jsonl`.
+
+The Chinese part was published without a folder for its split, which is instruction generalization.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rolellm_agents.datasets.sample import Kind, Part, Split
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.text.language import Language
+
+_ROOTS: Final[dict[Language, str]] = {"en": "rolebench-eng", "zh": "rolebench-zh"}
+_LANGUAGES: Final[dict[str, Language]] = {name: language for language, name in _ROOTS.items()}
+_SPLITS: Final[dict[str, Split]] = {
+    "instruction-generalization": "instruction-generalization",
+    "role-generalization": "role-generalization",
+}
+PARTS: Final[tuple[Part, ...]] = ("train", "test", "rolegpt_baseline")
+_KINDS: Final[dict[str, Kind]] = {"role_specific": "role_specific", "general": "general"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the folders around a file say of it; None where they say nothing."""
+
+    kind: Kind | None
+    split: Split | None
+    language: Language | None
+
+
+def place_of(file: Path) -> Place:
+    """Read the names of the folders a file lies in, from the innermost outwards."""
+    folder = file.parent.resolve()  # not the file's own link, which may lead to a store without names
+    kind = _KINDS.get(folder.name)
+    if kind:
+        folder = folder.parent
+    split = _SPLITS.get(folder.name)
+    if split:
+        folder = folder.parent
+    language = _LANGUAGES.get(folder.name)
+    if language and not split:
+        split = "instruction-generalization"
+    return Place(kind, split, language)
+
+
+def path_in_layout(language: Language, split: Split, kind: Kind, part: Part) -> Path:
+    """Where a file of samples lies, from RoleBench's root; Chinese too in a folder of its split."""
+    return Path(_ROOTS[language], split, kind, f"{part}.jsonl")
+
+
+def find_file(
+    folder: Path,
+    part: Part,
+    *,
+    kind: Kind,
+    language: Language = "en",
+    split: Split = "instruction-generalization",
+) -> Path:
+    """Find a file of RoleBench from its root or from any folder below it.
+
+    Folders that were copied out and no longer say their language or split are taken as asked for; what they
+    do say must be what is asked for.
+
+    Args:
+        folder: such as `RoleBench`, `…/rolebench-eng/instruction-generalization` or `…/role_specific`.
+        part: which of the split's files.
+        kind: of the questions.
+        language: of the samples.
+        split: what is new in the test.
+
+    Raises:
+        RoleBenchError: there is none, or a folder may not be looked into.
+    """
+    root, inner = _ROOTS[language], Path(kind, f"{part}.jsonl")
+    wanted = path_in_layout(language, split, kind, part)
+    fitting = (Place(kind, split, language), Place(kind, split, None), Place(kind, None, None))
+    try:
+        for tried in (wanted, Path(root) / inner, Path(split) / inner, inner, Path(inner.name)):
+            if (folder / tried).is_file() and place_of(folder / tried) in fitting:
+                return folder / tried
+    except OSError as error:
+        raise RoleBenchError(f"{folder} cannot be looked into: {error.strerror}.") from error
+    raise RoleBenchError(
+        f"{folder} holds no {wanted}; name the folder of RoleBench that holds {root}, or one below it."
+    )

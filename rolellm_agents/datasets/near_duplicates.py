@@ -1,0 +1,151 @@
+"""Find questions that are nearly the same among a hundred thousand, and miss none.
+
+Two texts are near when they share most of their words: the Jaccard index of their sets of words (in
+Chinese, of characters). Of two texts that are near, the few rarest words of each must have one in common
+(prefix filtering: Chaudhuri et al. 2006; Bayardo et al. 2007), so only texts that share a rare word are
+laid beside each other, and of those only the ones whose 128 bits are alike (Sandes et al. 2020). Unlike
+hashing (MinHash) this is exact.
+
+`rolellm_agents.text.near_copies` asks something else: whether a text stands inside another one.
+"""
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolellm_agents.text.near_copies import units_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NEAR: Final = 0.8
+"""From this likeness on two questions ask the same in other words."""
+_BITS = 128
+_LAST_64 = 2**64 - 1
+_ROUNDING = 1e-9
+
+
+class NearDuplicate(NamedTuple):
+    """Two texts by their places in the sequence, and how alike they are, from 0 to 1."""
+
+    first: int
+    second: int
+    likeness: float
+
+
+def near_duplicates(texts: Sequence[str], *, at_least: float = NEAR) -> Iterator[NearDuplicate]:
+    """All pairs of texts that are as alike as asked for, each once, in no order that means anything.
+
+    Case, punctuation and the order of words do not count; a text without any word or figure is like none
+    but its own copies. The memory grows with the texts, not with the pairs.
+
+    Args:
+        texts: any language; equal ones are pairs too, so that many copies of a text are very many pairs.
+        at_least: the Jaccard index, above 0 and up to 1.
+    """
+    words = _numbered(texts)
+    for one, other in _candidates(words, at_least):
+        likeness = _jaccard(words[one], words[other])
+        if likeness >= at_least:
+            yield NearDuplicate(min(one, other), max(one, other), likeness)
+
+
+def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[int]]:
+    """The texts in groups: two that are near are in one, and so is what is near to either of them.
+
+    Args:
+        texts: any language.
+        at_least: as for `near_duplicates`.
+
+    Returns:
+        The places of each group's texts in their order; the groups by their first text. Each text is in
+        one group, which may be its own.
+    """
+    words = _numbered(texts)
+    head = list(range(len(texts)))
+
+    def head_of(place: int) -> int:
+        while head[place] != place:
+            head[place] = place = head[head[place]]
+        return place
+
+    # Texts of the same words need not be compared: many copies of one question cost nothing.
+    first: dict[tuple[int, ...], int] = {}
+    for place, held in enumerate(words):
+        head[place] = first.setdefault(held, place)
+    different = list(first.values())
+    for one, other in _candidates([words[place] for place in different], at_least):
+        heads = head_of(different[one]), head_of(different[other])
+        if heads[0] != heads[1] and _jaccard(words[different[one]], words[different[other]]) >= at_least:
+            head[max(heads)] = min(heads)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for place in range(len(texts)):
+        groups[head_of(place)].append(place)
+    return list(groups.values())
+
+
+def _numbered(texts: Sequence[str]) -> list[tuple[int, ...]]:
+    """Each text's different words as numbers, the rarest word first."""
+    numbers: dict[str, int] = {}
+    held = [
+        {numbers.setdefault(word, len(numbers)) for word in units_of(text) or [text.strip()]}
+        for text in texts
+    ]
+    times = Counter(number for words in held for number in words)
+    by_rarity = sorted(range(len(numbers)), key=lambda number: (times[number], number))
+    rank = {number: place for place, number in enumerate(by_rarity)}
+    return [tuple(sorted(rank[number] for number in words)) for words in held]
+
+
+def _candidates(words: Sequence[tuple[int, ...]], at_least: float) -> Iterator[tuple[int, int]]:
+    """Pairs that may be near, each once; all that are near are among them."""
+    import numpy as np
+
+    by_size = sorted(range(len(words)), key=lambda place: len(words[place]))
+    sizes = np.fromiter((len(words[place]) for place in by_size), np.int64, len(words))
+    marks = _marks([words[place] for place in by_size])
+    most_apart = (1 - at_least) / (1 + at_least)  # of all their words, for two texts that are near
+    holders: dict[int, array[int]] = defaultdict(lambda: array("q"))
+    for number, place in enumerate(by_size):
+        size = len(words[place])
+        fewest = math.ceil(at_least * size - _ROUNDING)  # words in common with whatever is near
+        long_enough = int(np.searchsorted(sizes, fewest))
+        prefix = words[place][: size - fewest + 1]
+        others = np.concatenate([_from(holders[word], long_enough) for word in prefix])
+        for word in prefix:
+            holders[word].append(number)
+        apart = np.bitwise_count(marks[others] ^ marks[number]).sum(axis=1)
+        near = others[apart <= most_apart * (sizes[others] + size) + _ROUNDING]
+        yield from ((place, by_size[other]) for other in np.unique(near).tolist())
+
+
+def _from(numbers: "array[int]", least: int) -> "NDArray[np.int64]":
+    """Those of the ordered numbers that are not below `least`, without copying them."""
+    import numpy as np
+
+    held = np.frombuffer(numbers, np.int64)
+    return held[np.searchsorted(held, least) :]
+
+
+def _marks(words: Sequence[tuple[int, ...]]) -> "NDArray[np.uint64]":
+    """128 bits for each text, in which at most as many differ as two texts have words of their own.
+
+    Each word turns one bit over.
+    """
+    import numpy as np
+
+    marks = np.zeros((len(words), _BITS // 64), np.uint64)
+    for number, held in enumerate(words):
+        bits = 0
+        for word in held:
+            bits ^= 1 << (word % _BITS)
+        marks[number] = [bits >> shift & _LAST_64 for shift in range(0, _BITS, 64)]
+    return marks
+
+
+def _jaccard(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    common = len(set(one).intersection(other))
+    return common / (len(one) + len(other) - common)

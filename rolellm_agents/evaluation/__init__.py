@@ -1,0 +1,24 @@
+"""Benchmarks of models that play personas: what is asked, measured and told; all of it without a model."""
+
+from rolellm_agents.evaluation.judgements import Judgement
+from rolellm_agents.evaluation.markdown import markdown_table
+from rolellm_agents.evaluation.paper_table import PaperRow, paper_markdown
+from rolellm_agents.evaluation.result import Overlap, Result, RoleScore
+from rolellm_agents.evaluation.rows import Row
+from rolellm_agents.evaluation.scored import BASELINE, Scored, System
+from rolellm_agents.evaluation.throughput import Throughput
+
+__all__ = [
+    "BASELINE",
+    "Judgement",
+    "Overlap",
+    "PaperRow",
+    "Result",
+    "RoleScore",
+    "Row",
+    "Scored",
+    "System",
+    "Throughput",
+    "markdown_table",
+    "paper_markdown",
+]

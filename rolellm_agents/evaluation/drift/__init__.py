@@ -1,0 +1,18 @@
+"""Interviews of several turns: what is asked, what is measured of each answer, how it goes on by turn."""
+
+from rolellm_agents.evaluation.drift.by_turn import Slope, TurnFigure, slopes_of, turn_figures
+from rolellm_agents.evaluation.drift.course import Course, PlannedQuestion, load_course, planned_questions
+from rolellm_agents.evaluation.drift.marks import Answered, marks_of
+
+__all__ = [
+    "Answered",
+    "Course",
+    "PlannedQuestion",
+    "Slope",
+    "TurnFigure",
+    "load_course",
+    "marks_of",
+    "planned_questions",
+    "slopes_of",
+    "turn_figures",
+]

@@ -1,0 +1,161 @@
+"""What interviews came to, as data."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from rolellm_agents.evaluation.drift.by_turn import Interviewed, slopes_of, turn_figures
+from rolellm_agents.evaluation.drift.marks import Answered, marks_of
+from rolellm_agents.judging.verdict import Verdict
+from rolellm_agents.persona import Persona
+
+FORMAT: Final = 1
+"""Of `results.json`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interview:
+    """One interview with a model in a role."""
+
+    key: str
+    model: str
+    strategy: str
+    persona: Persona
+    nth: int
+    """Of the persona."""
+    answers: tuple[Answered, ...]
+    verdicts: Mapping[int, Sequence[Verdict]] = field(default_factory=dict)
+    """By turn, from 1."""
+
+    @classmethod
+    def of(cls, key: str, persona: Persona, item: Mapping[str, Any]) -> "Interview":
+        """An interview as a run keeps it."""
+        answers = tuple(
+            Answered(
+                id=turn["id"],
+                question=turn["text"],
+                reply=turn["reply"],
+                rotates=turn["rotates"],
+                expects=tuple(turn["expects"]),
+                repeats=turn["repeats"],
+            )
+            for turn in item["turns"]
+        )
+        return cls(
+            key=key,
+            model=item["model"],
+            strategy=item["strategy"],
+            persona=persona,
+            nth=item["nth"],
+            answers=answers,
+        )
+
+    def turn_key(self, turn: int) -> str:
+        """By which a judge knows an answer; turns count from 1."""
+        return f"{self.key}/{turn}"
+
+    def with_verdicts(self, verdicts: Iterable[Verdict]) -> "Interview":
+        """The same with what a judge said; verdicts on others are passed over."""
+        turns = {self.turn_key(turn): turn for turn in range(1, len(self.answers) + 1)}
+        own: dict[int, list[Verdict]] = {}
+        for one in verdicts:
+            if one.subject in turns:
+                own.setdefault(turns[one.subject], []).append(one)
+        answers = tuple(
+            replace(
+                answer,
+                verdicts={one.measure: one.value for one in own.get(turn, ()) if one.value is not None},
+            )
+            for turn, answer in enumerate(self.answers, 1)
+        )
+        return replace(self, answers=answers, verdicts=own)
+
+    @cached_property
+    def marks(self) -> list[dict[str, float]]:
+        """Of each turn, verdicts among them."""
+        return marks_of(self.answers, self.persona)
+
+    @property
+    def measured(self) -> Interviewed:
+        """The figures alone."""
+        rotates = [answer.rotates for answer in self.answers]
+        return Interviewed(self.persona.id, self.nth, self.marks, rotates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterviewResult:
+    """All interviews of a run."""
+
+    config: Mapping[str, Any]
+    complete: bool
+    failed: int
+    """Interviews that broke off and were not kept."""
+    first_failure: str
+    interviews: Sequence[Interview]
+    notes: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; each system has its figures by turn and its slopes."""
+        systems = dict.fromkeys((one.model, one.strategy) for one in self.interviews)
+        return {
+            "benchmark": "interviews",
+            "format": FORMAT,
+            "complete": self.complete,
+            "failed": self.failed,
+            "systems": [self._system(*system) for system in systems],
+            "notes": list(self.notes),
+            "config": dict(self.config),
+        }
+
+    def _system(self, model: str, strategy: str) -> dict[str, Any]:
+        own = [one for one in self.interviews if (one.model, one.strategy) == (model, strategy)]
+        measured = [one.measured for one in own]
+        unscored = Counter(
+            verdict.status
+            for one in own
+            for verdicts in one.verdicts.values()
+            for verdict in verdicts
+            if verdict.value is None
+        )
+        return {
+            "model": model,
+            "strategy": strategy,
+            "interviews": len(own),
+            "personas": len({one.persona.id for one in own}),
+            "turns": [one.to_json() for one in turn_figures(measured)],
+            "slopes": [one.to_json() for one in slopes_of(measured)],
+            "unscored": dict(sorted(unscored.items())),
+        }
+
+
+def scored_line(one: Interview) -> dict[str, Any]:
+    """An interview with all that was measured, as a line of a file."""
+    return {
+        "key": one.key,
+        "model": one.model,
+        "strategy": one.strategy,
+        "persona": one.persona.id,
+        "name": one.persona.name,
+        "nth": one.nth,
+        "turns": [
+            {
+                "id": answer.id,
+                "question": answer.question,
+                "reply": answer.reply,
+                "rotates": answer.rotates,
+                "marks": {name: round(value, 6) for name, value in marks.items()},
+                "verdicts": [
+                    {
+                        "measure": verdict.measure,
+                        "value": verdict.value,
+                        "status": verdict.status,
+                        "reason": verdict.reason,
+                    }
+                    for verdict in one.verdicts.get(turn, ())
+                ],
+            }
+            for turn, (answer, marks) in enumerate(zip(one.answers, one.marks, strict=True), 1)
+        ],
+    }

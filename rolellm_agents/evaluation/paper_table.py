@@ -1,0 +1,68 @@
+"""The layout of the paper's tables (arXiv 2310.00746, Tables 3 to 5): RAW, CUS, SPE and their mean.
+
+All three are the measure that reproduces the published figures. RAW compares with answers in nobody's
+voice, which stand in no published file of samples, so it stays open, and the mean of the three with it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from rolellm_agents.datasets.sample import Kind
+from rolellm_agents.evaluation.columns import PAPER
+from rolellm_agents.evaluation.markdown import markdown_table
+from rolellm_agents.evaluation.rounding import rounded
+from rolellm_agents.evaluation.rows import Row
+from rolellm_agents.evaluation.scored import System
+from rolellm_agents.metrics.paper_cells import PaperCells
+
+_OPEN: Final = "–"
+
+
+class PaperRow(NamedTuple):
+    """A system as the paper tells it."""
+
+    system: System
+    cells: PaperCells
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        cells = self.cells
+        return {
+            "model": self.system.model,
+            "strategy": self.system.strategy,
+            "raw": rounded(cells.raw),
+            "cus": rounded(cells.cus),
+            "spe": rounded(cells.spe),
+            "avg": rounded(cells.mean),
+        }
+
+
+def paper_rows(rows: Iterable[Row]) -> list[PaperRow]:
+    """A row for each system, in the order of the benchmark's rows."""
+    told: dict[System, dict[Kind, float]] = {}
+    for row in rows:
+        by_kind = told.setdefault(row.system, {})
+        if PAPER in row.scores:
+            by_kind[row.kind] = row.scores[PAPER].mean
+    return [
+        PaperRow(system, PaperCells(None, by_kind.get("general"), by_kind.get("role_specific")))
+        for system, by_kind in told.items()
+    ]
+
+
+def paper_cells(rows: Iterable[PaperRow]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Heads and cells; two of words, then the figures as the paper prints them."""
+    heads = ("Model", "Strategy", "RAW", "CUS", "SPE", "AVG")
+    return heads, [
+        (*system, *map(_figure, (cells.raw, cells.cus, cells.spe, cells.mean))) for system, cells in rows
+    ]
+
+
+def paper_markdown(rows: Iterable[PaperRow]) -> str:
+    """The table in Markdown."""
+    heads, cells = paper_cells(rows)
+    return markdown_table(heads, cells, words=2)
+
+
+def _figure(value: float | None) -> str:
+    return _OPEN if value is None else f"{value:.4f}"

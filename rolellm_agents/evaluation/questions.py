@@ -1,0 +1,179 @@
+"""What a benchmark asks: a split's test, the training rows beside it, and RoleGPT's published answers."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Final
+
+from rolellm_agents.datasets import Kind, Part, Sample, Split, find_file, read_samples
+from rolellm_agents.datasets.held_out import is_held_out
+from rolellm_agents.datasets.keys import question_key, role_key
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.text.language import Language
+
+KINDS: Final[tuple[Kind, ...]] = ("role_specific", "general")
+_SEEN_ROLES: Final[Split] = "instruction-generalization"
+_NEW_ROLES: Final[Split] = "role-generalization"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """A test, and what must be known of its surroundings."""
+
+    asked: tuple[Sample, ...]
+    """Kind by kind, in the order of the files; a row that stands twice is there twice."""
+    training: tuple[Sample, ...]
+    """What a model of this split may have learned from; of both kinds, whichever is asked."""
+    published: tuple[Sample, ...]
+    """RoleGPT's answers, also to questions that are not asked."""
+    made_from: str = ""
+    """What the test was made from, in a sentence, when the split itself is not there."""
+    notes: tuple[str, ...] = ()
+    """One sentence for each thing that was left out or is missing."""
+
+
+def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: Language) -> Questions:
+    """Read a split's test with what lies beside it.
+
+    Without files for role generalization, the rows of the held-out roles in the files for instruction
+    generalization become its test, those of training too, and the other roles' rows its training.
+
+    Args:
+        data: a folder of RoleBench.
+        split: what is new in the test.
+        kinds: of the questions; of several, one that is not there is told and left out.
+        language: of the samples; rows that say another one are told and left out.
+
+    Raises:
+        RoleBenchError: there is no test, or a file is damaged.
+    """
+    files = _Files(data, split, language)
+    made = split == _NEW_ROLES and not any(files.has("test", kind) for kind in kinds)
+    read = _made_of_seen_roles(replace(files, split=_SEEN_ROLES), kinds) if made else _read(files, kinds)
+    return _in_one_language(read, language)
+
+
+def spread(samples: Sequence[Sample], limit: int | None) -> list[Sample]:
+    """At most so many samples of each kind, one role's as many as the other's if it has them.
+
+    Args:
+        samples: of any roles and kinds.
+        limit: all when None.
+
+    Returns:
+        In the order they had.
+    """
+    if limit is None:
+        return list(samples)
+    by_kind: dict[Kind, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, sample in enumerate(samples):
+        by_kind[sample.kind][role_key(sample.role)].append(place)
+    kept: set[int] = set()
+    for roles in by_kind.values():
+        in_turn = [place for some in zip_longest(*roles.values()) for place in some if place is not None]
+        kept.update(in_turn[:limit])
+    return [samples[place] for place in sorted(kept)]
+
+
+def published_replies(asked: Sequence[Sample], published: Iterable[Sample]) -> list[str | None]:
+    """RoleGPT's answer to each question that is asked; None where there is none.
+
+    A question that is asked twice has two answers, if two were published.
+
+    Args:
+        asked: the questions.
+        published: the answers, also to others.
+    """
+    answers: dict[tuple[Kind, str, str], list[str]] = defaultdict(list)
+    for sample in published:
+        answers[_key(sample)].append(sample.references[0])
+    times: Counter[tuple[Kind, str, str]] = Counter()
+    replies: list[str | None] = []
+    for sample in asked:
+        known, number = answers.get(_key(sample), []), times[_key(sample)]
+        times[_key(sample)] += 1
+        replies.append(known[min(number, len(known) - 1)] if known else None)
+    return replies
+
+
+def _key(sample: Sample) -> tuple[Kind, str, str]:
+    return sample.kind, role_key(sample.role), question_key(sample.question)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """A split's files in one language."""
+
+    data: Path
+    split: Split
+    language: Language
+
+    def path(self, part: Part, kind: Kind) -> Path:
+        return find_file(self.data, part, kind=kind, language=self.language, split=self.split)
+
+    def has(self, part: Part, kind: Kind) -> bool:
+        try:
+            self.path(part, kind)
+        except RoleBenchError:
+            return False
+        return True
+
+    def rows(self, part: Part, kinds: Iterable[Kind]) -> tuple[Sample, ...]:
+        """Of those kinds that are there."""
+        return tuple(
+            chain.from_iterable(
+                read_samples(self.path(part, kind)) for kind in kinds if self.has(part, kind)
+            )
+        )
+
+
+def _read(files: _Files, kinds: Sequence[Kind]) -> Questions:
+    there = [kind for kind in kinds if files.has("test", kind)]
+    if not there:
+        files.path("test", kinds[0])  # says what is missing
+    missing = [kind for kind in kinds if kind not in there]
+    return Questions(
+        asked=files.rows("test", there),
+        training=files.rows("train", KINDS),
+        published=files.rows("rolegpt_baseline", there),
+        notes=tuple(f"{files.data} holds no {kind} questions of {files.split}." for kind in missing),
+    )
+
+
+def _made_of_seen_roles(files: _Files, kinds: Sequence[Kind]) -> Questions:
+    read = _read(files, kinds)
+    there = {sample.kind for sample in read.asked}
+    asked = tuple(
+        sample
+        for kind in kinds
+        for sample in (*read.asked, *read.training)
+        if sample.kind == kind and kind in there and is_held_out(sample.role, kind)
+    )
+    if not asked:
+        raise RoleBenchError(
+            f"{files.data} holds no files of {_NEW_ROLES} and none of its held-out roles; "
+            f"name the folder that holds them, or ask for {_SEEN_ROLES}."
+        )
+    roles = len({role_key(sample.role) for sample in asked})
+    return replace(
+        read,
+        asked=asked,
+        training=tuple(sample for sample in read.training if not is_held_out(sample.role, sample.kind)),
+        made_from=(
+            f"{files.data} has no files of {_NEW_ROLES}; the test is made of the rows of {roles} held-out "
+            f"roles in the files of {_SEEN_ROLES}."
+        ),
+    )
+
+
+def _in_one_language(read: Questions, language: Language) -> Questions:
+    asked = tuple(sample for sample in read.asked if sample.language == language)
+    foreign = len(read.asked) - len(asked)
+    if not foreign:
+        return read
+    note = f"{foreign} questions say that they are in another language than {language!r}: left out."
+    if not asked:
+        raise RoleBenchError(f"No question is in {language!r}; {note}")
+    return replace(read, asked=asked, notes=(*read.notes, note))

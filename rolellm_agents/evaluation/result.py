@@ -1,0 +1,149 @@
+"""What a benchmark came to, as data: for a terminal, for programs, for a report."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rolellm_agents.datasets.sample import Kind, Sample
+from rolellm_agents.evaluation.columns import SCORES
+from rolellm_agents.evaluation.paper_table import PaperRow, paper_rows
+from rolellm_agents.evaluation.rounding import rounded
+from rolellm_agents.evaluation.rows import Row
+from rolellm_agents.evaluation.scored import Scored, System
+from rolellm_agents.evaluation.speakers import Speakers
+from rolellm_agents.evaluation.throughput import Throughput
+
+FORMAT: Final = 1
+"""Of `results.json`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """A question of the test that training knows."""
+
+    kind: Kind
+    role: str
+    question: str
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"kind": self.kind, "role": self.role, "question": self.question, "why": self.why}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleScore:
+    """A system's mean scores on the questions to one role."""
+
+    system: System
+    kind: Kind
+    role: str
+    n: int
+    scores: Mapping[str, float]
+    words: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "model": self.system.model,
+            "strategy": self.system.strategy,
+            "kind": self.kind,
+            "role": self.role,
+            "n": self.n,
+            **{name: rounded(value) for name, value in self.scores.items()},
+            "words": round(self.words, 2),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The table of a benchmark, and all that must be told with it."""
+
+    config: Mapping[str, Any]
+    """Of the run."""
+    complete: bool
+    """Whether every question was answered and every reply judged."""
+    failed: int
+    """Answers that could not be made this time."""
+    first_failure: str
+    rows: Sequence[Row]
+    roles: Sequence[RoleScore]
+    throughput: Sequence[Throughput]
+    made_from: str
+    """What the test was made from, in a sentence, when the split itself is not there."""
+    training_rows: int
+    overlap: Sequence[Overlap]
+    speakers: Speakers
+    notes: Sequence[str]
+
+    @property
+    def paper(self) -> list[PaperRow]:
+        """The same as the paper lays it out."""
+        return paper_rows(self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, without the scores of single roles."""
+        return {
+            "rows": [row.to_json() for row in self.rows],
+            "paper_table": [row.to_json() for row in self.paper],
+            "complete": self.complete,
+            "failed": self.failed,
+            "throughput": [one.to_json() for one in self.throughput],
+            "made_from": self.made_from or None,
+            "training_rows": self.training_rows,
+            "overlap": [one.to_json() for one in self.overlap],
+            "without_profile": list(self.speakers.without_profile),
+            "from_profiles": [
+                self.speakers.personas[role].name for role in sorted(self.speakers.from_profiles)
+            ],
+            "withheld": self._withheld(),
+            "notes": list(self.notes),
+            "config": dict(self.config),
+        }
+
+    def _withheld(self) -> dict[str, int]:
+        """Personas who know answers, and how many passages they do without."""
+        withheld = self.speakers.withheld
+        return {self.speakers.personas[role].name: number for role, number in withheld.items() if number}
+
+    def to_file(self, files: Mapping[str, Any]) -> dict[str, Any]:
+        """What `results.json` holds.
+
+        Args:
+            files: what else there is in the run's folder, by what it holds.
+        """
+        return {
+            "benchmark": "rolebench",
+            "format": FORMAT,
+            **self.to_json(),
+            "roles": [role.to_json() for role in self.roles],
+            "files": dict(files),
+        }
+
+
+def overlap_of(asked: Iterable[Sample], reasons: Iterable[str]) -> list[Overlap]:
+    """The questions that have a reason, in their order; one that stands twice is there twice."""
+    return [
+        Overlap(kind=sample.kind, role=sample.role, question=sample.question, why=why)
+        for sample, why in zip(asked, reasons, strict=True)
+        if why
+    ]
+
+
+def role_scores(scored: Iterable[Scored]) -> list[RoleScore]:
+    """The means of each system on each role's questions of each kind, in the order in which they come."""
+    cells: dict[tuple[System, Kind, str], list[Scored]] = defaultdict(list)
+    for one in scored:
+        cells[one.system, one.kind, one.role].append(one)
+    return [
+        RoleScore(
+            system=system,
+            kind=kind,
+            role=role,
+            n=len(replies),
+            scores={name: sum(one.scores[name] for one in replies) / len(replies) for name in SCORES},
+            words=sum(one.marks["words"] for one in replies) / len(replies),
+        )
+        for (system, kind, role), replies in cells.items()
+    ]

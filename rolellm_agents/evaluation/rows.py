@@ -1,0 +1,159 @@
+"""The table of a benchmark: a row for each system and kind of question."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from rolellm_agents.datasets.sample import Kind
+from rolellm_agents.evaluation.columns import COSTS, MAIN, MARKS, POOLED, SCORES
+from rolellm_agents.evaluation.judgements import Judgement, judgements_of
+from rolellm_agents.evaluation.rounding import bounds, mean_of, rounded
+from rolellm_agents.evaluation.scored import Scored, System
+from rolellm_agents.metrics import Interval, difference_interval, mean_interval
+from rolellm_agents.metrics.paired_tests import sign_flip_p_value
+
+_CI: Final = "ci95"
+
+
+class Difference(NamedTuple):
+    """By how much a system scores higher than another on the same questions."""
+
+    interval: Interval
+    p: float
+    """How often chance alone would make it as large; by whole roles, so that few roles never show it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A system's figures on one kind of question; intervals are clustered by role."""
+
+    system: System
+    kind: Kind
+    n: int
+    """Replies, one for each question that was answered."""
+    missing: int
+    """Questions that others were asked and this system has no reply to."""
+    roles: int
+    scores: Mapping[str, Interval]
+    n_clean: int | None
+    """Replies to questions that training does not know; None where no training rows are known."""
+    clean: Mapping[str, Interval]
+    """The scores of those alone."""
+    means: Mapping[str, float | None]
+    """Of marks, pooled figures and costs; None where nobody knows."""
+    less_first: Mapping[str, Difference] = field(default_factory=dict)
+    """How it differs from the first row of its kind, on the questions that both answered."""
+    judged: Sequence[Judgement] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """One flat object; `…_ci95` is a pair of bounds, or null when all replies are one role's."""
+        figures: dict[str, Any] = {
+            "model": self.system.model,
+            "strategy": self.system.strategy,
+            "kind": self.kind,
+        }
+        for name in SCORES:
+            figures[name] = mean_of(self.scores.get(name))
+            figures[_CI if name == MAIN else f"{name}_{_CI}"] = bounds(self.scores.get(name))
+        figures |= {"n": self.n, "missing": self.missing, "roles": self.roles}
+        figures |= {name: rounded(value) for name, value in self.means.items()}
+        figures["n_clean"] = self.n_clean
+        for name in SCORES:
+            figures[f"{name}_clean"] = mean_of(self.clean.get(name))
+            figures[f"{name}_clean_{_CI}"] = bounds(self.clean.get(name))
+        for name, difference in self.less_first.items():
+            figures[f"{name}_less_first"] = mean_of(difference.interval)
+            figures[f"{name}_less_first_{_CI}"] = bounds(difference.interval)
+            figures[f"{name}_less_first_p"] = rounded(difference.p)
+        figures["judged"] = [judgement.to_json() for judgement in self.judged]
+        return figures
+
+
+def rows_of(
+    scored: Iterable[Scored],
+    systems: Sequence[System],
+    *,
+    asked: Mapping[Kind, int],
+    training_known: bool,
+) -> list[Row]:
+    """The rows, kind by kind, in the order of the systems.
+
+    A system whose replies were published has a row only where it has replies.
+
+    Args:
+        scored: all replies.
+        systems: the first is what the others are compared with.
+        asked: how many questions of each kind there are; the kinds in the order of the rows.
+        training_known: there are training rows, so that it is known which questions are new.
+    """
+    by_cell: dict[tuple[Kind, System], list[Scored]] = defaultdict(list)
+    for one in scored:
+        by_cell[one.kind, one.system].append(one)
+    rows = []
+    for kind, number in asked.items():
+        first = by_cell[kind, systems[0]]
+        for place, system in enumerate(systems):
+            replies = by_cell[kind, system]
+            if replies or not system.is_published:
+                compared = first if place else []
+                rows.append(_row(system, kind, replies, compared, number, training_known=training_known))
+    return rows
+
+
+def _row(
+    system: System,
+    kind: Kind,
+    replies: Sequence[Scored],
+    first: Sequence[Scored],
+    asked: int,
+    *,
+    training_known: bool,
+) -> Row:
+    new = [one for one in replies if not one.overlap] if training_known else []
+    return Row(
+        system=system,
+        kind=kind,
+        n=len(replies),
+        missing=asked - len(replies),
+        roles=len({one.role for one in replies}),
+        scores=_intervals(replies),
+        n_clean=len(new) if training_known else None,
+        clean=_intervals(new),
+        means=_means(replies),
+        less_first=_differences(replies, first),
+        judged=judgements_of(replies, first),
+    )
+
+
+def _intervals(replies: Sequence[Scored]) -> dict[str, Interval]:
+    if not replies:
+        return {}
+    roles = [one.role for one in replies]
+    return {name: mean_interval([one.scores[name] for one in replies], roles) for name in SCORES}
+
+
+def _differences(replies: Sequence[Scored], first: Sequence[Scored]) -> dict[str, Difference]:
+    theirs = {one.question: one for one in first}
+    both = [one for one in replies if one.question in theirs]
+    return {name: _difference(name, both, theirs) for name in SCORES} if both else {}
+
+
+def _difference(name: str, replies: Sequence[Scored], theirs: Mapping[int, Scored]) -> Difference:
+    own = [one.scores[name] for one in replies]
+    other = [theirs[one.question].scores[name] for one in replies]
+    roles = [one.role for one in replies]
+    return Difference(difference_interval(own, other, roles), sign_flip_p_value(own, other, roles))
+
+
+def _means(replies: Sequence[Scored]) -> dict[str, float | None]:
+    means = {name: _average([one.marks[name] for one in replies]) for name in MARKS}
+    texts = [one.said.reply for one in replies]
+    pooled = {name: figure(texts) if texts else None for name, figure in POOLED.items()}
+    costs = {name: _average([one.costs[name] for one in replies]) for name in COSTS}
+    return {**means, **pooled, **costs}
+
+
+def _average(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,1 @@
+"""Files and ports: YAML and TOML that people write, atomic writes, listening sockets."""

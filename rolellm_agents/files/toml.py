@@ -1,0 +1,51 @@
+"""TOML files that people write by hand too: changed so that comments and order stay."""
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.files.atomic_write import write_whole
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+
+def read_toml(file: Path, failure: type[RoleLLMError]) -> "TOMLDocument":
+    """The document in a file, to look at or to change; an absent file holds an empty one.
+
+    Raises:
+        RoleLLMError: as `failure`, when the file cannot be read or is no TOML.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(file.read_bytes().decode())
+    except FileNotFoundError:
+        return tomlkit.document()
+    except (TOMLKitError, UnicodeDecodeError, RecursionError) as error:
+        raise failure(f"{file} is not valid TOML: {error}.") from error
+    except OSError as error:
+        raise failure(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]) -> None:
+    """Write a document that was read and changed, all of it or nothing; a link to a file stays a link.
+
+    Raises:
+        RoleLLMError: as `failure`, when the file cannot be written, or is written in a way that a change
+            would break.
+    """
+    text = document.as_string()
+    if not _reads_as(document, text):
+        raise failure(f"{file} cannot be changed as it is written; give each table a line of its own.")
+    write_whole(file.resolve(), text, failure)
+
+
+def _reads_as(document: "TOMLDocument", text: str) -> bool:
+    """Whether the text says what is meant: tomlkit puts tables of dotted keys into each other."""
+    try:
+        return tomllib.loads(text) == document.unwrap()
+    except tomllib.TOMLDecodeError:
+        return False

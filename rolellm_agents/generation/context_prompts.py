@@ -1,0 +1,187 @@
+"""An interview with one character: what a model is sent, and what is kept of its words."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.generation.answers import cleaned, ended, prompts_of
+from rolellm_agents.generation.guiding import guided_form
+from rolellm_agents.generation.passes import Kind, Pass
+from rolellm_agents.generation.questions import Question, question_form, read_questions
+from rolellm_agents.generation.segments import Line, Segment
+from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.prompts import Prompt, load_prompt
+from rolellm_agents.recall.recalled import RecalledItem, RecalledPassage
+from rolellm_agents.reply_checks.labels import Label, answer_labels, question_labels
+from rolellm_agents.text import one_line
+
+VOICE: Final = "few-shot-dialogue"
+"""The strategy by which the character answers."""
+_NAMES: Final[Mapping[Kind, str]] = {
+    "script_based": "script",
+    "script_agnostic": "agnostic",
+    "boundary": "boundary",
+}
+"""What the texts for each kind of questions are called."""
+_EXAMPLE_NAME: Final = {"en": "Ada", "zh": "阿达"}
+_BEFORE, _AFTER = 4, 3
+"""Lines around the one that answers a question, of which the character is reminded, too."""
+_KEPT_UNREAD = 2_000
+"""Characters of an answer without questions that are kept to be looked at."""
+
+
+def interview_prompts(persona: Persona) -> list[Prompt]:
+    """All texts that an interview sends, beside the persona's own."""
+    names = [f"questions-{name}" for name in _NAMES.values()]
+    names += [f"questions-example-{name}" for name in _NAMES.values()]
+    names += ["questions-task", "recalled", "boundary-recalled"]
+    return [*(load_prompt(name, persona.language) for name in names), *prompts_of(VOICE, persona.language)]
+
+
+class Interview:
+    """One character."""
+
+    def __init__(self, persona: Persona, *, guided: bool) -> None:
+        """Make ready what is looked up.
+
+        Args:
+            persona: with its macros filled.
+            guided: prescribe how questions begin and what they name, for models too small to find it.
+        """
+        self.persona = persona
+        self._guided = guided
+        self._prompting = Prompting(persona, VOICE, user=DEFAULT_USER)
+        self._templates = [
+            prompt.text.replace("{name}", persona.name) for prompt in interview_prompts(persona)
+        ]
+
+    def asking(self, asked: Pass, count: int) -> list[BaseMessage]:
+        """What a model is sent that is to write `count` questions: a worked example, and the request."""
+        name, lines = self.persona.name, asked.segment.lines
+        of_kind = _NAMES[asked.kind]
+        instruction = self._prompt(f"questions-{of_kind}").fill(name=name, profile=self.persona.description)
+        theme, example, answer = self._prompt(f"questions-example-{of_kind}").fill().split("\n\n")
+        task = self._prompt("questions-task")
+        other = task.fill(name=_EXAMPLE_NAME[self.persona.language], lines=example, count="2", theme=theme)
+        own = task.fill(
+            name=name,
+            lines="\n".join(f"{number}. {line.shown}" for number, line in enumerate(lines, 1)),
+            count=str(count),
+            theme=asked.theme or self._prompt("themes-script").text,
+        )
+        return [SystemMessage(instruction), HumanMessage(other), AIMessage(answer), HumanMessage(own)]
+
+    def form(self, asked: Pass, count: int) -> dict[str, Any]:
+        """The JSON Schema of the answer to `asking`."""
+        if self._guided:
+            return guided_form(asked, self.persona, count)
+        return question_form(count, len(asked.segment.lines))
+
+    def questions_of(self, asked: Pass, words: str, count: int) -> dict[str, Any]:
+        """What is kept of a model's answer: its questions, or the words themselves if there are none."""
+        questions = read_questions(words, most=count, lines=len(asked.segment.lines))
+        kept: dict[str, Any] = {
+            "role": self.persona.name,
+            "persona": self.persona.id,
+            "language": self.persona.language,
+            "kind": asked.kind,
+            "segment": f"{asked.segment.source} {asked.segment.number}",
+            "theme": asked.theme,
+            "questions": [
+                {"text": one.text, "confidence": one.confidence, "reason": one.reason, "line": one.line}
+                for one in questions
+            ],
+        }
+        return kept if questions else {**kept, "unread": one_line(words, _KEPT_UNREAD)}
+
+    def answering(self, asked: Pass, question: Question, seed: int) -> list[BaseMessage]:
+        """What a model is sent that is to answer as the character."""
+        found = self._prompting.look_up([], question.text, {}, seed=seed)
+        evidence = _evidence(asked, question)
+        recalled: list[RecalledItem] = [
+            # What the question was made of would only be said once more.
+            item
+            for item in found.recalled
+            if evidence is None
+            or item["kind"] != "demonstration"
+            or evidence.text not in self.persona.demonstrations[item["index"]].reply
+        ]
+        return self._prompting.compose([], [*recalled, *self._reminder(asked, question)], question.text)
+
+    def answer_of(self, asked: Pass, question: Question, words: str, *, unfinished: bool) -> dict[str, Any]:
+        """What is kept of a model's answer to one question, with labels for what is wrong."""
+        persona = self.persona
+        answer = ended(cleaned(words, persona), at_limit=unfinished)
+        evidence = _evidence(asked, question)
+        segment = asked.segment.text if asked.kind == "script_based" else None
+        labels: list[Label] = ["boundary"] if asked.kind == "boundary" else []
+        labels += question_labels(
+            question.text,
+            persona,
+            is_unsure=question.confidence == "low",
+            segment=segment,
+            templates=self._templates,
+        )
+        labels += [answer.label] if answer.label else []
+        labels += answer_labels(answer.text, persona, question=question.text, templates=self._templates)
+        return {
+            "role": persona.name,
+            "persona": persona.id,
+            "language": persona.language,
+            "kind": asked.kind,
+            "segment": f"{asked.segment.source} {asked.segment.number}",
+            "theme": asked.theme,
+            "question": question.text,
+            "confidence": question.confidence,
+            "reason": question.reason,
+            "evidence": None if evidence is None else {"quote": evidence.text, "place": evidence.place},
+            "answer": answer.text,
+            "taken": answer.taken,
+            "labels": list(dict.fromkeys(labels)),
+        }
+
+    def asking_prompts(self, asked: Pass) -> list[str]:
+        """The names of the texts behind `asking`."""
+        of_kind = _NAMES[asked.kind]
+        names = (f"questions-{of_kind}", f"questions-example-{of_kind}", "questions-task")
+        return [self._prompt(name).name for name in names]
+
+    def answering_prompts(self, asked: Pass) -> list[str]:
+        """The names of the texts behind `answering`."""
+        used = prompts_of(VOICE, self.persona.language)
+        if asked.kind != "script_agnostic":
+            used.append(self._prompt("recalled"))
+        if asked.kind == "boundary":
+            used.append(self._prompt("boundary-recalled"))
+        return [prompt.name for prompt in used]
+
+    def _prompt(self, name: str) -> Prompt:
+        return load_prompt(name, self.persona.language)
+
+    def _reminder(self, asked: Pass, question: Question) -> list[RecalledPassage]:
+        """What comes to the character's mind: the lines it is asked about, or that there is nothing."""
+        match asked.kind:
+            case "script_based":
+                text = _around(asked.segment, question.line)
+            case "boundary":
+                text = self._prompt("boundary-recalled").fill(name=self.persona.name)
+            case "script_agnostic":
+                return []
+        return [
+            RecalledPassage(
+                kind="passage", of="knowledge", text=text, source=asked.kind, score=1.0, why="asked"
+            )
+        ]
+
+
+def _evidence(asked: Pass, question: Question) -> Line | None:
+    return asked.segment.lines[question.line - 1] if question.line else None
+
+
+def _around(segment: Segment, line: int | None) -> str:
+    """The line and those around it; the whole segment if no line is known."""
+    first, last = (max(0, line - 1 - _BEFORE), line + _AFTER) if line else (0, len(segment.lines))
+    return "\n".join(one.shown for one in segment.lines[first:last])

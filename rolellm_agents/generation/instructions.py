@@ -1,0 +1,170 @@
+"""General instructions: what may be asked of anybody, and every character answers in its own way.
+
+The bundled ones lie in `rolellm_personas/instructions`, beside the cast they are put to; others come from a
+JSONL file, such as one of RoleBench, or from a folder in which Hugging Face's `datasets` saved a data set.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from rolellm_agents.datasets.hugging_face import is_hf_folder
+from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.text.language import Language
+
+_TEXT_KEYS: Final = ("instruction", "question", "prompt", "query")
+_INPUT_KEYS: Final = ("input", "context")
+"""What an instruction works on, where data sets keep it apart."""
+_LONGEST = 20_000
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction."""
+
+    id: str
+    text: str
+    language: Language
+    category: str
+    """`open`, `commonsense` or `knowledge` of the bundled ones, as in the paper; may be empty."""
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """All of a source, in its order."""
+
+    all: tuple[Instruction, ...]
+    repeated: int
+    """Rows that were left out because an earlier one says the same."""
+
+    def of(self, language: Language) -> list[Instruction]:
+        """Those in a language."""
+        return [one for one in self.all if one.language == language]
+
+
+def bundled_instructions() -> Instructions:
+    """A hundred in English and a hundred in Chinese; any first ones of each are of all categories."""
+    folder = files("rolellm_personas") / "instructions"
+    rows = [
+        json.loads(line)
+        for language in ("en", "zh")
+        for line in (folder / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    return _collect(rows)
+
+
+def read_instructions(source: Path) -> Instructions:
+    """Read a JSONL file, or a folder that holds a saved data set.
+
+    A row is an object with a text as `instruction` or `question`; `input` is put below it, and `id`,
+    `category` and `language` are taken where they stand.
+
+    Raises:
+        RoleBenchError: it cannot be read, or holds no instructions.
+    """
+    rows = _saved_rows(source) if source.is_dir() else _jsonl_rows(source)
+    found = _collect(rows)
+    if not found.all:
+        raise RoleBenchError(
+            f"{source} holds no instructions; name a JSONL file with “instruction” in its rows."
+        )
+    return found
+
+
+def _jsonl_rows(file: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        if not file.is_file():
+            raise RoleBenchError(f"There is no file {file}; name a JSONL file of instructions.")
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.removeprefix(b"\xef\xbb\xbf").strip()
+                if text:
+                    yield _checked(text, f"{file}, line {number}")
+    except OSError as error:
+        raise RoleBenchError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def _checked(line: bytes, place: str) -> Mapping[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RoleBenchError(f"{place} is no JSON; correct the line or remove it.") from error
+    if not isinstance(row, dict) or not _text(row, _TEXT_KEYS):
+        raise RoleBenchError(
+            f"{place} has no text as “instruction” or “question”; correct the line or remove it."
+        )
+    return row
+
+
+def _saved_rows(folder: Path) -> Iterator[Mapping[str, Any]]:
+    if not is_hf_folder(folder):
+        raise RoleBenchError(
+            f"{folder} holds no saved data set; name a folder that “save_to_disk” wrote, or a JSONL file."
+        )
+    try:
+        saved_sets = import_module("datasets")
+    except ImportError as error:
+        raise RoleBenchError(
+            f"{folder} is a data set of Hugging Face's, and the package “datasets” is not installed; "
+            "“pip install datasets” brings it, or give a JSONL file."
+        ) from error
+    try:
+        saved = saved_sets.load_from_disk(str(folder))
+    except (OSError, ValueError) as error:
+        raise RoleBenchError(
+            f"{folder} cannot be read as a data set ({one_line(str(error), 120)}); save it again."
+        ) from error
+    for part in saved.values() if isinstance(saved, dict) else (saved,):
+        yield from (row for row in part if _text(row, _TEXT_KEYS))
+
+
+def _collect(rows: Iterable[Mapping[str, Any]]) -> Instructions:
+    by_text: dict[tuple[Language, str], Instruction] = {}
+    ids: set[str] = set()
+    repeated = 0
+    for row in rows:
+        one = _instruction(row)
+        if (one.language, one.text) in by_text:
+            repeated += 1
+            continue
+        if one.id in ids:
+            one = Instruction(_id_of(one.text), one.text, one.language, one.category)
+        ids.add(one.id)
+        by_text[one.language, one.text] = one
+    return Instructions(tuple(by_text.values()), repeated)
+
+
+def _instruction(row: Mapping[str, Any]) -> Instruction:
+    text = "\n".join(part for part in (_text(row, _TEXT_KEYS), _text(row, _INPUT_KEYS)) if part)
+    given = row.get("language")
+    language: Language = given if given in ("en", "zh") else _language_of(text)
+    name = row.get("id")
+    category = row.get("category")
+    return Instruction(
+        id=one_line(str(name), 80) if isinstance(name, str | int) and str(name).strip() else _id_of(text),
+        text=text,
+        language=language,
+        category=category if isinstance(category, str) else "",
+    )
+
+
+def _language_of(text: str) -> Language:
+    # It brings charset_normalizer, which instructions that name their language do not need.
+    from rolellm_agents.text.language import language_of
+
+    return language_of(text)
+
+
+def _text(row: Mapping[str, Any], keys: Iterable[str]) -> str:
+    found = (row[key] for key in keys if isinstance(row.get(key), str))
+    return next((cut for text in found if (cut := plain(text)[:_LONGEST].strip())), "")
+
+
+def _id_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,145 @@
+"""From a run's items to samples: rows of RoleBench for what is clean, the same with labels for the rest."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rolellm_agents.datasets.near_duplicates import near_groups
+from rolellm_agents.datasets.writing import json_line
+from rolellm_agents.errors import StorageError
+from rolellm_agents.files.atomic_write import writing_whole
+from rolellm_agents.reply_checks.labels import MARKS
+
+Part = Literal["samples", "left_out", "rolegpt_baseline"]
+"""The files: the clean rows, what has a fault, and RoleGPT's answers to be compared with."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of one file."""
+
+    part: Part
+    sample: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the files hold."""
+
+    rows: Counter[Part] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    """How many rows have each label."""
+
+
+def context_rows(items: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """The rows of one character's questions and answers, and of what could not be read as questions.
+
+    Of clean questions that are nearly the same, the first stays clean.
+
+    Args:
+        items: the finished ones, in the plan's order.
+    """
+    told = [_context_sample(item) for item in items if "answer" in item or "unread" in item]
+    clean = [sample for sample in told if not _faults(sample["labels"])]
+    # The name stands in nearly all of them, and tells nothing apart.
+    for group in near_groups([sample["question"].replace(sample["role"], "") for sample in clean]):
+        for place in group[1:]:
+            clean[place]["labels"].append("near-duplicate")
+    for sample in told:
+        yield Row("left_out" if _faults(sample["labels"]) else "samples", sample)
+
+
+def _context_sample(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **_about(item),
+        "question": item.get("question", ""),
+        "generated": [item["answer"] if "answer" in item else item["unread"]],
+        "type": [_TYPES[item["kind"]]],
+        "language": item["language"],
+        "labels": list(item["labels"]) if "answer" in item else ["unreadable"],
+    }
+
+
+_TYPES: Final = {
+    "script_based": "script_based",
+    "script_agnostic": "script_agnostic",
+    # RoleBench has no name for it; the label tells.
+    "boundary": "script_agnostic",
+}
+
+
+def rolegpt_rows(items: Sequence[Mapping[str, Any] | None]) -> Iterator[Row]:
+    """The rows of one character's answers to one instruction: references, baseline, and what has a fault.
+
+    The last answer is the baseline, as RoleGPT's own part of RoleBench is one answer of six.
+
+    Args:
+        items: the answers in their order; None stands for one that is not there yet.
+    """
+    *others, last = items if len(items) > 1 else (*items, None)
+    references: list[str] = []
+    marks: dict[str, None] = {}
+    for item in others:
+        if item is None:
+            continue
+        if _faults(item["labels"]):
+            yield _general_row("left_out", item, [item["answer"]], item["labels"])
+        elif item["answer"] in references:
+            yield _general_row("left_out", item, [item["answer"]], ["near-duplicate"])
+        else:
+            references.append(item["answer"])
+            marks |= dict.fromkeys(item["labels"])
+    first = next((item for item in others if item is not None), None)
+    if first is not None and references:
+        yield _general_row("samples", first, references, [*marks])
+    if last is not None:
+        part: Part = "left_out" if _faults(last["labels"]) else "rolegpt_baseline"
+        yield _general_row(part, last, [last["answer"]], last["labels"])
+
+
+def _general_row(part: Part, item: Mapping[str, Any], generated: list[str], labels: Sequence[str]) -> Row:
+    # Without a `type`: by it RoleBench's role-specific rows are known.
+    row = {
+        **_about(item),
+        "question": item["question"],
+        "generated": generated,
+        "language": item["language"],
+        "strategy": item["strategy"],
+        "labels": list(labels),
+    }
+    return Row(part, row)
+
+
+def _about(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": item["role"], "persona": item["persona"]}
+
+
+def _faults(labels: Iterable[str]) -> bool:
+    return any(label not in MARKS for label in labels)
+
+
+def write_rows(folder: Path, rows: Iterable[Row], parts: Sequence[Part]) -> Written:
+    """Write all files whole, or leave those that are there.
+
+    Args:
+        folder: the run's.
+        rows: in the order they are to have.
+        parts: the files to write, also those that no row is for.
+
+    Raises:
+        StorageError: the disk is full or read-only.
+    """
+    written = Written(Counter(dict.fromkeys(parts, 0)))
+    with ExitStack() as open_files:
+        files = {
+            part: open_files.enter_context(writing_whole(folder / f"{part}.jsonl", StorageError))
+            for part in parts
+        }
+        for row in rows:
+            files[row.part].write(json_line(row.sample))
+            written.rows[row.part] += 1
+            written.labels.update(row.sample["labels"])
+    return written

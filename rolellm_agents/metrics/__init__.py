@@ -1,0 +1,52 @@
+"""How good replies are, and how sure that is: pure functions.
+
+What needs a persona lies in modules of its own: `detections`, `catchphrases`.
+"""
+
+from rolellm_agents.metrics.agreement import krippendorff_alpha
+from rolellm_agents.metrics.correlation import CORRELATIONS, Correlated, correlated
+from rolellm_agents.metrics.distinct import distinct_n
+from rolellm_agents.metrics.intervals import Interval, difference_interval, mean_interval
+from rolellm_agents.metrics.measures import (
+    MEASURES,
+    Answer,
+    Measure,
+    measure_named,
+    paper_recall,
+    rouge_l_f1,
+    score_many,
+)
+from rolellm_agents.metrics.paired_tests import bootstrap_p_value, sign_flip_p_value
+from rolellm_agents.metrics.paper_cells import PaperCells, paper_cells
+from rolellm_agents.metrics.rouge import Rouge, rouge_l, rouge_n, summary_rouge_l
+from rolellm_agents.metrics.win_rates import length_controlled_win_rate, win_rate
+from rolellm_agents.metrics.words import word_count
+
+__all__ = [
+    "CORRELATIONS",
+    "MEASURES",
+    "Answer",
+    "Correlated",
+    "Interval",
+    "Measure",
+    "PaperCells",
+    "Rouge",
+    "bootstrap_p_value",
+    "correlated",
+    "difference_interval",
+    "distinct_n",
+    "krippendorff_alpha",
+    "length_controlled_win_rate",
+    "mean_interval",
+    "measure_named",
+    "paper_cells",
+    "paper_recall",
+    "rouge_l",
+    "rouge_l_f1",
+    "rouge_n",
+    "score_many",
+    "sign_flip_p_value",
+    "summary_rouge_l",
+    "win_rate",
+    "word_count",
+]

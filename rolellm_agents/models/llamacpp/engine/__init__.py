@@ -1,0 +1,1 @@
+"""The engine: one model, one KV cache, many requests in shared batches."""

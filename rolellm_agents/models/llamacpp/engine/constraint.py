@@ -1,0 +1,126 @@
+"""Answers in a prescribed form, by llguidance: what may come next, and what brings the form to its end."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llguidance import LLMatcher
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.engine.finite import finite
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.text import one_line, plain
+
+ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
+"""The schema of “JSON mode”."""
+_COMPACT: Any = {"whitespace_flexible": False, "coerce_one_of": True}
+"""Free white space is where a small model would stay forever."""
+_LONGEST = 200_000
+_CLOSING = tuple(bytes([byte]) for byte in b'}],:n9876543210tf"[.-{')
+"""What brings a JSON text nearer to its end outside of strings, the best first.
+
+High digits leave a lower bound behind, and an upper one takes them away: zeros could go on forever.
+"""
+
+
+class Constraint:
+    """A grammar and where one answer stands in it."""
+
+    def __init__(self, model: LlamaModel, grammar: str) -> None:
+        """Begin before the first token.
+
+        Raises:
+            ModelError: the grammar cannot be read.
+        """
+        self._model = model
+        self._in_string = self._escaped = False
+        self._matcher = LLMatcher(model.guide, grammar)
+        if self._matcher.is_error():
+            raise ModelError(
+                f"The answer's form cannot be used: {one_line(self._matcher.get_error(), 300)}."
+            )
+
+    def allowed(self) -> npt.NDArray[np.bool_]:
+        """For each token whether it may come next; those that end the answer when the form is complete.
+
+        Raises:
+            ModelError: the vocabulary cannot write what must come.
+        """
+        mask = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
+        bits = np.unpackbits(mask, bitorder="little", count=self._model.n_vocabulary)
+        if self._matcher.is_error() or not bits.any():
+            wrong = one_line(self._matcher.get_error() or "no token fits", 200)
+            raise ModelError(
+                f"{self._model.path.name} cannot write the prescribed form ({wrong}); "
+                "use another form or model."
+            )
+        return bits.astype(np.bool_)
+
+    def nearest_end(self, logits: npt.NDArray[np.float32]) -> int:
+        """The allowed token that leads to the form's end soonest: it must end though its time is up.
+
+        Raises:
+            ModelError: the vocabulary cannot write what must come.
+        """
+        allowed = self.allowed()
+        of_byte = self._model.byte_tokens
+        marks = (b'"',) if self._in_string else _CLOSING
+        for token in (*self._model.ends, *(of_byte[mark] for mark in marks if mark in of_byte)):
+            if allowed[token]:
+                return token
+        # One byte at a time: a longer piece may bring the comma that asks for more. And an escape would
+        # only make a string longer.
+        plain_bytes = [token for byte, token in of_byte.items() if allowed[token] and byte != b"\\"]
+        others = plain_bytes or [int(token) for token in np.flatnonzero(allowed)]
+        return max(others, key=lambda token: float(logits[token]))
+
+    def accept(self, token: int) -> None:
+        """Go on by an allowed token."""
+        self._matcher.consume_token(token)
+        for byte in self._model.bytes_of(token):
+            if self._escaped:
+                self._escaped = False
+            elif byte == ord("\\"):
+                self._escaped = self._in_string
+            elif byte == ord('"'):
+                self._in_string = not self._in_string
+
+
+def schema_grammar(schema: Mapping[str, Any]) -> str:
+    """The grammar of compact JSON texts that are valid against a JSON Schema, which may come from anyone.
+
+    Raises:
+        ModelError: it is no schema, too large, or asks for what a grammar cannot promise.
+    """
+    try:
+        document = json.dumps(schema, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelError(f"The answer's schema is not JSON ({error}); give one that is.") from error
+    if len(document) > _LONGEST:
+        raise ModelError(
+            f"The answer's schema is longer than {_LONGEST:,} characters; ask for less at once."
+        )
+    return _checked(
+        LLMatcher.grammar_from_json_schema(json.dumps(finite(json.loads(document))), overrides=_COMPACT)
+    )
+
+
+def choice_grammar(choices: Sequence[str]) -> str:
+    """The grammar of exactly one of the words, plain and without quotation marks.
+
+    Raises:
+        ModelError: there are none, or one is empty or has control characters.
+    """
+    if not choices or not all(choice and choice == plain(choice) for choice in choices):
+        raise ModelError("A choice needs at least one word, none empty or with control characters.")
+    words = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
+    return _checked(LLMatcher.grammar_from_lark(f"start: {words}"))
+
+
+def _checked(grammar: str) -> str:
+    wrong = LLMatcher.validate_grammar(grammar)
+    if wrong:
+        raise ModelError(f"The answer's form cannot be prescribed: {wrong.splitlines()[0]}; change it.")
+    return grammar

@@ -1,0 +1,152 @@
+"""How the next token is chosen: llama.cpp's own samplers, among what a prescribed form allows."""
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
+from rolellm_agents.models.llamacpp.engine.constraint import Constraint
+from rolellm_agents.models.llamacpp.model import LlamaModel
+
+_REPEAT_WINDOW = 128
+_DRY_WINDOW = 1024
+_DRY_BREAKERS = (b"\n", b":", b'"', b"*")
+"""What ends a phrase for DRY, as its author proposes."""
+_CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+"""`llama_token_data`."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen, in llama.cpp's terms, and when to end."""
+
+    temperature: float = 0.7
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    dry_multiplier: float = 0.0
+    dry_base: float = 1.75
+    dry_allowed_length: int = 2
+    seed: int = 0
+    max_tokens: int = 256
+    stop: tuple[str, ...] = ()
+    grammar: str = ""
+    """One of `constraint`'s, or any of llguidance's; empty leaves the form free."""
+
+
+class Sampler:
+    """One answer's choices."""
+
+    def __init__(self, model: LlamaModel, sampling: Sampling, prompt: Sequence[int] = ()) -> None:
+        """Make ready.
+
+        Args:
+            model: whose tokens are chosen.
+            sampling: how.
+            prompt: what stands before, so that DRY hears what was already said.
+
+        Raises:
+            ModelError: the grammar cannot be read.
+        """
+        self._n_vocabulary = model.n_vocabulary
+        self._constraint = Constraint(model, sampling.grammar) if sampling.grammar else None
+        self._chain = _make_chain(model, sampling, prompt)
+        weakref.finalize(self, llama_cpp.llama_sampler_free, self._chain)
+
+    def choose(self, context: Any, row: int) -> int:
+        """The next token after row `row` of the batch `context` has just computed.
+
+        Raises:
+            ModelError: the vocabulary cannot write the prescribed form.
+        """
+        if self._constraint is None:
+            return int(llama_cpp.llama_sampler_sample(self._chain, context, row))
+        allowed = np.flatnonzero(self._constraint.allowed())
+        candidates = np.zeros(len(allowed), _CANDIDATE)
+        candidates["id"] = allowed
+        candidates["logit"] = self._logits(context, row)[allowed]
+        return self._accept(self._constraint, _apply(self._chain, candidates))
+
+    def choose_nearest_end(self, context: Any, row: int) -> int:
+        """The next token when a prescribed form must come to its end.
+
+        Raises:
+            ModelError: no form is prescribed, or the vocabulary cannot write it.
+        """
+        if self._constraint is None:
+            raise ModelError("Only an answer in a prescribed form has an end to be led to.")
+        return self._accept(self._constraint, self._constraint.nearest_end(self._logits(context, row)))
+
+    def _logits(self, context: Any, row: int) -> npt.NDArray[np.float32]:
+        pointer = llama_cpp.llama_get_logits_ith(context, row)
+        return np.ctypeslib.as_array(pointer, shape=(self._n_vocabulary,))
+
+    def _accept(self, constraint: Constraint, token: int) -> int:
+        constraint.accept(token)
+        llama_cpp.llama_sampler_accept(self._chain, token)
+        return token
+
+
+def _apply(chain: Any, candidates: npt.NDArray[Any]) -> int:
+    data = candidates.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data))
+    array = llama_cpp.llama_token_data_array(data, len(candidates), -1, False)
+    llama_cpp.llama_sampler_apply(chain, ctypes.byref(array))
+    return int(array.data[array.selected].id)
+
+
+def _make_chain(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> Any:
+    chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+    for step in _steps(model, sampling, prompt):
+        llama_cpp.llama_sampler_chain_add(chain, step)
+    return chain
+
+
+def _steps(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> list[Any]:
+    steps = []
+    if (sampling.repeat_penalty, sampling.frequency_penalty, sampling.presence_penalty) != (1, 0, 0):
+        steps.append(
+            llama_cpp.llama_sampler_init_penalties(
+                model.n_vocabulary,
+                _REPEAT_WINDOW,
+                sampling.repeat_penalty,
+                sampling.frequency_penalty,
+                sampling.presence_penalty,
+            )
+        )
+    if sampling.dry_multiplier > 0:
+        steps.append(_dry(model, sampling, prompt))
+    if sampling.temperature == 0:
+        return [*steps, llama_cpp.llama_sampler_init_greedy()]
+    return [
+        *steps,
+        llama_cpp.llama_sampler_init_top_k(sampling.top_k),
+        llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1),
+        llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1),
+        llama_cpp.llama_sampler_init_temp(sampling.temperature),
+        llama_cpp.llama_sampler_init_dist(sampling.seed),
+    ]
+
+
+def _dry(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> Any:
+    breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
+    dry = llama_cpp.llama_sampler_init_dry(
+        model.vocabulary,
+        sampling.dry_multiplier,
+        sampling.dry_base,
+        sampling.dry_allowed_length,
+        _DRY_WINDOW,
+        breakers,
+        len(_DRY_BREAKERS),
+    )
+    for token in prompt[-_DRY_WINDOW:]:
+        llama_cpp.llama_sampler_accept(dry, token)
+    return dry

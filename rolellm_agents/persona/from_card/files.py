@@ -1,0 +1,285 @@
+"""Card files into the user's folder as personas, and personas out of it as card files."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from rolellm_agents.cards import (
+    CardError,
+    CardSpec,
+    read_cards,
+    read_lorebook_file,
+    to_json,
+    to_png,
+    write_charx,
+)
+from rolellm_agents.cards.archive import is_safe_path
+from rolellm_agents.cards.card import Card
+from rolellm_agents.cards.json_text import write_json
+from rolellm_agents.cards.lore.lorebook import Lorebook
+from rolellm_agents.cards.values import mapping, texts
+from rolellm_agents.cards.writing import portrait
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.errors import PersonaError
+from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.persona import FoundPersona, Persona, find_persona, id_of, list_personas
+from rolellm_agents.persona.from_card.conversion import CARD, card_of, persona_of, read_portrait
+from rolellm_agents.persona.yaml import to_yaml
+from rolellm_agents.text import did_you_mean
+
+Format = Literal["json", "png", "charx", "yaml"]
+_PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp", b"GIF8": "gif"}
+_CARD_SUFFIXES = {".png", ".apng", ".json", ".charx", ".jpg", ".jpeg", ".voxpkg"}
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A file that was written for a card or a lorebook."""
+
+    kind: Literal["persona", "lorebook"]
+    id: str
+    name: str
+    path: Path
+    notes: tuple[str, ...]
+    """What was odd about the card, a sentence each."""
+    lore: int
+    """Entries of its lorebook."""
+
+
+def card_files(source: Path) -> list[Path]:
+    """The card files of a folder and those below it; a file alone is itself."""
+    if not source.is_dir():
+        return [source]
+    return sorted(
+        path for path in source.rglob("*") if path.suffix.lower() in _CARD_SUFFIXES and path.is_file()
+    )
+
+
+def import_file(source: Path, personas: Path, lorebooks: Path, *, force: bool) -> list[Imported]:
+    """Write what is in a card file as personas, or a lorebook without a character as a lorebook.
+
+    Args:
+        source: a file of any kind that `read_cards` or `read_lorebook_file` knows.
+        personas: the folder for persona files; portraits and other files of a card lie beside them.
+        lorebooks: the folder for lorebooks.
+        force: replace what is there already.
+
+    Raises:
+        PersonaError: the file cannot be used, or would replace another, or the folder cannot be written.
+    """
+    try:
+        cards = read_cards(source)
+    except CardError as no_card:
+        try:
+            book = read_lorebook_file(source)
+        except CardError:
+            raise PersonaError(str(no_card)) from no_card
+        return [_import_lorebook(book, source, lorebooks, force=force)]
+    return [_import_card(card, personas, force=force) for card in cards]
+
+
+def _import_card(card: Card, folder: Path, *, force: bool) -> Imported:
+    name = id_of(card.name)
+    target = folder / f"{name}.yaml"
+    _check_free(target, force=force)
+    try:
+        picture = portrait(card)
+        picture_name = f"{name}.{_suffix(picture)}" if picture is not None else None
+        persona = persona_of(card, name, picture_name)
+        lore = len(card.lorebook.entries) if card.lorebook else 0
+        with _staged(folder) as stage:
+            for path, content in card.files.items():
+                if is_safe_path(path):
+                    _write(stage / f"{name}.files" / PurePosixPath(path), content)
+            if picture is not None and picture_name is not None:
+                _write(stage / picture_name, picture)
+            write_whole(stage / target.name, to_yaml(persona), PersonaError)
+            _move_all(stage, folder)
+    except CardError as error:
+        raise PersonaError(str(error)) from error
+    except ValueError as error:
+        raise PersonaError(f"The card of {card.name!r} cannot become a persona ({error}).") from error
+    except OSError as error:
+        raise PersonaError(f"{folder} cannot be written ({error.strerror}); free it.") from error
+    return Imported("persona", name, persona.name, target, card.notes, lore)
+
+
+def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool) -> Imported:
+    name = id_of(book.name or source.stem)
+    target = folder / f"{name}.json"
+    _check_free(target, force=force)
+    write_whole(target, write_json(book.raw, indent=2).decode("utf-8"), PersonaError)
+    return Imported("lorebook", name, book.name or source.stem, target, (), len(book.entries))
+
+
+def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Path) -> Card:
+    """Write a persona as a card file, or as YAML.
+
+    Returns:
+        The card as it was written.
+
+    Raises:
+        PersonaError: a file of the persona's is missing, or the target cannot be written.
+    """
+    persona, folder = found.persona, found.path.parent
+    files = _files(found)
+    card = card_of(persona, read_portrait(persona, folder), files)
+    try:
+        if format_ == "yaml":
+            _write_yaml(persona, read_portrait(persona, folder), files, out)
+            return card
+        with tempfile.TemporaryDirectory(dir=_made(out.parent), prefix=".export-") as stage:
+            part = Path(stage) / "card"
+            if format_ == "charx":
+                write_charx(card, part)
+            else:
+                part.write_bytes(to_png(card, spec) if format_ == "png" else to_json(card, spec))
+            part.replace(out)
+    except CardError as error:
+        raise PersonaError(str(error)) from error
+    except OSError as error:
+        raise PersonaError(f"{out} cannot be written ({error.strerror}); name another file.") from error
+    return card
+
+
+@contextlib.contextmanager
+def opened(reference: str) -> Iterator[FoundPersona]:
+    """A persona by id, name or file; or what is in a card file or lorebook file, as a persona for now.
+
+    Raises:
+        PersonaError: there is none, or it cannot be used.
+    """
+    path = Path(reference).expanduser()
+    if not is_card_file(path):
+        book = user_paths().lorebooks / f"{reference}.json"
+        if not book.is_file() or any(one.persona.id == reference for one in list_personas().found):
+            yield find_persona(reference)
+            return
+        path = book
+    with tempfile.TemporaryDirectory(prefix="rolellm-card-") as folder:
+        (first, *_) = import_file(path, Path(folder), Path(folder), force=False)
+        if first.kind == "persona":
+            yield find_persona(first.path)
+        else:
+            raw = read_lorebook_file(path).raw
+            lore_alone = Persona(id=first.id, name=first.name, description=first.name, lorebook=dict(raw))
+            yield FoundPersona(lore_alone, path, "path")
+
+
+def find_lorebook(reference: str) -> Lorebook:
+    """A lorebook by its file, or by the name under which it was imported.
+
+    Raises:
+        PersonaError: there is none, or it cannot be used.
+    """
+    path = Path(reference).expanduser()
+    imported = user_paths().lorebooks / f"{reference}.json"
+    if not path.exists() and not imported.is_file():
+        known = sorted(one.stem for one in user_paths().lorebooks.glob("*.json"))
+        raise PersonaError(
+            f"There is no lorebook {reference!r}{did_you_mean(reference, known)}; name a file, or one that "
+            "“rolellm persona import” has brought in."
+        )
+    try:
+        return read_lorebook_file(path if path.exists() else imported)
+    except CardError as error:
+        raise PersonaError(str(error)) from error
+
+
+def is_card_file(path: Path) -> bool:
+    """Whether a path names a file that may hold a card."""
+    return path.suffix.lower() in _CARD_SUFFIXES
+
+
+def read_card(reference: str) -> Card:
+    """The card in a file, the first of several; or that of a persona.
+
+    Raises:
+        PersonaError: there is none, or it cannot be used.
+    """
+    path = Path(reference).expanduser()
+    if is_card_file(path):
+        try:
+            return read_cards(path)[0]
+        except CardError as error:
+            raise PersonaError(str(error)) from error
+    found = find_persona(reference)
+    return card_of(found.persona, read_portrait(found.persona, found.path.parent), _files(found))
+
+
+def _write_yaml(persona: Persona, picture: bytes | None, files: Mapping[str, bytes], out: Path) -> None:
+    """A persona's file, with its portrait and its files beside it."""
+    with _staged(out.parent) as stage:
+        for path, content in files.items():
+            _write(stage / f"{out.stem}.files" / PurePosixPath(path), content)
+        if picture is not None:
+            name = f"{out.stem}.{_suffix(picture)}"
+            _write(stage / name, picture)
+            persona = persona.model_copy(update={"portrait": name})
+        write_whole(stage / out.name, to_yaml(persona), PersonaError)
+        _move_all(stage, out.parent)
+
+
+class _Files(Mapping[str, bytes]):
+    """The files beside a persona, read when they are asked for."""
+
+    def __init__(self, folder: Path, paths: tuple[str, ...]) -> None:
+        self._folder, self._paths = folder, paths
+
+    def __getitem__(self, path: str) -> bytes:
+        if path not in self._paths:
+            raise KeyError(path)
+        try:
+            return (self._folder / PurePosixPath(path)).read_bytes()
+        except OSError as error:
+            raise CardError(f"{self._folder / path} cannot be read ({error.strerror}).") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def _files(found: FoundPersona) -> Mapping[str, bytes]:
+    listed = texts(mapping(found.persona.extensions.get(CARD)).get("files"))
+    return _Files(found.path.with_suffix(".files"), tuple(path for path in listed if is_safe_path(path)))
+
+
+def _check_free(target: Path, *, force: bool) -> None:
+    if target.exists() and not force:
+        raise PersonaError(f"{target} is there already; use --force to replace it, or --to another folder.")
+
+
+@contextlib.contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder beside the target, so that all files of a card arrive or none."""
+    with tempfile.TemporaryDirectory(dir=_made(folder), prefix=".import-") as stage:
+        yield Path(stage)
+
+
+def _move_all(stage: Path, folder: Path) -> None:
+    """The persona's own file goes last: until then nobody sees the others."""
+    for part in sorted(stage.iterdir(), key=lambda path: path.suffix == ".yaml"):
+        target = folder / part.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        part.replace(target)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _write(path: Path, content: bytes) -> None:
+    _made(path.parent)
+    path.write_bytes(content)
+
+
+def _suffix(picture: bytes) -> str:
+    return next((suffix for head, suffix in _PICTURES.items() if picture.startswith(head)), "img")

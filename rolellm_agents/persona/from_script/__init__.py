@@ -1,0 +1,1 @@
+"""A role of a play, film or novel as a persona."""

@@ -1,0 +1,173 @@
+"""Install and remove packs, which may come from a stranger.
+
+Nothing of a pack is used before all of it has been checked, no file leaves its folder, and it is installed
+whole or not at all.
+"""
+
+import shutil
+import stat
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from rolellm_agents.config.paths import make_folder, user_paths
+from rolellm_agents.errors import PackError, PersonaError
+from rolellm_agents.persona import read_persona
+from rolellm_agents.persona.packs import MANIFEST, Pack, installed_packs, read_pack
+from rolellm_agents.text import did_you_mean
+
+_MOST_FILES = 5_000
+_MOST_BYTES = 200_000_000
+_KINDS = {".yaml", ".yml", ".md", ".txt", ".png", ".jpg", ".jpeg", ".webp", ".json", ""}
+"""Suffixes of what a pack may hold: data and its licence, nothing that runs."""
+
+
+def install_pack(source: Path) -> tuple[Pack, Pack | None]:
+    """Install a pack from a folder or a zip file; an installed one of the same name is replaced.
+
+    Returns:
+        The pack where it lies now, and the one it replaced.
+
+    Raises:
+        PackError: it is no pack, holds what a pack must not hold, or one of its personas cannot be used.
+        StorageError: the folder of packs cannot be written.
+    """
+    with _unpacked(source) as folder:
+        pack = read_pack(folder)
+        _check_personas(pack)
+        return _move_in(pack)
+
+
+def remove_pack(name: str) -> Pack:
+    """Remove an installed pack.
+
+    Raises:
+        PackError: there is none of this name, or it cannot be removed.
+    """
+    packs, _ = installed_packs()
+    by_name = {pack.manifest.name: pack for pack in packs}
+    if name not in by_name:
+        raise PackError(
+            f"There is no installed pack {name!r}{did_you_mean(name, by_name)}; "
+            "“rolellm persona pack list” shows all."
+        )
+    pack = by_name[name]
+    try:
+        gone = pack.folder.with_name(f".{pack.folder.name}.removed")
+        pack.folder.rename(gone)
+        shutil.rmtree(gone)
+    except OSError as error:
+        raise PackError(f"{pack.folder} cannot be removed ({error.strerror}).") from error
+    return pack
+
+
+def _check_personas(pack: Pack) -> None:
+    if not pack.personas and not pack.scenes:
+        raise PackError(f"The pack {pack.manifest.name} holds no persona and no scene; put some in.")
+    ids: dict[str, Path] = {}
+    for path in pack.personas:
+        try:
+            persona = read_persona(path)
+        except PersonaError as error:
+            raise PackError(f"The pack cannot be used: {error}") from error
+        if persona.id in ids:
+            raise PackError(
+                f"The pack holds {persona.id} twice, in {ids[persona.id].name} and {path.name}; remove one."
+            )
+        ids[persona.id] = path
+
+
+def _move_in(pack: Pack) -> tuple[Pack, Pack | None]:
+    """Put a checked pack into the folder of packs, in one step."""
+    home = make_folder(user_paths().packs)
+    target = home / pack.manifest.name
+    replaced = read_pack(target) if (target / MANIFEST).is_file() else None
+    aside = home / f".{pack.manifest.name}.replaced"
+    try:
+        with tempfile.TemporaryDirectory(dir=home, prefix=".new-") as new:
+            shutil.copytree(pack.folder, Path(new) / "pack")
+            shutil.rmtree(aside, ignore_errors=True)
+            if target.exists():
+                target.rename(aside)
+            (Path(new) / "pack").rename(target)
+        shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        if aside.exists() and not target.exists():
+            aside.rename(target)
+        raise PackError(f"The pack cannot be put into {home} ({error.strerror}); free it.") from error
+    return read_pack(target), replaced
+
+
+@contextmanager
+def _unpacked(source: Path) -> Iterator[Path]:
+    """The pack's folder: the given one, or a temporary one with what is in the zip file."""
+    if source.is_dir():
+        _check_folder(source)
+        yield source
+    elif zipfile.is_zipfile(source):
+        with tempfile.TemporaryDirectory(prefix="rolellm-pack-") as folder:
+            _extract(source, Path(folder))
+            yield _top(Path(folder))
+    elif source.exists():
+        raise PackError(f"{source} is neither a folder nor a zip file; a pack is one of them.")
+    else:
+        raise PackError(f"There is no pack at {source}; name a folder or a zip file.")
+
+
+def _top(folder: Path) -> Path:
+    """Many zip files hold one folder that holds the rest."""
+    held = list(folder.iterdir())
+    return held[0] if len(held) == 1 and held[0].is_dir() else folder
+
+
+def _check_folder(folder: Path) -> None:
+    files = 0
+    size = 0
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            raise PackError(
+                f"The pack holds a link ({name}), which may lead anywhere; replace it by the file."
+            )
+        if path.is_file():
+            files, size = files + 1, size + path.stat().st_size
+            _check_name(name)
+    _check_size(folder, files, size)
+
+
+def _extract(source: Path, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(source) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            for member in members:
+                if stat.S_ISLNK(member.external_attr >> 16):
+                    raise PackError(f"The pack holds a link ({member.filename}), which may lead anywhere.")
+                _check_name(member.filename)
+            _check_size(source, len(members), sum(member.file_size for member in members))
+            for member in members:
+                archive.extract(member, folder)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise PackError(f"{source} is a damaged or locked zip file ({error}).") from error
+    except OSError as error:
+        raise PackError(f"{source} cannot be unpacked ({error.strerror}).") from error
+
+
+def _check_name(name: str) -> None:
+    """Refuse a path that leads out of the pack, or a file that a pack has no use for."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+        raise PackError(f"The pack holds a path that leads out of it ({name}); it was not installed.")
+    if path.suffix.lower() not in _KINDS:
+        raise PackError(
+            f"The pack holds {name}; a pack holds texts and pictures only, so it was not installed."
+        )
+
+
+def _check_size(source: Path, files: int, size: int) -> None:
+    if files > _MOST_FILES or size > _MOST_BYTES:
+        raise PackError(
+            f"{source} holds {files:,} files with {size / 1e6:,.0f} MB; at most {_MOST_FILES:,} files with "
+            f"{_MOST_BYTES / 1e6:,.0f} MB are installed."
+        )

@@ -1,0 +1,87 @@
+"""Packs: personas and scenes that travel together, as a folder or a zip file with a manifest.
+
+    my-pack/
+      pack.yaml          name, version, licence, description
+      personas/*.yaml
+      scenes/*.yaml
+
+`rolellm_agents.persona.pack_installation` puts them into the user's folder of packs and takes them out again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.errors import PackError
+from rolellm_agents.files.yaml import read_yaml
+
+MANIFEST = "pack.yaml"
+PERSONAS = "personas"
+SCENES = "scenes"
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+
+
+class Manifest(BaseModel):
+    """What a pack says of itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
+    licence: _Text
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack in a folder."""
+
+    manifest: Manifest
+    folder: Path
+    personas: tuple[Path, ...]
+    scenes: tuple[Path, ...]
+
+
+def read_pack(folder: Path) -> Pack:
+    """Read a pack's manifest and list its files; the personas themselves are not read.
+
+    Raises:
+        PackError: the folder is no pack.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise PackError(f"{folder} is no pack: it has no {MANIFEST} with name, version and licence.")
+    manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
+    return Pack(
+        manifest, folder, tuple(_yaml_files(folder / PERSONAS)), tuple(_yaml_files(folder / SCENES))
+    )
+
+
+def _yaml_files(*folders: Path) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+
+
+def bundled_pack() -> Pack:
+    """The pack that comes with the program: its files lie in a folder for each language."""
+    with as_file(files("rolellm_personas")) as folder:
+        manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
+        personas = tuple(_yaml_files(folder / "en", folder / "zh"))
+        return Pack(manifest, folder, personas, tuple(_yaml_files(folder / SCENES)))
+
+
+def installed_packs() -> tuple[list[Pack], dict[Path, str]]:
+    """The user's packs by name, and a sentence for each folder among them that is none."""
+    packs: list[Pack] = []
+    complaints: dict[Path, str] = {}
+    for folder in sorted(user_paths().packs.glob("[!.]*")):
+        try:
+            packs.append(read_pack(folder))
+        except PackError as error:
+            complaints[folder] = str(error)
+    return packs, complaints

@@ -1,0 +1,199 @@
+"""Who you are to the characters: personas of your own, kept in `you.toml`.
+
+```toml
+[you.captain-flint]
+name = "Captain Flint"
+about = "An old sailor with a limp, kind to cabin boys."
+```
+"""
+
+from collections.abc import Container, MutableMapping
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import Settings, load_settings, write_settings
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.files.toml import read_toml, write_toml
+from rolellm_agents.persona import id_of
+from rolellm_agents.text import did_you_mean, one_line, plain
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+LONGEST_NAME = 80
+LONGEST_ABOUT = 4_000
+"""Characters; they are in every prompt."""
+_KEYS = ("name", "about")
+
+
+@dataclass(frozen=True)
+class Yourself:
+    """One persona of your own."""
+
+    id: str
+    """Empty for somebody who is not in the file."""
+    name: str
+    """What characters call you: `{{user}}` in cards."""
+    about: str = ""
+    """Who you are, as the model is told."""
+
+
+def present_self(settings: Settings) -> Yourself:
+    """Who you are now: the one that the settings name, or else somebody of whom only the name is known.
+
+    Raises:
+        SettingsError: the settings name one that is not in `you.toml`, or that file cannot be used.
+    """
+    return find_yourself(settings.you) if settings.you else Yourself("", settings.user_name)
+
+
+def yourselves() -> list[Yourself]:
+    """All personas of your own, in the order of the file; an absent file holds none.
+
+    Raises:
+        SettingsError: the file cannot be read, is no TOML, or one in it is not as it should be.
+    """
+    document = _document()
+    document["you"] = _tables(document)
+    return [_read(id_, table) for id_, table in document.unwrap()["you"].items()]
+
+
+def find_yourself(id_: str) -> Yourself:
+    """One of them.
+
+    Raises:
+        SettingsError: there is none with this id, or the file cannot be used.
+    """
+    found = yourselves()
+    for one in found:
+        if one.id == id_:
+            return one
+    raise SettingsError(
+        f"There is no persona of your own {one_line(id_, 40)!r} in {_file()}"
+        f"{did_you_mean(id_, [one.id for one in found])}; choose another in the settings."
+    )
+
+
+def add_yourself(name: str, about: str = "") -> Yourself:
+    """Keep one more, under an id that its name makes.
+
+    Raises:
+        SettingsError: the name is empty, something is too long, or the file cannot be read or written.
+    """
+    checked = checked_yourself(Yourself("", name, about))
+    taken = {one.id for one in yourselves()}
+    added = Yourself(_free_id(id_of(checked.name), taken), checked.name, checked.about)
+    keep_yourself(added)
+    return added
+
+
+def keep_yourself(one: Yourself) -> None:
+    """Put one into the file, in the place of what it holds under that id; its comments and order stay.
+
+    Raises:
+        SettingsError: the name is empty, something is too long, or the file cannot be read or written.
+    """
+    import tomlkit
+
+    checked = checked_yourself(one)
+    document = _document()
+    tables = _tables(document)
+    table = tables.setdefault(checked.id, tomlkit.table())
+    table["name"] = checked.name
+    if checked.about:
+        table["about"] = tomlkit.string(checked.about, multiline="\n" in checked.about)
+    else:
+        table.pop("about", None)
+    document["you"] = tables
+    write_toml(_file(), document, SettingsError)
+
+
+def remove_yourself(id_: str) -> Yourself:
+    """Take one out of the file, and out of the settings if that is who you are; `keep_yourself` undoes it.
+
+    Returns:
+        The one that was taken out.
+
+    Raises:
+        SettingsError: there is none with this id, or a file cannot be read or written.
+    """
+    removed = find_yourself(id_)
+    document = _document()
+    tables = _tables(document)
+    del tables[id_]
+    if tables:
+        document["you"] = tables
+    else:
+        document.pop("you", None)
+    # The settings first, so that they never name somebody who is gone.
+    before = write_settings({"you": None}) if load_settings().you == id_ else {}
+    try:
+        write_toml(_file(), document, SettingsError)
+    except SettingsError:
+        write_settings(before)
+        raise
+    return removed
+
+
+def checked_yourself(one: Yourself) -> Yourself:
+    """The same with its words trimmed.
+
+    Raises:
+        SettingsError: the name is empty, or something is too long.
+    """
+    name, about = one_line(one.name), plain(one.about).strip()
+    if not name:
+        raise SettingsError("A name is needed: it is what characters call you.")
+    if len(name) > LONGEST_NAME:
+        raise SettingsError(f"The name must have at most {LONGEST_NAME} characters.")
+    if len(about) > LONGEST_ABOUT:
+        raise SettingsError(
+            f"What is told about you has {len(about):,} characters; at most {LONGEST_ABOUT:,} can be told."
+        )
+    return Yourself(one.id, name, about)
+
+
+def _file() -> Path:
+    return user_paths().config / "you.toml"
+
+
+def _document() -> "TOMLDocument":
+    return read_toml(_file(), SettingsError)
+
+
+def _tables(document: "TOMLDocument") -> MutableMapping[str, Any]:
+    """Those in the document; new ones, which are not in it yet, when there are none."""
+    import tomlkit
+    from tomlkit.items import InlineTable
+
+    tables: object = document.get("you", tomlkit.table(is_super_table=True))
+    if isinstance(tables, InlineTable):
+        # In one line there is no place for more.
+        del document["you"]
+        tables = tomlkit.item(tables.unwrap())
+    if not isinstance(tables, MutableMapping):
+        raise SettingsError(f"{_file()} must name each of you as a table, as in [you.captain-flint].")
+    return tables
+
+
+def _read(id_: str, table: object) -> Yourself:
+    place = f"{_file()}: [you.{one_line(id_, 40)}]"
+    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+        raise SettingsError(f'{place} must hold texts, as in name = "Captain Flint".')
+    for key in table:
+        if key not in _KEYS:
+            raise SettingsError(
+                f"{place} has an unknown key {key!r}{did_you_mean(key, _KEYS)}; known are name and about."
+            )
+    try:
+        return checked_yourself(Yourself(id_, table.get("name", ""), table.get("about", "")))
+    except SettingsError as error:
+        raise SettingsError(f"{place}: {error}") from error
+
+
+def _free_id(wanted: str, taken: Container[str]) -> str:
+    numbered = (f"{wanted}-{number}" for number in count(2))
+    return next(id_ for id_ in chain([wanted], numbered) if id_ not in taken)

@@ -1,0 +1,174 @@
+"""From a conversation to the very messages that a model is sent: look up, compose, place.
+
+One place for all who need them: the graph that answers, the session that reads ahead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+from langchain_core.messages import BaseMessage
+
+from rolellm_agents.cards import Lorebook
+from rolellm_agents.models.local import cacheable
+from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.inserts import (
+    authors_note,
+    character_note,
+    note_about,
+    scene_note,
+    with_card_prompts,
+)
+from rolellm_agents.prompting.placement import place_lore
+from rolellm_agents.prompting.strategies import RECALLS, foreseen, get_strategy
+from rolellm_agents.recall import (
+    LoreRecall,
+    Passage,
+    RecalledItem,
+    Recaller,
+    RecallOptions,
+    demonstrations_of,
+    knowledge_of,
+    lore_of,
+    recalled_lore,
+)
+from rolellm_agents.recall.passages import Kind
+
+_MEMORIES = 3
+"""Earlier exchanges at most that come to mind; what the persona is stands before what was said."""
+
+
+class LookedUp(NamedTuple):
+    """What was looked up for a user's line."""
+
+    recalled: list[RecalledItem]
+    lore: dict[str, Any] | None
+    """Timed effects of the lorebook after this line; None for a persona without one."""
+
+
+class Prompting:
+    """How one persona reaches a model by one strategy."""
+
+    def __init__(
+        self,
+        persona: Persona,
+        strategy: str,
+        *,
+        user: str,
+        about_user: str = "",
+        lorebooks: Sequence[Lorebook] = (),
+        recall: RecallOptions | None = None,
+        memories: Sequence[Passage] = (),
+    ) -> None:
+        """Prepare what is looked up.
+
+        Args:
+            persona: with its macros filled.
+            strategy: a strategy's name.
+            user: the display name of the person who talks with it.
+            about_user: who that is, told to the model.
+            lorebooks: of the world, beside the persona's own.
+            recall: how passages are looked up; what suits the strategy when None.
+            memories: of earlier conversations, recalled under every strategy.
+
+        Raises:
+            SettingsError: there is no such strategy.
+            PersonaError: the persona's lorebook cannot be used.
+        """
+        self.persona = persona
+        self.strategy = strategy
+        self._compose = get_strategy(strategy)
+        self._user = user
+        self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
+        self._recallers = self._make_recallers(recall or RecallOptions(), memories)
+        self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
+        """Making them, or asking a server for them, takes a while."""
+        self._notes = [*character_note(persona, user), *note_about(user, about_user)]
+
+    def look_up(
+        self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
+    ) -> LookedUp:
+        """The lore that the conversation brings up, and the passages near the line.
+
+        Args:
+            history: what was said before.
+            line: what the user says.
+            lore: timed effects so far.
+            seed: of the lore's probabilities; None draws it from the conversation.
+
+        Raises:
+            StorageError: the store of passages cannot be used.
+            ModelError: the embeddings cannot be used.
+        """
+        passages = [item for recaller in self._recallers for item in recaller.recall(line)]
+        if not self._lore.entries:
+            return LookedUp([*passages], None)
+        activation = self._lore.activate(history, line, lore, seed=seed)
+        active = recalled_lore(activation)
+        there = {item["text"].strip() for item in active}
+        new = [item for item in passages if item["kind"] != "passage" or item["text"] not in there]
+        return LookedUp([*new, *active], activation.state.to_json())
+
+    def compose(
+        self,
+        history: Sequence[BaseMessage],
+        recalled: Sequence[RecalledItem],
+        line: str,
+        *,
+        note: str = "",
+        scene: str = "",
+    ) -> list[BaseMessage]:
+        """The messages: the strategy's, with the card's own prompts, notes and the lore in their places.
+
+        Args:
+            history: what was said before.
+            recalled: what was looked up for the line.
+            line: what the user says.
+            note: the author's, which stands a few messages before the end.
+            scene: what the persona is told of the scene it is in, after its description.
+        """
+        messages = self._compose(self.persona, history, recalled, line)
+        # The scene first: it stays the same, and so does what a model has read of the prompt.
+        placed = [
+            *scene_note(scene),
+            *recalled,
+            *self._notes,
+            *authors_note(note, self.persona, self._user),
+        ]
+        return place_lore(self._with_instruction(messages), placed)
+
+    def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """The messages that the next prompt begins with, whatever the user will say, but for lore."""
+        messages = foreseen(self.strategy, self.persona, history)
+        return self._with_instruction(messages)[: len(messages)]
+
+    def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """The messages with the card's prompts; a model may keep the persona's instruction on disk.
+
+        What else comes into the first message, such as lore and what callers tell, comes there later.
+        """
+        instruction, *rest = with_card_prompts(messages, self.persona, self._user)
+        return [cacheable(instruction), *rest]
+
+    def _make_recallers(self, options: RecallOptions, memories: Sequence[Passage]) -> list[Recaller]:
+        recallers: list[Recaller] = []
+        if recalls := RECALLS.get(self.strategy):
+            fitting = options if options.floor is not None else replace(options, floor=recalls.floor)
+            passages = [*chain.from_iterable(self._passages_of(kind) for kind in recalls.kinds)]
+            recallers.append(Recaller(passages, self.persona, recalls.method, fitting))
+        if memories:
+            few = replace(options, k=min(options.k, _MEMORIES))
+            recallers.append(Recaller(memories, self.persona, "hybrid", few))
+        return recallers
+
+    def _passages_of(self, kind: Kind) -> list[Passage]:
+        match kind:
+            case "demonstration":
+                return demonstrations_of(self.persona)
+            case "knowledge":
+                return knowledge_of(self.persona)
+            case "lore":
+                return lore_of(self._lore.books, self.persona, self._user)
+            case "memory":
+                return []

@@ -1,0 +1,176 @@
+"""How a persona becomes messages: one pure function for each strategy.
+
+`zero-shot`, `few-shot-prompt` and `few-shot-dialogue` are RoleGPT's three ways of prompting a general
+chat model (arXiv 2310.00746, §3.2); `system` is the short instruction of RoCIT (§3.4), shared by
+chat, generation, training and benchmark; `retrieval` is that instruction with what was recalled beside it
+(§4, "reaug"). `docs/design/strategies.md` says why each is as it is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, RECALL_MARK
+from rolellm_agents.persona import Demonstration, Persona
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.recall.passages import Kind
+from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
+from rolellm_agents.recall.recaller import Method
+from rolellm_agents.text import did_you_mean
+from rolellm_agents.text.language import Language
+
+Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
+"""`(persona, history, recalled, user) -> messages`; the last message is the user's line."""
+
+
+def system(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """RoCIT's instruction: description and catchphrases, no examples."""
+    return [_instruction("system", persona), *history, *_asked(persona, recalled, user)]
+
+
+def zero_shot(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """RoleGPT's custom instruction alone."""
+    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, user)]
+
+
+def few_shot_prompt(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """RoleGPT's few-shot prompt engineering: the recalled pairs as text in the user's message."""
+    pairs = _pairs(persona, recalled)
+    if not pairs:
+        return zero_shot(persona, history, recalled, user)
+    example = load_prompt("example", persona.language)
+    examples = "\n\n".join(example.fill(user=pair.user, reply=pair.reply) for pair in pairs)
+    text = load_prompt("examples", persona.language).fill(name=persona.name, examples=examples, user=user)
+    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, text)]
+
+
+def few_shot_dialogue(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """RoleGPT's few-shot dialogue engineering: the recalled pairs as real turns before the history."""
+    mark = {DEMONSTRATION_MARK: True}
+    turns: list[BaseMessage] = []
+    for pair in _pairs(persona, recalled):
+        turns.append(HumanMessage(pair.user, additional_kwargs=mark))
+        turns.append(AIMessage(pair.reply, additional_kwargs=mark))
+    return [_instruction("custom-instruction", persona), *turns, *history, *_asked(persona, recalled, user)]
+
+
+def retrieval(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """RoCIT's instruction, and the recalled lines and knowledge before the user's words."""
+    said = load_prompt("recalled-demonstration", persona.language)
+    lines = [
+        said.fill(name=persona.name, user=pair.user, reply=pair.reply) for pair in _pairs(persona, recalled)
+    ]
+    return [_instruction("system", persona), *history, *_asked(persona, recalled, user, lines)]
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "zero-shot": zero_shot,
+    "few-shot-prompt": few_shot_prompt,
+    "few-shot-dialogue": few_shot_dialogue,
+    "system": system,
+    "retrieval": retrieval,
+}
+"""By the names that people give."""
+
+
+class Recalls(NamedTuple):
+    """What a strategy has looked up for the user's line."""
+
+    kinds: tuple[Kind, ...]
+    method: Method
+    floor: float | None
+    """None is the method's own."""
+
+
+RECALLS: dict[str, Recalls] = {
+    # By BM25, as in the paper; what shares no word with the line still shows the voice.
+    "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
+    "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
+    "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
+}
+"""By a strategy's name; the others look nothing up."""
+
+
+def get_strategy(name: str) -> Strategy:
+    """Look a strategy up by name.
+
+    Raises:
+        SettingsError: there is no such strategy.
+    """
+    if name not in STRATEGIES:
+        raise SettingsError(
+            f"There is no strategy {name!r}{did_you_mean(name, STRATEGIES)}; "
+            f"known are {', '.join(STRATEGIES)}."
+        )
+    return STRATEGIES[name]
+
+
+def foreseen(name: str, persona: Persona, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages that the next prompt begins with, whatever the user will say.
+
+    Raises:
+        SettingsError: there is no strategy of this name.
+    """
+    strategy = get_strategy(name)
+    bare = strategy(persona, history, [], "")[:-1]
+    if not persona.demonstrations:
+        return bare
+    recalled = RecalledDemonstration(kind="demonstration", index=0, score=0, why="")
+    shown = strategy(persona, history, [recalled], "")[:-1]
+    return [message for message, other in zip(bare, shown, strict=False) if message == other]
+
+
+def _instruction(prompt_id: str, persona: Persona) -> SystemMessage:
+    prompt = load_prompt(prompt_id, persona.language)
+    return SystemMessage(prompt.fill(name=persona.name, profile=_profile(persona)))
+
+
+def _asked(
+    persona: Persona, recalled: Sequence[RecalledItem], user: str, lines: Sequence[str] = ()
+) -> list[BaseMessage]:
+    """The user's words, and before them what comes to the persona's mind, the nearest last."""
+    known = [_PASSAGE.format(item["text"]) for item in recalled if item["kind"] == "passage"]
+    found = [*lines, *reversed(known)]
+    if not found:
+        return [HumanMessage(user)]
+    frame = load_prompt("recalled", persona.language)
+    text = frame.fill(name=persona.name, recalled="\n".join(found))
+    return [SystemMessage(text, additional_kwargs={RECALL_MARK: True}), HumanMessage(user)]
+
+
+_PASSAGE = "- {}"
+
+
+def _profile(persona: Persona) -> str:
+    if not persona.catchphrases:
+        return persona.description
+    phrases = _BETWEEN[persona.language].join(
+        _QUOTED[persona.language].format(phrase) for phrase in persona.catchphrases
+    )
+    known_for = load_prompt("catchphrases", persona.language).fill(name=persona.name, catchphrases=phrases)
+    return f"{persona.description}\n{known_for}"
+
+
+_QUOTED: dict[Language, str] = {"en": '"{}"', "zh": "“{}”"}
+_BETWEEN: dict[Language, str] = {"en": " ", "zh": ""}
+
+
+def _pairs(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Demonstration]:
+    """The recalled demonstrations, the nearest last: what stands closest to the question weighs most."""
+    return [
+        persona.demonstrations[found["index"]]
+        for found in reversed(recalled)
+        if found["kind"] == "demonstration"
+    ]

@@ -1,0 +1,204 @@
+"""The chapter of a run of `rolellm eval drift`: how personas hold over the turns."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rolellm_agents.evaluation.drift.marks import MARKS
+from rolellm_agents.reply_checks.detections import DETECTIONS
+from rolellm_agents.reports.content import (
+    Block,
+    Chapter,
+    Fold,
+    Listed,
+    Plot,
+    Reply,
+    Section,
+    Table,
+    Talk,
+    Words,
+)
+from rolellm_agents.reports.dot_plot import Dot, Line, dot_plot
+from rolellm_agents.reports.figures import (
+    MISSING,
+    bounds,
+    counted,
+    distinct,
+    short,
+    system_name,
+    unscored,
+    with_bounds,
+)
+from rolellm_agents.reports.provenance import made
+from rolellm_agents.reports.reading import ReadRun
+from rolellm_agents.reports.reply_samples import told_of_verdict
+from rolellm_agents.reports.turn_plot import At, turn_plot
+
+Systems = Sequence[Mapping[str, Any]]
+
+_DETECTED: Final = {name.replace("-", "_"): told for name, told in DETECTIONS.items()}
+_ONCE: Final = ("remembers", "same_as_before")
+"""Asked at one turn alone, so that there is no course to draw."""
+
+
+def interview_chapter(run: ReadRun, samples: int) -> Chapter:
+    """All of it; raises as a mapping does where the results are not as they should be."""
+    results = run.results
+    systems: Systems = results["systems"]
+    measures = _measures(systems)
+    sections = [
+        Section("By turn", [*_by_turn(results, systems, measures)]),
+        Section("From one turn to the next", [*_slopes(systems, measures)]),
+        Section("What is remembered", [*_once(systems)]),
+        Section("Interviews", [*_talks(run.lines, samples)]),
+        made(run),
+    ]
+    lead = "; ".join(
+        f"{system_name(one)}: {counted(one['interviews'], 'interview')} with "
+        f"{counted(one['personas'], 'persona')}"
+        for one in systems
+    )
+    return Chapter(f"Interviews: {run.name}", f"{lead}.", sections)
+
+
+def _measures(systems: Systems) -> list[str]:
+    """Those of judges first; detections only where one was made, for the others are nothing throughout."""
+    told = [one for system in systems for one in system["turns"]]
+    known = distinct(one["measure"] for one in told)
+    found = {one["measure"] for one in told if one["mean"]}
+    of_judges = [one for one in known if one not in MARKS and one not in _DETECTED]
+    own = [one for one in MARKS if one in known]
+    return [*of_judges, *own, *(one for one in known if one in _DETECTED and one in found)]
+
+
+def _name(measure: str) -> str:
+    if measure == "likelihood":
+        return "likelihood gain of the persona, nats a token"
+    return MARKS.get(measure) or (f"share that {_DETECTED[measure]}" if measure in _DETECTED else measure)
+
+
+def _by_turn(results: Mapping[str, Any], systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
+    notes = [] if results["complete"] else ["The run is not complete: figures are of what there is."]
+    if results["failed"]:
+        notes.append(f"{counted(results['failed'], 'interview')} broke off and count for nothing.")
+    notes += results["notes"]
+    notes += [
+        f"{system_name(one)}: verdicts without a value count for nothing: {unscored(one['unscored'])}."
+        for one in systems
+        if one["unscored"]
+    ]
+    yield Listed([str(note) for note in notes])
+    panels, rows = [], []
+    for measure in measures:
+        by_system = [
+            [_at(one) for one in system["turns"] if one["measure"] == measure] for system in systems
+        ]
+        rows += [
+            (_name(measure), system_name(system), str(at.turn), short(at.mean), bounds(at.ci95))
+            for system, held in zip(systems, by_system, strict=True)
+            for at in held
+        ]
+        if measure not in _ONCE:
+            name = _name(measure)
+            panels.append(
+                turn_plot(by_system, title=name.capitalize(), alt=f"{name.capitalize()} at each turn.")
+            )
+    table = Table(("Measure", "System", "Turn", "Mean", "95 % interval"), rows, words=2)
+    yield Plot(name="turns", panels=panels, legend=[*map(system_name, systems)], table=table)
+
+
+def _at(one: Mapping[str, Any]) -> At:
+    told = f"turn {one['turn']}: {with_bounds(one['mean'], one['ci95'])}, n {one['n']}"
+    return At(one["turn"], one["mean"], one["ci95"], told)
+
+
+def _slopes(systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
+    yield Words(
+        "The change of each measure from one turn to the next, fitted to each interview over the turns "
+        "whose questions change places, and averaged. An interval that holds 0 shows no drift."
+    )
+    drawn: dict[str, list[Dot]] = defaultdict(list)
+    cells = []
+    for number, system in enumerate(systems):
+        by_measure = {one["measure"]: one for one in system["slopes"]}
+        for measure in measures:
+            if (one := by_measure.get(measure)) is None:
+                continue
+            told = with_bounds(one["mean"], one["ci95"], "+")
+            if measure != "words":
+                drawn[measure].append(
+                    Dot(number, one["mean"], one["ci95"], f"{system_name(system)}: {told}")
+                )
+            cells.append(
+                (
+                    _name(measure),
+                    system_name(system),
+                    short(one["mean"], "+"),
+                    bounds(one["ci95"], "+"),
+                    str(one["n"]),
+                )
+            )
+    table = Table(("Measure", "System", "Slope a turn", "95 % interval", "Interviews"), cells, words=2)
+    if not drawn:
+        yield table
+        return
+    lines = [Line(measure.replace("_", " "), dots) for measure, dots in drawn.items()]
+    alt = "The slope of each measure a turn, with intervals; 0 is no drift."
+    yield Plot(
+        name="slopes",
+        panels=[dot_plot(lines, title="Drift", axis="change a turn", alt=alt)],
+        legend=[*map(system_name, systems)],
+        table=table,
+        note="Words are in the table alone: their scale is another.",
+    )
+
+
+def _once(systems: Systems) -> Iterator[Block]:
+    cells = [
+        (
+            system_name(system),
+            _name(one["measure"]),
+            str(one["turn"]),
+            with_bounds(one["mean"], one["ci95"]),
+            str(one["n"]),
+        )
+        for system in systems
+        for one in system["turns"]
+        if one["measure"] in _ONCE
+    ]
+    if not cells:
+        yield Words("Nothing was asked again.")
+        return
+    caption = "The visitor's name and place, told at first; and the same question, asked again at the end."
+    yield Table(("System", "Measure", "Turn", "Mean", "n"), cells, words=2, caption=caption)
+
+
+def _talks(lines: Sequence[Mapping[str, Any]], samples: int) -> Iterator[Block]:
+    by_system: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for line in lines:
+        by_system[system_name(line), line["name"]].append(line)
+    yield Words(f"The first {samples} of each system and persona; all stand in the run's folder.")
+    for (system, name), held in by_system.items():
+        talks = [
+            Fold(f"Interview {line['nth'] + 1}", [Talk([_reply(name, turn) for turn in line["turns"]])])
+            for line in held[:samples]
+        ]
+        yield Fold(f"{name} · {system} ({len(talks)} of {len(held)})", talks)
+
+
+def _reply(name: str, turn: Mapping[str, Any]) -> Reply:
+    marks = turn["marks"]
+    told = [f"{marks['words']:.0f} words"]
+    told += [
+        f"{measure.replace('_', ' ')} {short(marks[measure])}"
+        for measure in ("style_distance", "repeats_earlier", *_ONCE)
+        if measure in marks
+    ]
+    told += [what for measure, what in _DETECTED.items() if marks.get(measure)]
+    return Reply(
+        by=name,
+        heading=turn["question"],
+        text=turn["reply"] or MISSING,
+        marks=told,
+        verdicts=[told_of_verdict(one["measure"], one) for one in turn["verdicts"]],
+    )

@@ -1,0 +1,38 @@
+"""From runs to a report: each run becomes a chapter."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from rolellm_agents.reports.content import Chapter, Report
+from rolellm_agents.reports.interviewed import interview_chapter
+from rolellm_agents.reports.judged import verdict_chapter
+from rolellm_agents.reports.reading import ReadRun, RunKind, damaged
+from rolellm_agents.reports.rolebench import rolebench_chapter
+
+SAMPLES: Final = 4
+"""Questions of each role and kind that are shown with their replies."""
+_CHAPTERS: Final[Mapping[RunKind, Callable[[ReadRun, int], Chapter]]] = {
+    "rolebench": rolebench_chapter,
+    "interviews": interview_chapter,
+    "verdicts": verdict_chapter,
+}
+
+
+def report_of(runs: Sequence[ReadRun], *, samples: int = SAMPLES) -> Report:
+    """All runs in one report.
+
+    Args:
+        runs: at least one, as `reading.read_run` gives them.
+        samples: questions of each role, and interviews of each system, that are shown whole.
+
+    Raises:
+        ReportError: a run's results are damaged.
+    """
+    return Report("RoleLLM: what was measured", [_chapter(run, samples) for run in runs])
+
+
+def _chapter(run: ReadRun, samples: int) -> Chapter:
+    try:
+        return _CHAPTERS[run.kind](run, samples)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(run, error) from error

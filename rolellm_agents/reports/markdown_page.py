@@ -1,0 +1,108 @@
+"""A report as Markdown: all tables, and pictures that lie beside it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rolellm_agents.evaluation.markdown import markdown_table
+from rolellm_agents.reports.content import (
+    Asked,
+    Block,
+    Chapter,
+    Fold,
+    Listed,
+    Plot,
+    Reply,
+    Report,
+    Table,
+    Talk,
+    Words,
+)
+from rolellm_agents.text import one_line
+
+_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>#|"})
+
+
+def markdown_of(report: Report, pictures: str) -> str:
+    """The whole report; what the page folds is left to it, but for tables.
+
+    Args:
+        report: what is told.
+        pictures: the folder of the pictures, from the Markdown file.
+    """
+    parts = [f"# {_plain(report.title)}"]
+    for number, chapter in enumerate(report.chapters, 1):
+        parts += _chapter(chapter, number, pictures)
+    return "\n\n".join(parts) + "\n"
+
+
+def picture_name(chapter: int, plot: Plot, panel: int) -> str:
+    """The file of a picture."""
+    return f"{chapter}-{plot.name}-{panel}.svg"
+
+
+def plots_of(chapter: Chapter) -> Iterator[Plot]:
+    """All plots that are not folded."""
+    for section in chapter.sections:
+        yield from (block for block in section.blocks if isinstance(block, Plot))
+
+
+def _chapter(chapter: Chapter, number: int, pictures: str) -> Iterator[str]:
+    yield f"## {_plain(chapter.title)}"
+    yield _plain(chapter.lead)
+    for section in chapter.sections:
+        told = [part for block in section.blocks for part in _block(block, number, pictures)]
+        if told:
+            yield f"### {_plain(section.title)}"
+            yield from told
+
+
+def _block(block: Block, number: int, pictures: str) -> Iterator[str]:
+    match block:
+        case Words(text):
+            yield _plain(text)
+        case Listed(items):
+            if items:
+                yield "\n".join(f"- {_plain(item)}" for item in items)
+        case Table():
+            yield from _table(block)
+        case Plot():
+            yield from _plot(block, number, pictures)
+        case Fold(title, blocks):
+            told = [part for inner in blocks for part in _block(inner, number, pictures)]
+            if told:
+                yield f"**{_plain(title)}**"
+                yield from told
+        case Asked() | Talk():
+            yield from _said(block)
+
+
+def _said(block: Asked | Talk) -> Iterator[str]:
+    if isinstance(block, Asked):
+        yield f"> {_plain(block.question)}"
+    yield "\n".join(_reply(one) for one in block.replies)
+
+
+def _plot(plot: Plot, number: int, pictures: str) -> Iterator[str]:
+    for place, panel in enumerate(plot.panels, 1):
+        yield f"![{_plain(panel.alt)}]({pictures}/{picture_name(number, plot, place)})"
+    if plot.note:
+        yield _plain(plot.note)
+    yield from _table(plot.table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.caption:
+        yield _plain(table.caption)
+    rows = ([cell.replace("<", "&lt;") for cell in row] for row in table.rows)
+    yield markdown_table(table.heads, rows, words=table.words).rstrip()
+
+
+def _reply(one: Reply) -> str:
+    verdicts = "; ".join(f"{verdict.measure} {verdict.value}" for verdict in one.verdicts)
+    told = " · ".join(filter(None, (*one.marks, verdicts)))
+    asked = f" (asked: {_plain(one.heading)})" if one.heading else ""
+    return f"- **{_plain(one.by)}**{asked}: {_plain(one.text)}" + (f" — {_plain(told)}" if told else "")
+
+
+def _plain(text: str) -> str:
+    return one_line(text).translate(_MARKS)

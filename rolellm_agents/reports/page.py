@@ -1,0 +1,33 @@
+"""A report as one HTML page that needs nothing beside it."""
+
+from importlib.resources import files
+from typing import Any
+
+from rolellm_agents.reports.content import Report
+from rolellm_agents.reports.svg import legend_mark
+from rolellm_agents.text import plain
+
+
+def page_of(report: Report) -> str:
+    """The page: no script, nothing from elsewhere, all text escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def finalize(value: Any) -> Any:
+        return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+    )
+    template = environment.get_template("report.html.jinja")
+    return template.render(report=report, style=style_sheet(), legend_mark=legend_mark).strip() + "\n"
+
+
+def style_sheet() -> str:
+    """Of the page and of the pictures in it."""
+    return (files(__package__) / "templates" / "report.css").read_text(encoding="utf-8")

@@ -1,0 +1,85 @@
+"""Replies of all systems side by side, folded by role."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rolellm_agents.evaluation.columns import MAIN, PAPER
+from rolellm_agents.reply_checks.detections import DETECTIONS
+from rolellm_agents.reports.content import Asked, Block, Fold, Judged, Reply, Words
+from rolellm_agents.reports.figures import MISSING, counted, short, system_name
+
+_MARKS = {
+    "loops" if name == "repetitive" else name.replace("-", "_"): told for name, told in DETECTIONS.items()
+}
+"""From a column to what it says of a reply."""
+
+
+def replies_by_role(
+    lines: Sequence[Mapping[str, Any]], systems: Sequence[str], samples: int
+) -> list[Block]:
+    """A fold for each role, in it some questions of each kind.
+
+    Args:
+        lines: of `scored.jsonl`.
+        systems: in the order in which their replies stand side by side.
+        samples: questions of each kind for a role.
+    """
+    by_question: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for line in lines:
+        by_question[line["role"], line["kind"], line["number"]].append(line)
+    by_role: dict[str, dict[str, list[list[Mapping[str, Any]]]]] = defaultdict(lambda: defaultdict(list))
+    for (role, kind, _), held in sorted(by_question.items()):
+        by_role[role][kind].append(held)
+    shown = sum(min(samples, len(asked)) for kinds in by_role.values() for asked in kinds.values())
+    lead = Words(
+        f"{counted(shown, 'question')} of {len(by_question):,}: the first {samples} of each role and kind. "
+        "Every reply stands in the run's scored.jsonl."
+    )
+    folds = [_fold(role, kinds, systems, samples) for role, kinds in by_role.items()]
+    return [lead, *folds]
+
+
+def told_of_verdict(measure: str, verdict: Mapping[str, Any]) -> Judged:
+    """A verdict as it is read, with its status where it has no value."""
+    value = verdict["value"]
+    if value is None:
+        return Judged(measure, verdict["status"], verdict["reason"])
+    return Judged(measure, f"{value:+.3f}" if value != round(value) else f"{value:g}", verdict["reason"])
+
+
+def _fold(
+    role: str, kinds: Mapping[str, list[list[Mapping[str, Any]]]], systems: Sequence[str], samples: int
+) -> Fold:
+    asked = [_asked(one, systems, kind) for kind, held in kinds.items() for one in held[:samples]]
+    return Fold(f"{role} ({len(asked)} of {sum(map(len, kinds.values()))})", asked)
+
+
+def _asked(lines: Sequence[Mapping[str, Any]], systems: Sequence[str], kind: str) -> Asked:
+    first = lines[0]
+    known = [f"known from training: {first['overlap']}"] if first["overlap"] else []
+    by_system = {system_name(line): line for line in lines}
+    return Asked(
+        question=first["question"],
+        replies=[_reply(name, by_system[name]) for name in systems if name in by_system],
+        references=first["references"],
+        marks=[kind.replace("_", "-"), *known],
+    )
+
+
+def _reply(name: str, line: Mapping[str, Any]) -> Reply:
+    return Reply(
+        by=name,
+        text=line["reply"] or MISSING,
+        marks=[
+            f"F1 {short(line[MAIN])}",
+            f"recall {short(line[PAPER])}",
+            f"{line['words']:.0f} words",
+            *(told for column, told in _MARKS.items() if line.get(column)),
+        ],
+        verdicts=[
+            told_of_verdict(judge if judge == one["measure"] else f"{judge}: {one['measure']}", one)
+            for judge, verdicts in line["verdicts"].items()
+            for one in verdicts
+        ],
+    )

@@ -1,0 +1,52 @@
+"""Write a report: a page, Markdown beside it, and the pictures of the latter."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.reports.content import Report
+from rolellm_agents.reports.errors import ReportError
+from rolellm_agents.reports.markdown_page import markdown_of, picture_name, plots_of
+from rolellm_agents.reports.page import page_of
+from rolellm_agents.reports.picture_file import picture_file
+
+NAME: Final = "report.html"
+_PAGES: Final = (".html", ".htm")
+
+
+class Written(NamedTuple):
+    """The files of a report."""
+
+    page: Path
+    markdown: Path
+    pictures: list[Path]
+
+
+def write_report(report: Report, to: Path) -> Written:
+    """Write a page with its Markdown.
+
+    Args:
+        report: what is told.
+        to: the page's file, which ends in .html, or a folder.
+
+    Raises:
+        ReportError: a file cannot be written.
+    """
+    page = to if to.suffix.lower() in _PAGES else to / NAME
+    markdown = page.with_suffix(".md")
+    folder = page.with_name(f"{page.stem}-pictures")
+    pictures = dict(_pictures(report))
+    for name, svg in pictures.items():
+        write_whole(folder / name, svg, ReportError)
+    write_whole(markdown, markdown_of(report, folder.name), ReportError)
+    write_whole(page, page_of(report), ReportError)
+    return Written(page, markdown, [folder / name for name in pictures])
+
+
+def _pictures(report: Report) -> Iterator[tuple[str, str]]:
+    for number, chapter in enumerate(report.chapters, 1):
+        for plot in plots_of(chapter):
+            for place, panel in enumerate(plot.panels, 1):
+                svg = picture_file(panel.svg, panel.title, list(plot.legend))
+                yield picture_name(number, plot, place), svg

@@ -1,0 +1,1 @@
+"""Runs: long work in a folder of its own that resumes where it stopped, within a budget."""

@@ -1,0 +1,187 @@
+"""A scene as paragraphs of prose: what belongs together, and who need not be named again."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from rolellm_agents.scene.export.chinese import ChineseWording
+from rolellm_agents.scene.export.english import EnglishWording
+from rolellm_agents.scene.export.parts import clean, parts_of, without_marks
+from rolellm_agents.scene.export.signs import is_prose, unwrapped
+from rolellm_agents.scene.export.wording import Telling, Wording
+from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.loading import LoadedScene
+from rolellm_agents.scene.scene import NARRATOR
+
+_LONG = 500
+"""Characters from which on a paragraph takes no further line."""
+_SECTION = 12
+"""Paragraphs after which an event of the scene's file begins a new section."""
+_MOST_UNNAMED = 2
+"""Paragraphs of speech in a row that can do without a name, while two take turns."""
+_ASKED = re.compile(r"[?？]\W*\Z")
+
+
+class Paragraph(NamedTuple):
+    """One paragraph; stressed words and thoughts in it stand between the signs of `parts`."""
+
+    text: str
+    begins_section: bool
+
+
+def paragraphs_of(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[Paragraph]:
+    """Tell lines as prose; the same lines are always told the same."""
+    teller = _Teller(loaded, lines)
+    told: list[Paragraph] = []
+    since = 0
+    for group in _groups([line for line in lines if _pieces(line)]):
+        begins = since >= _SECTION and _is_event(loaded, group[0])
+        since = 1 if begins else since + 1
+        told.append(Paragraph(teller.paragraph(group, anew=begins), begins))
+    return told
+
+
+def _groups(lines: Sequence[SceneLine]) -> Iterator[list[SceneLine]]:
+    group: list[SceneLine] = []
+    for line in lines:
+        if group and not _belongs(group, line):
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _belongs(group: Sequence[SceneLine], line: SceneLine) -> bool:
+    """Whether a line stands in the same paragraph as those before."""
+    last = group[-1]
+    if sum(len(one["text"]) for one in group) > _LONG or last["kind"] == "whisper":
+        return False
+    if _is_told(line):
+        # What comes of an act stands with it.
+        return _is_told(last) or (last["kind"] == "act" and line["kind"] == "narrate")
+    if _is_told(last) or last["speaker"] != line["speaker"]:
+        return False
+    # Who speaks twice in a row begins anew.
+    return line["kind"] in ("act", "think") or all(one["kind"] in ("act", "think") for one in group)
+
+
+def _is_told(line: SceneLine) -> bool:
+    return line["kind"] in ("narrate", "join", "leave") or line["speaker"] == NARRATOR
+
+
+def _is_event(loaded: LoadedScene, line: SceneLine) -> bool:
+    return line["kind"] == "narrate" and line["text"].strip() in {
+        event.text.strip() for event in loaded.scene.events
+    }
+
+
+class _Piece(NamedTuple):
+    kind: str
+    """said, done, thought or told; or prose, which tells of its speaker itself."""
+    text: str
+    line: SceneLine
+
+
+class _Teller:
+    """Tells paragraph after paragraph, and remembers who has spoken."""
+
+    def __init__(self, loaded: LoadedScene, lines: Sequence[SceneLine]) -> None:
+        zh = loaded.scene.language == "zh"
+        self._wording: Wording = ChineseWording(loaded, lines) if zh else EnglishWording(loaded, lines)
+        self._spoken: list[SceneLine] = []
+        """The last line of each paragraph of speech, since something else was told."""
+        self._unnamed = 0
+
+    def paragraph(self, group: Sequence[SceneLine], *, anew: bool) -> str:
+        if anew:
+            self._spoken = []
+        pieces = [piece for line in group for piece in _pieces(line)]
+        sentences: list[str] = []
+        place = 0
+        while place < len(pieces):
+            told, taken = self._told(pieces, place)
+            sentences.append(told)
+            place += taken
+        spoken = [line for line in group if line["kind"] in ("say", "whisper")]
+        self._spoken = [*self._spoken, spoken[-1]] if spoken else []
+        return self._wording.blank.join(sentences)
+
+    def _told(self, pieces: Sequence[_Piece], place: int) -> tuple[str, int]:
+        """A sentence or more for the piece that stands here, and how many pieces it tells."""
+        piece, before = pieces[place], pieces[:place]
+        following = pieces[place + 1] if place + 1 < len(pieces) else None
+        speaker = piece.line["speaker"]
+        named = bool(before) and before[-1].kind != "told"
+        match piece.kind:
+            case "told":
+                return self._wording.told(piece.text), 1
+            case "prose" if not named:
+                return self._wording.told_by_itself(speaker, piece.text), 1
+            case "prose":
+                return self._wording.told(piece.text), 1
+            case "thought":
+                return self._wording.thought(speaker, piece.text, known=named), 1
+            case "done" if following and following.kind == "said" and not named:
+                telling = self._telling(following, before)
+                self._unnamed = 0
+                return self._wording.said_doing(speaker, piece.text, following.text, telling), 2
+            case "done":
+                return self._wording.did(speaker, piece.text, after=_after(before)), 1
+        if self._goes_unnamed(piece, before, following):
+            return self._wording.quoted(piece.text), 1
+        return self._wording.said(speaker, piece.text, self._telling(piece, before)), 1
+
+    def _goes_unnamed(self, piece: _Piece, before: Sequence[_Piece], following: _Piece | None) -> bool:
+        """Whether it is clear who speaks."""
+        if any(one.kind == "said" and one.line is piece.line for one in before):
+            return True
+        whispered = piece.line["kind"] == "whisper"
+        if before:
+            return not whispered and before[-1].kind in ("done", "said", "prose")
+        takes_turns = (
+            len(self._spoken) > 1
+            and self._spoken[-1]["speaker"] != piece.line["speaker"]
+            and self._spoken[-2]["speaker"] == piece.line["speaker"]
+            and self._spoken[-1]["kind"] == "say"
+        )
+        clear = takes_turns and following is None and self._unnamed < _MOST_UNNAMED and not whispered
+        self._unnamed = self._unnamed + 1 if clear else 0
+        return clear
+
+    def _telling(self, piece: _Piece, before: Sequence[_Piece]) -> Telling:
+        line = piece.line
+        last = self._spoken[-1] if self._spoken else None
+        by_another = last is not None and last["speaker"] != line["speaker"]
+        whispered = line["kind"] == "whisper"
+        if last is not None and whispered:
+            answers = (
+                by_another and last["kind"] == "whisper" and set(last["audience"]) == set(line["audience"])
+            )
+        else:
+            answers = by_another and last is not None and bool(_ASKED.search(last["text"]))
+        return Telling(
+            to=tuple(seat for seat in line["audience"] if seat != line["speaker"]) if whispered else None,
+            answers=answers,
+            goes_on=last is not None and not by_another and not before,
+            aloud=bool(before) and before[-1].kind == "thought",
+            crowd=len(line["audience"]) > 2,
+        )
+
+
+def _after(before: Sequence[_Piece]) -> Literal["", "done", "said"]:
+    kind = before[-1].kind if before else ""
+    return "done" if kind == "done" else "said" if kind in ("said", "prose") else ""
+
+
+def _pieces(line: SceneLine) -> list[_Piece]:
+    if _is_told(line):
+        words = clean(line["text"])
+        return [_Piece("told", words, line)] if words else []
+    if line["kind"] in ("act", "think"):
+        words = without_marks(line["text"])
+        return [_Piece("done" if line["kind"] == "act" else "thought", words, line)] if words else []
+    return [
+        _Piece("prose" if kind == "said" and is_prose(text) else kind, unwrapped(text), line)
+        for kind, text in parts_of(line["text"])
+    ]

@@ -1,0 +1,140 @@
+"""A scene as a play: Markdown that reads well as plain text."""
+
+import re
+from collections.abc import Sequence
+
+from rolellm_agents.scene.events import coming, going
+from rolellm_agents.scene.export.parts import STRESSED, UNSTRESSED, clean, parts_of, without_marks
+from rolellm_agents.scene.export.people import cast_of, hearers_of, inside, is_persons, name_of
+from rolellm_agents.scene.export.signs import unwrapped
+from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.loading import LoadedScene
+from rolellm_agents.scene.scene import NARRATOR, Seat
+from rolellm_agents.text import one_line
+from rolellm_agents.text.language import Language
+
+_WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "cast": "Characters",
+        "person": ", played by a person",
+        "later": ", who comes later",
+        "whisper": " *(whispering to {to})*",
+        "mutter": " *(in a voice that nobody hears)*",
+        "think": " *(aside)*",
+        "join": "Enter {name}.",
+        "leave": "Exit {name}.",
+        "direction": "*({text})*",
+        "speech": "**{name}**{how}: {text}",
+        "between": ", ",
+        "last": " and ",
+        "blank": " ",
+        "stop": ".",
+    },
+    "zh": {
+        "cast": "人物",
+        "person": "（由真人扮演）",
+        "later": "（后上）",
+        "whisper": "（对{to}低声）",
+        "mutter": "（低声，无人听见）",
+        "think": "（心想）",
+        "join": "{name}上。",
+        "leave": "{name}下。",
+        "direction": "（{text}）",
+        "speech": "**{name}**{how}：{text}",
+        "between": "、",
+        "last": "和",
+        "blank": "",
+        "stop": "。",
+    },
+}
+_SPECIAL = re.compile(r"[\\`*<]")
+_ENDED = re.compile(r"""[.!?…。！？—][”’"'」』)）]*\Z""")
+
+
+def write_script(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
+    """A play's script: title, place, characters, and then line by line who says and does what.
+
+    Whispers tell to whom, thoughts are asides. Only who occurs in the lines is among the characters.
+
+    Args:
+        loaded: the scene.
+        lines: what happened, or what one seat witnessed of it (`as_seen_by`).
+    """
+    scene, words = loaded.scene, _WORDS[loaded.scene.language]
+    place = [f"*{_escaped(one_line(told))}*" for told in (scene.setting, scene.time) if told.strip()]
+    cast = [f"- {_of_cast(loaded, seat, lines)}" for seat in cast_of(loaded, lines)]
+    head = [f"# {_escaped(one_line(scene.title))}", *place]
+    if cast:
+        head += [f"## {words['cast']}", "\n".join(cast)]
+    told = [_told(loaded, line) for line in lines if clean(line["text"])]
+    return "\n\n".join([*head, "---", *told]) + "\n"
+
+
+def _of_cast(loaded: LoadedScene, seat: Seat, lines: Sequence[SceneLine]) -> str:
+    words = _WORDS[loaded.scene.language]
+    comes = any(line["kind"] == "join" and line["speaker"] == seat.id for line in lines)
+    person = words["person"] if is_persons(seat, lines) else ""
+    return f"{_shout(loaded, seat.id)}{words['later'] if comes and not seat.present else ''}{person}"
+
+
+def _told(loaded: LoadedScene, line: SceneLine) -> str:
+    words = _WORDS[loaded.scene.language]
+    if line["kind"] in ("join", "leave"):
+        return _direction(loaded, _come_or_gone(loaded, line))
+    if line["kind"] == "narrate" or line["speaker"] == NARRATOR:
+        return _direction(loaded, _sentence(clean(line["text"]).replace("\n", " "), loaded))
+    how = ""
+    if line["kind"] == "whisper":
+        to = [inside(name) for name in hearers_of(loaded, line)]
+        how = words["whisper"].format(to=_escaped(_listed(to, loaded))) if to else words["mutter"]
+    elif line["kind"] == "think":
+        how = words["think"]
+    return words["speech"].format(name=_shout(loaded, line["speaker"]), how=how, text=_spoken(loaded, line))
+
+
+def _spoken(loaded: LoadedScene, line: SceneLine) -> str:
+    if line["kind"] == "act":
+        return _direction(loaded, without_marks(line["text"]).replace("\n", " "))
+    told = [
+        _direction(loaded, part.text)
+        if part.kind == "done"
+        else _escaped(unwrapped(part.text)).replace(STRESSED, "*").replace(UNSTRESSED, "*")
+        for part in parts_of(line["text"])
+    ]
+    # Indented, no line of a speech can look like somebody else's.
+    return _WORDS[loaded.scene.language]["blank"].join(told).replace("\n", "  \n    ")
+
+
+def _direction(loaded: LoadedScene, text: str) -> str:
+    return _WORDS[loaded.scene.language]["direction"].format(text=_escaped(text))
+
+
+def _come_or_gone(loaded: LoadedScene, line: SceneLine) -> str:
+    """What is told of it, or as plays have it."""
+    come = line["kind"] == "join"
+    usual = (coming if come else going)(loaded, line["speaker"]).text if _is_seat(loaded, line) else ""
+    if line["text"].strip() != usual:
+        return _sentence(clean(line["text"]).replace("\n", " "), loaded)
+    return _WORDS[loaded.scene.language][line["kind"]].format(name=name_of(loaded, line["speaker"]))
+
+
+def _is_seat(loaded: LoadedScene, line: SceneLine) -> bool:
+    return line["speaker"] in loaded.seats
+
+
+def _sentence(text: str, loaded: LoadedScene) -> str:
+    return text if _ENDED.search(text) else text + _WORDS[loaded.scene.language]["stop"]
+
+
+def _shout(loaded: LoadedScene, seat: str) -> str:
+    return _escaped(name_of(loaded, seat)).upper()
+
+
+def _listed(names: Sequence[str], loaded: LoadedScene) -> str:
+    words = _WORDS[loaded.scene.language]
+    *others, last = names
+    return words["between"].join(others) + words["last"] + last if others else last
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)

@@ -1,0 +1,1 @@
+"""Plays, screenplays, subtitles and novels, read into one form: who says what to whom."""

@@ -1,0 +1,202 @@
+"""How long conversations of 100 to 10,000 messages take: to open, to go on, to search, on the screen."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import psutil
+from textual.containers import VerticalScroll
+from textual.pilot import Pilot
+
+from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.persona import Persona, list_personas, load_persona
+from rolellm_agents.recall import demonstrations_of, knowledge_of
+from rolellm_agents.transcript import ConversationRecord, Message, Transcript
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.session import Session
+from rolellm_tui.app import RoleApp
+from rolellm_tui.widgets.chat.bubble import Bubble
+
+_PERSONA = "sherlock-holmes"
+_AUDIENCE = (USER, _PERSONA)
+_LINE_WORDS, _ANSWER_WORDS = 15, 90
+_ROUNDS = 20
+_SIZE = (120, 40)
+_BEGUN = "2026-01-01T00:00:00.000Z"
+
+Progress = Callable[[str], None]
+
+
+def measure_conversations(lengths: Sequence[int], progress: Progress) -> list[dict[str, Any]]:
+    """Milliseconds for what a person waits for, in conversations of these many messages.
+
+    Returns:
+        For each: `messages`; `open_ms`, from a closed file to its messages; `screen_ms`, from there to the
+        first picture; `append_ms`; `search_ms`; `stream_ms`, a word of an answer until it is drawn;
+        `scroll_ms`, a page up until it is drawn; `memory_mib` that the open conversation takes; `size`,
+        the file's bytes for each byte of text.
+    """
+    rows = []
+    for length in lengths:
+        progress(f"{length:,} messages …")
+        with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as folder:
+            file = Path(folder) / "transcript.db"
+            text = _write(file, length)
+            rows.append({"messages": length, **_measure_store(file, text), **_measure_screen(file)})
+    return rows
+
+
+def measure_list(conversations: int, progress: Progress) -> float:
+    """Milliseconds to list so many conversations of ten messages; the median."""
+    progress(f"{conversations:,} conversations …")
+    with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as folder:
+        file = Path(folder) / "transcript.db"
+        with Transcript(file) as transcript:
+            for number in range(conversations):
+                transcript.add_record(_record(10, Random(number)))  # noqa: S311 - nothing to keep secret
+            return round(_median_ms(transcript.conversations), 2)
+
+
+def _write(file: Path, length: int) -> int:
+    """A conversation of so many messages; returns the bytes of its text."""
+    record = _record(length, Random(length))  # noqa: S311 - nothing to keep secret
+    with Transcript(file) as transcript:
+        transcript.add_record(record)
+    return sum(len(message.text.encode()) for message in record.messages)
+
+
+def _record(length: int, chance: Random) -> ConversationRecord:
+    words = _words()
+    messages: list[Message] = []
+    for number in range(length):
+        mine = number % 2 == 0
+        count = chance.randint(1, 2 * (_LINE_WORDS if mine else _ANSWER_WORDS))
+        made_by = {"model": "llamacpp:smollm2", "strategy": "system", "seed": chance.randrange(2**31)}
+        messages.append(
+            Message(
+                id=f"{number:016x}",
+                conversation="",
+                parent=messages[-1].id if messages else None,
+                speaker=USER if mine else _PERSONA,
+                audience=_AUDIENCE,
+                kind="say",
+                text=" ".join(chance.choices(words, k=count)),
+                status="complete",
+                made_by={} if mine else made_by,
+                created=_BEGUN,
+            )
+        )
+    return ConversationRecord(
+        persona=_PERSONA,
+        created=_BEGUN,
+        messages=tuple(messages),
+        branches={"main": messages[-1].id},
+        branch="main",
+    )
+
+
+def _words() -> list[str]:
+    """Words of the cast, as often as they are there."""
+    cast = [found.persona for found in list_personas().found if found.persona.language == "en"][:20]
+    return [
+        word
+        for persona in cast
+        for passage in (*demonstrations_of(persona), *knowledge_of(persona))
+        for word in passage.text.split()
+    ]
+
+
+def _measure_store(file: Path, text: int) -> dict[str, Any]:
+    opened = _median_ms(lambda: _open(file))
+    with Transcript(file) as transcript:
+        conversation = transcript.conversations()[0].id
+        head = transcript.path(conversation)[-1].id
+        size = round(sum(part.stat().st_size for part in file.parent.iterdir()) / text, 2)
+        searched = _median_ms(lambda: transcript.search("house"))
+        appended = _median_ms(
+            lambda: transcript.append(
+                conversation, head, speaker=USER, audience=_AUDIENCE, text="A line of ten words or so."
+            )
+        )
+    return {
+        "open_ms": round(opened, 1),
+        "append_ms": round(appended, 2),
+        "search_ms": round(searched, 2),
+        "size": size,
+    }
+
+
+def _open(file: Path) -> None:
+    with Transcript(file) as transcript:
+        conversation = transcript.conversations()[0].id
+        transcript.path(conversation, transcript.latest_branch(conversation))
+
+
+def _measure_screen(file: Path) -> dict[str, Any]:
+    return asyncio.run(_on_screen(file))
+
+
+async def _on_screen(file: Path) -> dict[str, Any]:
+    before = psutil.Process().memory_info().rss
+    with _app_over(file) as app:
+        began = time.perf_counter()
+        async with app.run_test(size=_SIZE) as pilot:
+            while not (app.screen.query(Bubble) and app.screen.query(Bubble).last().region.height):
+                await pilot.pause()
+            shown = time.perf_counter() - began
+            memory = (psutil.Process().memory_info().rss - before) / 2**20
+            streamed = await _median_frame_ms(pilot, _one_more_word(app.screen.query(Bubble).last()))
+            conversation = app.screen.query_one("#conversation", VerticalScroll)
+            scrolled = await _median_frame_ms(pilot, lambda: conversation.scroll_page_up(animate=False))
+    return {
+        "screen_ms": round(shown * 1_000, 1),
+        "stream_ms": round(streamed, 1),
+        "scroll_ms": round(scrolled, 1),
+        "memory_mib": round(memory, 1),
+    }
+
+
+@contextmanager
+def _app_over(file: Path) -> Iterator[RoleApp]:
+    with Transcript(file) as transcript:
+
+        def open_session(
+            persona: Persona,
+            conversation: str | None,
+            /,
+            *,
+            strategy: str | None = None,
+            model: str | None = None,
+        ) -> Session:
+            return Session(persona, transcript, model=ScriptedChatModel(), conversation=conversation)
+
+        yield RoleApp(open_session, transcript, first=load_persona(_PERSONA))
+
+
+def _one_more_word(bubble: Bubble) -> Callable[[], None]:
+    return lambda: bubble.say(f"{bubble.text} “elementary”, *he says*")
+
+
+async def _median_frame_ms(pilot: Pilot[Any], act: Callable[[], object]) -> float:
+    times = []
+    for _ in range(_ROUNDS):
+        began = time.perf_counter()
+        act()
+        await pilot.pause()
+        times.append(time.perf_counter() - began)
+    return median(times) * 1_000
+
+
+def _median_ms(act: Callable[[], object]) -> float:
+    times = []
+    for _ in range(_ROUNDS):
+        began = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - began)
+    return median(times) * 1_000

@@ -1,0 +1,103 @@
+"""`rolellm bench serve` and `soak`: the server beside llama.cpp's own, and for a long time."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.output import print_json, print_table, print_text
+
+
+def serve(
+    clients: Annotated[
+        list[int] | None,
+        typer.Option("--clients", min=1, max=1000, help="At a time; several may be given."),
+    ] = None,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of each answer.")] = 32,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="The best of so many is told.")] = 2,
+    as_json: JsonOption = False,
+) -> None:
+    """Requests a second, refusals and times, beside llama.cpp's own server; and what we add.
+
+    Both have the same weights and are asked the same prompts: conversations of three turns, each with
+    another character. Both answer 32 requests at a time at most; further ones wait. Times are told as
+    those that 50, 95 and 99 of a hundred requests do not exceed. Needs the extra “serve” and xllamacpp
+    (“pip install xllamacpp”).
+
+    \b
+    Examples:
+      rolellm bench serve
+      rolellm bench serve --clients 8 --clients 100 --rounds 1
+      rolellm bench serve --clients 1 --clients 8 --clients 32 --json
+    """
+    import asyncio
+
+    from rolellm_speed.server.measure import measure_overhead, measure_servers
+
+    measured = asyncio.run(measure_servers(clients or [1, 8, 32], max_tokens=max_tokens, rounds=rounds))
+    measured["overhead"] = asyncio.run(measure_overhead(100))
+    if as_json:
+        print_json(measured)
+        return
+    print_table(_HEADINGS, map(_cells, measured["rows"]))
+    for ratio in measured["ratios"]:
+        print_text(
+            f"{ratio['clients']:.0f} at a time: {ratio['per_s']:.2f} times llama.cpp's requests a second, "
+            f"{ratio['first_ms']:.2f} times its time to the first words"
+        )
+    added = measured["overhead"]
+    print_text(
+        f"Added to a call: persona {added['role_ms']:.2f} ms, graph {added['graph_ms']:.2f} ms, "
+        f"server {added['server_ms']:.2f} ms"
+    )
+
+
+_HEADINGS = (
+    "SERVER",
+    "CLIENTS",
+    "REQUESTS/S",
+    "FIRST WORDS, MS",
+    "CHUNKS/S",
+    "REFUSED",
+    "FIRST P50/P95/P99, S",
+    "END P50/P95/P99, S",
+)
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """One row of the table."""
+    figures = (f"{row[name]:.1f}" for name in ("per_s", "first_ms", "chunks_per_s"))
+    times = (
+        " / ".join(f"{row[name][part] / 1000:.2f}" for part in ("p50", "p95", "p99"))
+        for name in ("first", "whole")
+    )
+    return (row["server"], str(row["clients"]), *figures, str(row["refused"]), *times)
+
+
+def soak(
+    requests: Annotated[
+        int, typer.Option("--requests", min=10, help="An hour has 7,200 at two a second.")
+    ] = 7200,
+    seed: Annotated[int, typer.Option("--seed", help="Of what is asked.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """An hour's worth of requests of all kinds to the server; its memory must stay and nothing break.
+
+    \b
+    Example:
+      rolellm bench soak --json
+    """
+    import asyncio
+
+    from rolellm_speed.server.soak import soak as measure_soak
+
+    measured = asyncio.run(measure_soak(requests, seed=seed))
+    if as_json:
+        print_json(measured)
+        return
+    print_table(("STATUS", "REQUESTS"), ((one, str(count)) for one, count in measured["statuses"].items()))
+    print_text(
+        f"Memory {measured['warm_mib']:.0f} MiB when warm, {measured['end_mib']:.0f} MiB in the end; "
+        f"{measured['server_errors']} errors of the server"
+    )

@@ -1,0 +1,33 @@
+"""A contender's process: a job as JSON on standard input, its figures as JSON on standard output."""
+
+import json
+import os
+import sys
+
+from rolellm_speed.engine.contender import READY, Job
+from rolellm_speed.engine.parent_watch import ParentWatch
+from rolellm_speed.engine.play import perform
+
+
+def _main() -> None:
+    # What libraries print in C goes to standard error, so that the answer stands alone.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
+        os.dup2(2, 1)
+        job = Job.from_json(sys.stdin.readline())
+        watch = ParentWatch()
+
+        def ready() -> None:
+            answer.write(f"{READY}\n")
+            answer.flush()
+
+        try:
+            outcome = json.dumps(perform(job, ready)._asdict())
+        finally:
+            # An error, too, closes the pipe, and is written to standard error only after that.
+            watch.let_end()
+        answer.write(outcome)
+    watch.wait()
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,202 @@
+"""Run all contenders, one after another, and put their figures side by side."""
+
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.weights import fastest_weights
+from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
+from rolellm_speed.engine.figures import OURS, Figures, medians, omitted_ratios, ratios
+from rolellm_speed.engine.load import most
+from rolellm_speed.engine.load_meter import LoadMeter
+from rolellm_speed.engine.plan import CARD_TOKENS, PROMPT_TOKENS, Entry, Plan, Size, make_plan
+from rolellm_speed.engine.play import DECODED
+from rolellm_speed.engine.process import run_job
+
+Progress = Callable[[str], None]
+
+_HERE = __name__.rpartition(".")[0]
+_SERVER = "xllamacpp"
+CONTENDERS = {
+    OURS: Entry(f"{_HERE}.ours"),
+    "llama_cpp": Entry(f"{_HERE}.one_call", tuned=False),
+    "llama_server": Entry(f"{_HERE}.server", tuned=False, needs=_SERVER),
+    "llama_server_tuned": Entry(f"{_HERE}.server", needs=_SERVER),
+    "raw": Entry(f"{_HERE}.raw"),
+}
+"""In the order in which they run and are shown."""
+_OURS_INSTALLED = "ours, as installed"
+_OTHERS_INSTALLED = ("llama_server", "llama_cpp")
+"""With whom the second pass compares: what somebody would get without looking for settings."""
+
+
+class _Run(NamedTuple):
+    entry: Entry
+    weights: Path
+
+
+@dataclass
+class _Measured:
+    rounds: dict[str, list[Figures]] = field(default_factory=dict)
+    """Of each run the figures of each round."""
+    features: dict[str, list[str]] = field(default_factory=dict)
+    others: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    """Of each run and figure the part of the machine that other programs used, the most of all rounds."""
+    load: list[dict[str, Any]] = field(default_factory=list)
+    """How busy the machine was before and during each measurement."""
+
+    def figures(self, name: str) -> Figures:
+        """The medians of a run's rounds."""
+        return medians(self.rounds[name])
+
+    def note_load(self, name: str, figures: Figures, meter: LoadMeter) -> None:
+        """What others used counts for each of the figures that were measured meanwhile."""
+        known = self.others.setdefault(name, {})
+        during = meter.during.others if meter.during else None
+        for figure in figures:
+            known[figure] = most((known.get(figure), during))
+
+
+def measure_engine(
+    *,
+    characters: int = 4,
+    turns: int = 24,
+    reply: int = 32,
+    rounds: int = 1,
+    flash_attention: bool | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Play the scene with every contender on the embedded model's file, and once more as installed.
+
+    In the first pass all have the same weights. In the second one ours has the format it chooses on
+    this machine; the others keep the file, since they would not choose, and so their figures too.
+
+    Args:
+        characters: how many speak in turn.
+        turns: lines in all.
+        reply: tokens of a line.
+        rounds: how often everything is measured; the medians are told.
+        flash_attention: for those with the best settings; None takes what was found best here.
+        progress: is told what is being done.
+
+    Raises:
+        ModelError: a contender failed, or the scene is too long for the model.
+        PersonaError: there are not so many characters.
+    """
+    weights = embedded_gguf()
+    plan = make_plan(weights, Size(characters, turns, reply), flash_attention)
+    runs = _runs(weights)
+    measured = _measure_rounds(plan, runs, rounds, progress or (lambda _: None))
+    engines = {name: measured.figures(name) for name in CONTENDERS if name in runs}
+    omitted = omitted_ratios(measured.others)
+    return {
+        "machine": machine(measured.features),
+        "workload": _workload(plan, weights, rounds),
+        "engines": engines,
+        "ratios": ratios(engines, omitted),
+        "ratios_omitted": omitted,
+        "as_installed": _as_installed(measured, runs),
+        "load": measured.load,
+        "notes": missing_notes(),
+    }
+
+
+def installed() -> dict[str, Entry]:
+    """The engines that can be measured here, by name."""
+    return {name: entry for name, entry in CONTENDERS.items() if not entry.needs or find_spec(entry.needs)}
+
+
+def missing_notes() -> list[str]:
+    """A sentence for each package without which engines are not measured."""
+    missing = {entry.needs for name, entry in CONTENDERS.items() if name not in installed()}
+    return [
+        f"llama.cpp's own server is not measured, since {package} is not installed; "
+        "“pip install --group bench” in a checkout brings it."
+        for package in sorted(missing)
+    ]
+
+
+def _runs(weights: Path) -> dict[str, _Run]:
+    """Whom to run, by name; ours a second time on the format it chooses."""
+    runs = {name: _Run(entry, weights) for name, entry in installed().items()}
+    if OURS in runs:
+        chosen = fastest_weights(weights, tuning_for(weights).weights)
+        runs[_OURS_INSTALLED] = _Run(CONTENDERS[OURS], chosen)
+    return runs
+
+
+def _measure_rounds(plan: Plan, runs: Mapping[str, _Run], rounds: int, progress: Progress) -> _Measured:
+    """All contenders within each round, so that a slow hour hits all alike."""
+    began = time.monotonic()
+    measured = _Measured()
+    for number in range(1, rounds + 1):
+        for name, run in runs.items():
+            found: Figures = {}
+            for what, job in plan.jobs(run.entry, run.weights).items():
+                spent = time.monotonic() - began
+                progress(f"Round {number} of {rounds}, {name}: {what} ({spent:.0f} s so far)")
+                meter = LoadMeter()
+                outcome = run_job(name, job, meter=meter)
+                # What the scene has measured stays: the memory told is what the scene took.
+                new = {figure: value for figure, value in outcome.figures.items() if figure not in found}
+                found |= new
+                measured.features[name] = outcome.features
+                measured.note_load(name, new, meter)
+                measured.load.append({"engine": name, "round": number, "what": what, **meter.to_json()})
+            measured.rounds.setdefault(name, []).append(found)
+    return measured
+
+
+def machine(features: Mapping[str, list[str]]) -> dict[str, Any]:
+    """What was measured on, and the versions of llama.cpp.
+
+    Args:
+        features: of each engine's build of llama.cpp.
+    """
+    server = features.get("llama_server")
+    return {
+        "processor": platform.processor() or platform.machine(),
+        "processors": library.processors(),
+        "features": list(library.features()),
+        "llama_cpp": version("llama-cpp-python"),
+        "llama_server": version(_SERVER) if server else None,
+        # The wheel's build may use less of the processor than one compiled here.
+        "llama_server_features": server,
+    }
+
+
+def _workload(plan: Plan, weights: Path, rounds: int) -> dict[str, Any]:
+    return {
+        "weights": weights.name,
+        "characters": len(plan.scene.heads),
+        "turns": plan.scene.turns,
+        "reply": plan.scene.reply,
+        "rounds": rounds,
+        "threads": plan.threads,
+        "card_tokens": CARD_TOKENS,
+        "context_tokens": plan.scene.room,
+        "decoded_prompt_tokens": PROMPT_TOKENS,
+        "decoded_tokens": DECODED,
+        "tuned_flash_attention": plan.flash_attention,
+    }
+
+
+def _as_installed(measured: _Measured, runs: Mapping[str, _Run]) -> dict[str, Any]:
+    if _OURS_INSTALLED not in runs:
+        return {}
+    compared = {OURS: _OURS_INSTALLED, **{name: name for name in _OTHERS_INSTALLED if name in runs}}
+    engines = {name: measured.figures(run) for name, run in compared.items()}
+    omitted = omitted_ratios({name: measured.others[run] for name, run in compared.items()})
+    return {
+        "weights": runs[_OURS_INSTALLED].weights.name,
+        **engines,
+        "ratios": ratios(engines, omitted),
+        "ratios_omitted": omitted,
+    }

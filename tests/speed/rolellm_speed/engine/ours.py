@@ -1,0 +1,130 @@
+"""This project's engine: what `ChatLlamaCpp` runs on, with everything that a chat would use of it."""
+
+import queue
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.bindings import llama_cpp
+from rolellm_agents.models.llamacpp.engine.context import LlamaContext
+from rolellm_agents.models.llamacpp.engine.engine import Engine
+from rolellm_agents.models.llamacpp.engine.jobs import Finished, Heard
+from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
+from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
+from rolellm_speed.engine.contender import Job, Turn, together_rate
+
+
+def open_contender(job: Job) -> "Ours":
+    """Load the model."""
+    return Ours(job)
+
+
+class Ours:
+    """A `Contender`."""
+
+    def __init__(self, job: Job) -> None:
+        """Load the model with the settings calibrated for it, or the defaults."""
+        self.at_once = job.sequences
+        self.features = library.features()
+        self._model = LlamaModel(Path(job.weights))
+        self._tuning = tuning_for(Path(job.weights))
+        self._threads = AdaptiveThreads(job.threads)
+        room = job.sequences * job.n_ctx
+        limits = Limits(n_ctx=job.n_ctx, slots=job.sequences, idle=room, parked=room)
+        # Twice, since what moves to a larger context is held in memory meanwhile.
+        cache = KVCache(self._make_context, limits, room_left=lambda: 2 * room)
+        sampler = _Endless(self._model)
+        self._engine = Engine(cache, _Numbers(), lambda *_: sampler, n_batch=self._tuning.n_batch)
+        self._evaluated = 0
+
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+        """Ask for a line and hear it."""
+        ((tokens, moments),), began = self._ask([prompt], n)
+        counted = self._engine.counters
+        evaluated, self._evaluated = counted.evaluated - self._evaluated - (n - 1), counted.evaluated
+        return Turn(tokens, moments[0] - began, evaluated)
+
+    def between(self, heard: Sequence[Sequence[int]]) -> None:
+        """Everybody reads what was said, as while a person reads it."""
+        for reading in [self._engine.prefetch(tokens) for tokens in heard]:
+            while not reading.done:
+                time.sleep(0.001)
+
+    def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
+        """Ask for all at once."""
+        answers, _ = self._ask(prompts, n)
+        return together_rate([moments for _, moments in answers], n)
+
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.close()
+
+    def _make_context(self, slots: int, cells: int) -> LlamaContext:
+        return LlamaContext(
+            self._model, n_ctx=cells, sequences=slots, tuning=self._tuning, threads=self._threads
+        )
+
+    def _ask(
+        self, prompts: Sequence[Sequence[int]], n: int
+    ) -> tuple[list[tuple[list[int], list[float]]], float]:
+        """The tokens of each answer, when they came, and when they were asked for."""
+        began = time.perf_counter()
+        heard = [_Ear() for _ in prompts]
+        for ear, prompt in zip(heard, prompts, strict=True):
+            self._engine.submit(prompt, Sampling(temperature=0, max_tokens=n), ear.hear)
+        return [ear.all() for ear in heard], began
+
+
+class _Ear:
+    """Hears one answer and looks at the clock."""
+
+    def __init__(self) -> None:
+        self._parts: queue.SimpleQueue[tuple[Heard, float]] = queue.SimpleQueue()
+
+    def hear(self, part: Heard) -> None:
+        self._parts.put((part, time.perf_counter()))
+
+    def all(self) -> tuple[list[int], list[float]]:
+        tokens: list[int] = []
+        moments: list[float] = []
+        while True:
+            part, moment = self._parts.get()
+            if isinstance(part, Finished):
+                return tokens, moments
+            if not isinstance(part, str):
+                raise part
+            tokens += map(int, part.split())
+            moments.append(moment)
+
+
+class _Numbers:
+    """A vocabulary in which the text of a token is its number, and nothing ends an answer."""
+
+    def bytes_of(self, token: int) -> bytes:
+        return f"{token} ".encode()
+
+    def is_end(self, token: int) -> bool:
+        return False
+
+
+class _Endless(Sampler):
+    """Takes the likeliest token that does not end the answer."""
+
+    def __init__(self, model: LlamaModel) -> None:
+        """No llama.cpp sampler is needed for that."""
+        self._n_vocabulary = model.n_vocabulary
+        self._ends = [token for token in range(model.n_vocabulary) if model.is_end(token)]
+
+    def choose(self, context: Any, row: int) -> int:
+        """See `Sampler`."""
+        pointer = llama_cpp.llama_get_logits_ith(context, row)
+        logits = np.ctypeslib.as_array(pointer, shape=(self._n_vocabulary,))
+        logits[self._ends] = -np.inf
+        return int(logits.argmax())

@@ -1,0 +1,121 @@
+"""A contender's job, and what the clock says; this is what runs in its process."""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from rolellm_speed.engine.contender import Contender, Job
+from rolellm_speed.engine.figures import Figures
+from rolellm_speed.engine.workload import Scene, Talk
+
+AT_ONCE = (1, 4, 8, 16)
+"""How many requests are decoded together."""
+DECODED = 32
+"""Tokens each of them writes."""
+_REPETITIONS = 3
+
+
+class Outcome(NamedTuple):
+    """What a contender's process tells."""
+
+    features: list[str]
+    """What its build of llama.cpp uses of the processor."""
+    figures: Figures
+
+
+def perform(job: Job, ready: Callable[[], None] = lambda: None) -> Outcome:
+    """Do a job in this process.
+
+    Args:
+        job: what is to be done.
+        ready: is called when the model is loaded and the warm-up is over.
+    """
+    contender: Contender = import_module(job.module).open_contender(job)
+    figures: Figures = {}
+    if job.warm_up:
+        contender.turn(0, job.warm_up, 4)
+    ready()
+    if job.scene:
+        figures |= play_scene(contender, job.scene)
+    if job.prompts:
+        figures |= time_decoding(contender, job.prompts)
+    if job.answer_to:
+        figures |= time_answers(contender, job.answer_to, math.inf if job.limit is None else job.limit)
+    figures["memory_mb"] = peak_memory_mb()
+    contender.close()
+    return Outcome(list(contender.features), figures)
+
+
+def play_scene(contender: Contender, scene: Scene) -> Figures:
+    """Everybody speaks in turn, until all lines are spoken."""
+    talk = Talk(scene)
+    sent = evaluated = 0
+    waits = []
+    began = time.perf_counter()
+    for number in range(scene.turns):
+        if number:
+            contender.between(talk.heard)
+        speaker = number % len(scene.heads)
+        prompt = talk.prompt(speaker)
+        turn = contender.turn(speaker, prompt, scene.reply)
+        talk.say(speaker, turn.tokens)
+        sent += len(prompt)
+        evaluated += turn.evaluated
+        waits.append(turn.first_token_s * 1000)
+    return {
+        "scene_s": round(time.perf_counter() - began, 3),
+        "sent": sent,
+        "evaluated": evaluated,
+        "reuse": round(1 - evaluated / sent, 3),
+        "ttft_ms": round(median(waits), 1),
+        "last_turn_ttft_ms": round(waits[-1], 1),
+    }
+
+
+def time_decoding(contender: Contender, prompts: Sequence[Sequence[int]]) -> Figures:
+    """Tokens a second in total, by how many requests are answered at once."""
+    rates: Figures = {}
+    for count in AT_ONCE:
+        if count > min(contender.at_once, len(prompts)):
+            break
+        contender.decode_together(prompts[:count], 2)  # reads the prompts
+        measured = (contender.decode_together(prompts[:count], DECODED) for _ in range(_REPETITIONS))
+        rates[f"decode_{count}"] = round(median(measured), 1)
+    return rates
+
+
+def time_answers(contender: Contender, prompt: Sequence[int], limit: float) -> Figures:
+    """Seconds of one answer to a prompt that is read already: the median of a few.
+
+    Args:
+        contender: has read the prompt.
+        prompt: the same for every answer.
+        limit: seconds; another answer is begun only if it would fit into them.
+    """
+    seconds: list[float] = []
+    while len(seconds) < _REPETITIONS and (not seconds or sum(seconds) + max(seconds) <= limit):
+        began = time.perf_counter()
+        contender.turn(0, prompt, DECODED)
+        seconds.append(time.perf_counter() - began)
+    return {"answer_s": round(median(seconds), 3), "answers": len(seconds)}
+
+
+def peak_memory_mb() -> float | None:
+    """The most memory this process has held; None where the system does not tell."""
+    # Linux hands the parent's peak down to `ru_maxrss` of a child it starts; this one begins anew.
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)

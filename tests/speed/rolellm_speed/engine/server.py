@@ -1,0 +1,146 @@
+"""llama.cpp's own server, from the wheel `xllamacpp`, with a slot for each character.
+
+Imports nothing of llama-cpp-python's: two builds of llama.cpp must not meet in one process.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPResponse
+from threading import Barrier
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import xllamacpp
+
+from rolellm_agents.errors import ModelError
+from rolellm_speed.engine.contender import Job, Turn, features_in, together_rate
+
+_ANSWER_SECONDS = 600
+
+
+def open_contender(job: Job) -> "LlamaServer":
+    """Start the server, which loads the model."""
+    return LlamaServer(job)
+
+
+class _Answer(NamedTuple):
+    """What came of a request."""
+
+    tokens: list[int]
+    text: str
+    moments: list[float]
+    """When tokens came."""
+    read: int
+    """Prompt tokens that were computed."""
+
+
+class LlamaServer:
+    """A `Contender` behind HTTP on loopback; its client is as thin as can be."""
+
+    def __init__(self, job: Job) -> None:
+        """Start the server in this process, in threads of its own."""
+        self.at_once = job.sequences
+        self.features = features_in(xllamacpp.get_system_info())
+        self._server = xllamacpp.Server(_server_params(job, self.features))
+        self._address = urlsplit(self._server.listening_address).netloc
+        # The default chain sorts forty candidates to take the first of them.
+        self._sampling = {"samplers": ["top_k"], "top_k": 1} if job.tuned else {}
+
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+        """One streamed request to the character's slot."""
+        began = time.perf_counter()
+        answer = self._complete(character, prompt, n)
+        tokens = answer.tokens
+        if len(tokens) < n:
+            # Of a character in several tokens the stream tells the last one only.
+            tokens = self._ask("/tokenize", {"content": answer.text})["tokens"][:n]
+        return Turn(tokens, answer.moments[0] - began, answer.read)
+
+    def between(self, heard: Sequence[Sequence[int]]) -> None:
+        """Nothing: a server computes when asked."""
+
+    def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
+        """As many requests at once, after each slot has read its prompt."""
+        for slot, prompt in enumerate(prompts):
+            self._complete(slot, prompt, 1)
+        ready = Barrier(len(prompts))
+
+        def complete(slot: int) -> _Answer:
+            ready.wait()
+            return self._complete(slot, prompts[slot], n)
+
+        with ThreadPoolExecutor(len(prompts)) as threads:
+            answers = list(threads.map(complete, range(len(prompts))))
+        return together_rate([answer.moments for answer in answers], n)
+
+    def close(self) -> None:
+        """Stop the server."""
+        del self._server
+
+    def _complete(self, slot: int, prompt: Sequence[int], n: int) -> _Answer:
+        response = self._post(
+            "/completion",
+            {
+                "prompt": prompt,
+                "id_slot": slot,
+                "n_predict": n,
+                "temperature": 0,
+                "ignore_eos": True,
+                "cache_prompt": True,
+                "return_tokens": True,
+                "stream": True,
+                **self._sampling,
+            },
+        )
+        # Between tokens only the clock is read; what they are is looked at in the end.
+        events = []
+        while line := response.readline():
+            if line.startswith(b"data: "):
+                events.append((time.perf_counter(), line))
+        said = [(moment, json.loads(line.removeprefix(b"data: "))) for moment, line in events]
+        last = said[-1][1] if said else {}
+        if "timings" not in last:
+            raise ModelError(f"llama.cpp's server gave up: {json.dumps(last)[:500]}")
+        return _Answer(
+            tokens=[token for _, event in said for token in event["tokens"]],
+            text="".join(event["content"] for _, event in said),
+            moments=[moment for moment, event in said if event["tokens"]],
+            read=last["timings"]["prompt_n"],
+        )
+
+    def _ask(self, path: str, body: dict[str, Any]) -> Any:
+        return json.loads(self._post(path, body).read())
+
+    def _post(self, path: str, body: dict[str, Any]) -> HTTPResponse:
+        # It closes the connection after a stream, so each request has one of its own.
+        connection = HTTPConnection(self._address, timeout=_ANSWER_SECONDS)
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        if response.status != 200:
+            raise ModelError(f"llama.cpp's server answers {response.status}: {response.read()[:500]!r}")
+        return response
+
+
+def _server_params(job: Job, features: Sequence[str]) -> Any:
+    params = xllamacpp.CommonParams()
+    params.model.path = job.weights
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.n_ctx = job.n_ctx * job.sequences
+    params.n_parallel = job.sequences
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = job.threads
+    params.no_extra_bufts = True  # they crash on processors with AMX
+    params.verbosity = 0
+    if job.tuned:
+        kinds = xllamacpp.llama_flash_attn_type
+        params.flash_attn_type = (
+            kinds.LLAMA_FLASH_ATTN_TYPE_ENABLED
+            if job.flash_attention
+            else kinds.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
+        params.kv_unified = False
+        params.cache_ram_mib = 0  # no copies of slots that nobody will ask for
+        params.no_extra_bufts = any(feature.startswith("AMX") for feature in features)
+    return params

@@ -1,0 +1,32 @@
+"""`python -m rolellm_speed.server.llama GGUF SLOTS CLIENTS CONTEXT THREADS`: llama.cpp's server.
+
+Imports nothing of llama-cpp-python's: two builds of llama.cpp must not meet in one process.
+"""
+
+import sys
+
+import xllamacpp
+
+
+def main() -> None:
+    """Serve till standard input is closed; the first line that is printed is the base URL."""
+    path, slots, clients, context, threads = sys.argv[1:]
+    params = xllamacpp.CommonParams()
+    params.model.path = path
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.n_parallel = int(slots)
+    params.n_ctx = int(context) * int(slots)
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
+    params.n_threads_http = int(clients) + 4  # else some of the clients wait for a thread
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    params.no_extra_bufts = True  # they crash on processors with AMX
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    print(f"{server.listening_address}/v1", flush=True)  # noqa: T201
+    sys.stdin.read()
+    del server
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Base models and adapters on disk, as transformers and llama.cpp read them."""

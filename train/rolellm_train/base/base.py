@@ -1,0 +1,129 @@
+"""Bases: found by name, and laid out as the files that transformers and converters read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.files.gguf import check_gguf, known_gguf, known_name
+from rolellm_agents.models.names import named_models
+from rolellm_agents.text import one_line
+from rolellm_train.base.tuned import quiet
+from rolellm_train.base.unpacking import unpack_gguf
+
+_DATA: Final = frozenset({".json", ".safetensors", ".model", ".jinja", ".txt"})
+"""Kinds of files that hold data; converters would run a base's programs and unpickle its `.bin` files."""
+
+
+@dataclass(frozen=True)
+class FoundBase:
+    """A base that was found; one of the two places is set."""
+
+    name: str
+    """For people."""
+    gguf: Path | None = None
+    folder: Path | None = None
+
+    @property
+    def spec(self) -> str:
+        """The model spec of a GGUF base, which an adapter is put over; empty for another."""
+        if self.gguf is None:
+            return ""
+        return f"llamacpp:{known_name(self.gguf) or self.gguf}"
+
+
+def find_base(name: str) -> FoundBase:
+    """Look a base up.
+
+    Args:
+        name: a spec (`llamacpp:smollm2`, `huggingface:org/model`), a name from `models.toml`, the path of a
+            GGUF file or of a folder for transformers, or a name at the hub.
+
+    Raises:
+        ModelError: there is no such base.
+        SettingsError: `models.toml` cannot be used.
+        StorageError: a base that comes in parts cannot be joined.
+    """
+    if not name:
+        raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
+    named = named_models().get(name)
+    provider, _, rest = (named.spec if named else name).rpartition(":")
+    path = Path(rest).expanduser()
+    if provider == "llamacpp" or path.suffix == ".gguf":
+        known = known_gguf(rest)
+        file = known or path.absolute()
+        check_gguf(file)
+        return FoundBase(rest if known else file.stem, gguf=file)
+    if provider not in ("", "huggingface"):
+        raise ModelError(
+            f"The base {name} cannot be exported; name a GGUF file or a model of transformers."
+        )
+    if path.is_dir():
+        return FoundBase(path.resolve().name, folder=path.resolve())
+    return FoundBase(rest, folder=_from_hub(rest))
+
+
+def lay_out(base: FoundBase, folder: Path) -> None:
+    """Make a folder for transformers and the converters, of the base's data alone.
+
+    Args:
+        base: what was found.
+        folder: made.
+
+    Raises:
+        ModelError: it holds no model that transformers can read.
+    """
+    if base.gguf is not None:
+        with quiet():
+            unpack_gguf(base.gguf, folder)
+        return
+    if base.folder is None or not (base.folder / "config.json").is_file():
+        raise ModelError(f"There is no model of transformers in {base.folder}; it has no config.json.")
+    folder.mkdir()
+    for file in base.folder.iterdir():
+        if file.suffix in _DATA:
+            (folder / file.name).symlink_to(file.resolve())
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(
+            f"The weights in {base.folder} are no safetensors; save the model with transformers."
+        )
+
+
+def count_base_weights(base: FoundBase) -> int:
+    """How many weights the base has, from its files' headers.
+
+    Raises:
+        ModelError: a file is damaged.
+    """
+    from rolellm_train.base.gguf_metadata import count_weights
+
+    try:
+        if base.gguf is not None:
+            return count_weights(base.gguf)
+        return sum(_safetensors_weights(file) for file in (base.folder or Path()).glob("*.safetensors"))
+    except Exception as error:  # each reader raises its own
+        raise ModelError(
+            f"The base {base.name} is damaged ({one_line(str(error), 120)}); fetch it again."
+        ) from error
+
+
+def _safetensors_weights(file: Path) -> int:
+    from math import prod
+
+    from safetensors import safe_open
+
+    with safe_open(file, framework="numpy") as tensors:
+        return sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
+
+
+def _from_hub(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    patterns = [f"*{kind}" for kind in sorted(_DATA)]
+    try:
+        return Path(snapshot_download(name, allow_patterns=patterns))
+    except Exception as error:  # what the hub's client raises depends on its HTTP library
+        raise ModelError(
+            f"There is no base {name!r} ({one_line(str(error), 120)}); name a GGUF file, a folder, or a "
+            "model at a hub that you can reach, with --base."
+        ) from error

@@ -1,0 +1,28 @@
+"""What the licence of a base asks to be passed on with everything that is made of it."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+from string import Template
+from typing import Final
+
+_GEMMA: Final = "gemma"
+"""The Gemma Terms of Use, as GGUF files and the Hugging Face hub call them."""
+
+
+def notices_of(licence: str, *, name: str) -> Mapping[str, str]:
+    """The texts that must lie beside weights made of a base, by their file names; mostly none.
+
+    Gemma's terms (section 3.1) ask for a notice, a copy of themselves, and that changed files say so.
+
+    Args:
+        licence: of the base, as its metadata names it.
+        name: of what was made.
+    """
+    if licence != _GEMMA:
+        return {}
+    notice = (files("rolellm_train") / "notices" / "gemma.txt").read_text(encoding="utf-8")
+    terms = files("rolellm_agents.models.llamacpp.files") / "rolegemma-terms.txt"
+    return {
+        "NOTICE.txt": Template(notice).substitute(name=name),
+        "gemma-terms.txt": terms.read_text(encoding="utf-8"),
+    }

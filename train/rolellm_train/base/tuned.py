@@ -1,0 +1,96 @@
+"""A base with its adapter in transformers: what an export is compared with, and merged from."""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.template import usual_template
+from rolellm_agents.text import one_line
+from rolellm_train.base.chat_form import marks_of
+
+
+@dataclass(frozen=True)
+class TunedModel:
+    """A tuned model in memory."""
+
+    model: Any
+    """PEFT's, ready to compute."""
+    tokenizer: Any
+    dtype: str
+    """Of its weights, as torch names it."""
+
+    @property
+    def template(self) -> str:
+        """The chat template, which is never missing."""
+        return str(self.tokenizer.chat_template)
+
+
+def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int) -> TunedModel:
+    """Load a base with its adapter, in 32 bits if there is memory for it.
+
+    Args:
+        base: the folder of the base.
+        adapter: PEFT's folder.
+        template: the chat template it was tuned with; the base's own when None, and the one
+            that conversations use when it has none.
+        weights: how many the base has.
+
+    Raises:
+        ModelError: they do not fit together, or transformers cannot load them.
+    """
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    whole = 4 * weights * 1.3 < psutil.virtual_memory().available
+    dtype = torch.float32 if whole else torch.bfloat16
+    try:
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype, local_files_only=True)
+            tuned = PeftModel.from_pretrained(model, str(adapter)).eval()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise ModelError(
+            f"transformers cannot load the adapter {adapter} over its base ({one_line(str(error), 160)}); "
+            "name the base it was tuned from with --base."
+        ) from error
+    tokenizer.chat_template = template or tokenizer.chat_template or usual_template(marks_of(tokenizer))
+    return TunedModel(tuned, tokenizer, str(dtype).removeprefix("torch."))
+
+
+def save_merged(tuned: TunedModel, folder: Path) -> None:
+    """Put the adapter into the base's weights and write both as one model. The adapter is gone then.
+
+    Args:
+        tuned: what is loaded.
+        folder: where to write, for transformers and the converters.
+
+    Raises:
+        ModelError: the adapter holds NaN.
+        OSError: the disk is full.
+    """
+    try:
+        merged = tuned.model.merge_and_unload(safe_merge=True)
+    except ValueError as error:
+        raise ModelError(
+            f"The adapter cannot be merged ({one_line(str(error), 120)}); train it again."
+        ) from error
+    merged.config.architectures = [type(merged).__name__]
+    with quiet():
+        merged.save_pretrained(folder)
+        tuned.tokenizer.save_pretrained(folder)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the bars that transformers draws on the screen, and its warnings to programmers."""
+    with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

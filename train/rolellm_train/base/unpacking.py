@@ -1,0 +1,56 @@
+"""A GGUF file as a model of transformers: its weights unpacked to plain floats."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.files.gguf import check_gguf
+from rolellm_agents.text import one_line
+
+
+def unpack_gguf(gguf: Path, folder: Path) -> None:
+    """Write a GGUF file's weights and tokenizer as a folder for transformers, PEFT and the converters.
+
+    The weights are dequantized to 32-bit floats, four bytes a weight.
+
+    Args:
+        gguf: a model of an architecture that transformers can read from GGUF.
+        folder: where to write; made if it is not there.
+
+    Raises:
+        ModelError: the file cannot be read, or the extra `hf` is not installed.
+    """
+    check_gguf(gguf)
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise ModelError(
+            f"Reading {gguf.name} needs the extra “hf” ({error.name} is missing); "
+            "“pip install 'rolellm-agents[hf]'” brings it."
+        ) from error
+    where = {"gguf_file": gguf.name, "local_files_only": True}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **where)
+        model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"transformers cannot read {gguf}: {one_line(str(error), 200)}.") from error
+    unquantized(model)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def unquantized(model: Any) -> None:
+    """Take the marks of a GGUF off a model whose weights are plain floats by now.
+
+    Trainers refuse a model that bears them, and the converters ask for its architecture.
+    """
+    for place, mark in (
+        (model, "hf_quantizer"),
+        (model, "is_quantized"),
+        (model.config, "quantization_config"),
+    ):
+        with contextlib.suppress(AttributeError):
+            delattr(place, mark)
+    model.config.architectures = [type(model).__name__]

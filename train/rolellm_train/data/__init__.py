@@ -1,0 +1,1 @@
+"""Rows, tokens and packed batches for training."""

@@ -1,0 +1,154 @@
+"""What a recipe's model learns from, and what it is measured by: rows drawn, held out, and encoded."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rolellm_agents.datasets import Kind
+from rolellm_agents.datasets.held_out import is_held_out
+from rolellm_agents.persona import Persona
+from rolellm_train.data.encoding import Encoded, Encoder
+from rolellm_train.data.rows import Prompts, Row, Source, cast_rows, sample_rows, training_samples
+from rolellm_train.errors import TrainingError
+from rolellm_train.recipe import Recipe
+
+_KINDS: tuple[Kind, ...] = ("role_specific", "general")
+
+
+@dataclass
+class Material:
+    """Rows of a training."""
+
+    learned: list[Row] = field(default_factory=list)
+    held_out: list[Row] = field(default_factory=list)
+    """Questions that no learned row asks, of roles that are learned."""
+    unknown_roles: Counter[str] = field(default_factory=Counter)
+    """Roles without a persona, with their rows."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Rows left out, by why."""
+
+
+def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Material:
+    """All rows that a recipe asks for.
+
+    Args:
+        recipe: what is learned, and how often.
+        data: folders of RoleBench or of generators' runs.
+        cast: whose demonstrations are learned, and who the data's roles are.
+
+    Raises:
+        TrainingError: there is nothing to learn.
+        RoleBenchError: a folder holds no training rows, or a file is damaged.
+    """
+    personas = {one.name: one for one in cast if one.language == recipe.language}
+    material = Material()
+    rows: list[Row] = []
+    kinds = [kind for kind in _KINDS if _weight(recipe, kind)]
+    for folder in data:
+        found = sample_rows(training_samples(folder, recipe.language, kinds), personas, recipe.answers)
+        rows += found.rows
+        material.unknown_roles.update(found.unknown_roles)
+        material.left_out.update(found.left_out)
+    if recipe.cast:
+        rows += cast_rows(personas.values())
+    allowed = [row for row in rows if _allowed(row, recipe)]
+    if len(allowed) < len(rows):
+        material.left_out["of a role that is kept apart"] += len(rows) - len(allowed)
+    learned, material.held_out = _split(allowed, recipe)
+    material.learned = _weighted(learned, recipe)
+    if not material.learned:
+        raise TrainingError(
+            f"The recipe {recipe.id} finds nothing to learn in "
+            f"{', '.join(map(str, data)) or 'the cast'}; name RoleBench's folder with --data."
+        )
+    return material
+
+
+def _allowed(row: Row, recipe: Recipe) -> bool:
+    kind: Kind = "general" if row.source == "general" else "role_specific"
+    return not recipe.keep_apart or not is_held_out(row.persona.name, kind)
+
+
+def _split(rows: Sequence[Row], recipe: Recipe) -> tuple[list[Row], list[Row]]:
+    """Rows to learn, and for each role some questions that nobody is asked in those."""
+    questions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        asked = questions[row.persona.id, row.source]
+        if row.source != "cast":
+            asked.append(row.question)
+    kept = held_out_questions(questions, recipe)
+    learned = [row for row in rows if row.question not in kept]
+    held_out = [row for row in rows if row.question in kept]
+    return learned, held_out
+
+
+def held_out_questions(asked: Mapping[tuple[str, str], Sequence[str]], recipe: Recipe) -> set[str]:
+    """Some questions of each role and source, and never more than half of them.
+
+    Args:
+        asked: by role and source; a question may come again.
+        recipe: how many, and the seed.
+    """
+    drawn = random.Random(recipe.seed)  # noqa: S311  # no secret
+    kept: set[str] = set()
+    for key in sorted(asked):
+        once = [*dict.fromkeys(asked[key])]
+        kept.update(drawn.sample(once, min(recipe.held_out_questions, len(once) // 2)))
+    return kept
+
+
+def _weighted(rows: Sequence[Row], recipe: Recipe) -> list[Row]:
+    """Each source's rows as often as the recipe says; what is left of a whole number is drawn."""
+    drawn = random.Random(recipe.seed + 1)  # noqa: S311  # no secret
+    taken: list[Row] = []
+    for source in ("role_specific", "general", "cast"):
+        own = [row for row in rows if row.source == source]
+        times, rest = divmod(_weight(recipe, source), 1)
+        taken += own * int(times) + drawn.sample(own, round(rest * len(own)))
+    if recipe.limit is not None and len(taken) > recipe.limit:
+        taken = drawn.sample(taken, recipe.limit)
+    return taken
+
+
+def _weight(recipe: Recipe, source: Source) -> float:
+    weight: float = getattr(recipe, source)
+    return weight
+
+
+def encoded(
+    conversations: Iterable[Sequence[Row]], encoder: Encoder, longest: int
+) -> tuple[list[Encoded], int]:
+    """Conversations as tokens; one that is too long as its rows, each by itself.
+
+    Returns:
+        What is no longer than `longest`, and how many rows are longer even by themselves.
+    """
+    prompts = Prompts()
+
+    def encode(rows: Sequence[Row]) -> Encoded:
+        turns = [(prompts.of(row, rows[:before]), row.answer) for before, row in enumerate(rows)]
+        return encoder.encode(rows[0].persona.id, turns)
+
+    short: list[Encoded] = []
+    too_long = 0
+    for rows in conversations:
+        for one in _whole_or_singly(rows, encode, longest):
+            if len(one.ids) <= longest:
+                short.append(one)
+            else:
+                too_long += 1
+    return short, too_long
+
+
+def _whole_or_singly(
+    rows: Sequence[Row], encode: Callable[[Sequence[Row]], Encoded], longest: int
+) -> list[Encoded]:
+    whole = encode(rows)
+    return [whole] if len(rows) == 1 or len(whole.ids) <= longest else [encode([row]) for row in rows]
+
+
+def counted(rows: Iterable[Row]) -> Mapping[str, int]:
+    """How many rows there are of each source."""
+    return dict(sorted(Counter(row.source for row in rows).items()))

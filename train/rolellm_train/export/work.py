@@ -1,0 +1,192 @@
+"""The steps of an export, each of which leaves files in the folder that is being written."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from rolellm_agents.models.llamacpp.template import TEMPLATES
+from rolellm_train.base.base import FoundBase, lay_out
+from rolellm_train.base.gguf_metadata import Fact, write_with_metadata
+from rolellm_train.base.peft_adapter import PeftAdapter, check_fits
+from rolellm_train.base.sentencepiece_file import lay_pieces
+from rolellm_train.base.tuned import load_tuned, save_merged
+from rolellm_train.export.converters import Tell
+from rolellm_train.export.converting import QUANTIZED, convert_adapter, convert_model, quantize
+from rolellm_train.export.facts import ExportSource
+from rolellm_train.export.parity import REQUIRED, Parity, compare
+from rolellm_train.export.parity_chats import COUNT, parity_chats
+from rolellm_train.export.reference import POSITIONS, Reference, record_reference
+
+ADAPTER_FILE: Final = "adapter.gguf"
+BASE_FILE: Final = "base-f16.gguf"
+_VOCABULARY: Final = 300_000
+"""Tokens that the largest vocabularies have."""
+_NARROWEST: Final = 64
+"""Weights of a token at least."""
+
+
+@dataclass
+class ExportWork:
+    """An export under way."""
+
+    source: ExportSource
+    adapter: PeftAdapter
+    base: FoundBase
+    base_weights: int
+    name: str
+    merged: Sequence[str]
+    """The weights that merged models are wanted in."""
+    converters: Path
+    out: Path
+    """Where what is wanted goes."""
+    tell: Tell
+    seconds: dict[str, float] = field(default_factory=dict)
+    """What each step took."""
+
+    @property
+    def place(self) -> Path:
+        """Where that goes which is needed on the way."""
+        return self.out / "work"
+
+    @property
+    def base_folder(self) -> Path:
+        """The base as transformers reads it."""
+        return self.place / "base"
+
+    @contextmanager
+    def step(self, name: str, told: str) -> Iterator[None]:
+        """Say what is done, and take its time."""
+        self.tell(told)
+        began = time.monotonic()
+        yield
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 1)
+
+
+def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
+    """Bytes that an export takes on the way, of which most are given back.
+
+    Args:
+        base: the base.
+        weights: how many it has.
+        merged: what merged models are wanted in.
+    """
+    unpacked = 4 * weights if base.gguf else 0
+    in_f16 = 2 * weights
+    # The model for transformers, in F16 with and without metadata, and what is quantized of it.
+    whole = (4 + 2 + 2 + len(set(merged) & set(QUANTIZED))) * weights if merged else 0
+    vocabulary = min(_VOCABULARY, weights // _NARROWEST)
+    return unpacked + in_f16 + whole + 4 * COUNT * POSITIONS * vocabulary
+
+
+def prepare_base(work: ExportWork) -> Path:
+    """Lay out the base, and convert it to F16 to compare over; gives that file.
+
+    Raises:
+        ModelError: the adapter was made for another base, or the base cannot be converted.
+    """
+    with work.step("base", f"Laying out the base {work.base.name}."):
+        lay_out(work.base, work.base_folder)
+        check_fits(work.adapter, work.base_folder, work.base.name)
+    with work.step("base in F16", "Converting the base to F16, to compare over."):
+        file = work.place / BASE_FILE
+        if work.base.gguf is not None:
+            # Its weights as numbers of 16 bits, and nothing that a converter could mistake.
+            quantize(work.base.gguf, file, "f16")
+        else:
+            convert_model(work.converters, work.base_folder, file)
+    return file
+
+
+def write_adapter(work: ExportWork, facts: Mapping[str, Fact]) -> Path:
+    """Write the GGUF adapter.
+
+    Raises:
+        ModelError: it cannot be converted.
+    """
+    with work.step("adapter", "Converting the adapter."):
+        raw, file = work.place / ADAPTER_FILE, work.out / ADAPTER_FILE
+        convert_adapter(work.converters, work.adapter.folder, work.base_folder, raw)
+        write_with_metadata(raw, file, facts)
+    return file
+
+
+def record(work: ExportWork) -> Reference:
+    """Let transformers say what the tuned model is, and write it merged if that is wanted.
+
+    Raises:
+        ModelError: transformers cannot load it.
+    """
+    with work.step("transformers", f"Computing {COUNT} chats with transformers."):
+        template = TEMPLATES.get(work.source.template)
+        tuned = load_tuned(
+            work.base_folder, work.adapter.folder, template=template, weights=work.base_weights
+        )
+        reference = record_reference(tuned, parity_chats(), work.place / "logits")
+    if work.merged:
+        with work.step("merging", "Merging the adapter into the base."):
+            save_merged(tuned, _merged_folder(work))
+    return reference
+
+
+def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> dict[str, Path]:
+    """Write the merged models that are wanted, by their weights.
+
+    Args:
+        work: the export.
+        facts: what the files say of themselves.
+        template: the chat template that was tuned with.
+
+    Raises:
+        ModelError: llama.cpp cannot convert or quantize them.
+    """
+    if not work.merged:
+        return {}
+    with work.step("merged", "Converting the merged model to F16."):
+        raw = work.place / "merged-raw.gguf"
+        if work.base.gguf is not None:
+            lay_pieces(work.base.gguf, _merged_folder(work))
+        convert_model(work.converters, _merged_folder(work), raw)
+        in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
+        told = {**facts, "tokenizer.chat_template": template}
+        write_with_metadata(raw, in_f16, told, tokenizer=work.base.gguf)
+        raw.unlink()
+    files = {"f16": in_f16} if "f16" in work.merged else {}
+    for weights in QUANTIZED:
+        if weights in work.merged:
+            with work.step(weights, f"Quantizing it to {weights}."):
+                files[weights] = work.out / f"{work.name}-{weights}.gguf"
+                quantize(in_f16, files[weights], weights)
+    return files
+
+
+def prove(
+    work: ExportWork, reference: Reference, adapter: Path, base_f16: Path, merged: Mapping[str, Path]
+) -> list[Parity]:
+    """Hold everything that was written against the reference.
+
+    Args:
+        work: the export.
+        reference: what transformers says.
+        adapter: the GGUF adapter.
+        base_f16: the base to compare it over.
+        merged: merged models by their weights.
+
+    Raises:
+        ModelError: llama.cpp cannot load or run one.
+    """
+    parities: list[Parity] = []
+    with work.step("llama.cpp", "Computing the same chats with llama.cpp."):
+        parities.append(compare(reference, base_f16, adapter, required=REQUIRED["f16"]))
+        if work.base.gguf is not None:
+            parities.append(compare(reference, work.base.gguf, adapter, required=None))
+        parities += [
+            compare(reference, file, required=REQUIRED[weights]) for weights, file in merged.items()
+        ]
+    return parities
+
+
+def _merged_folder(work: ExportWork) -> Path:
+    return work.place / "merged"

@@ -1,0 +1,1 @@
+"""Training: RoCIT and DPO as runs that resume."""

@@ -1,0 +1,148 @@
+"""DPO: learning to prefer some answers to others, as a run (Rafailov et al., arXiv 2305.18290).
+
+What is compared with is the model as it was when training began. How likely it finds the answers is
+computed once, so that nothing else is loaded. A preferred answer and the one it was preferred to lie in one
+pack, over their common beginning.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from rolellm_agents.persona import Persona
+from rolellm_agents.runs.folder import Run
+from rolellm_train.data.encoding import Encoded, Encoder
+from rolellm_train.data.material import held_out_questions
+from rolellm_train.data.packing import pack_together
+from rolellm_train.data.preferences import Preference, Preferences, find_preferences
+from rolellm_train.data.rows import Prompts
+from rolellm_train.errors import TrainingError
+from rolellm_train.recipe import Recipe
+from rolellm_train.training.loading import open_base
+from rolellm_train.training.processes import open_training
+from rolellm_train.training.tuning import TrainingResult, keep, learn
+
+if TYPE_CHECKING:
+    from rolellm_train.training.trainer import Step
+
+Pair = tuple[Encoded, Encoded]
+"""The preferred answer and the other, each with its prompt."""
+
+
+def train(
+    recipe: Recipe,
+    data: Sequence[Path],
+    cast: Sequence[Persona],
+    folder: Path,
+    *,
+    tell: "Step" = lambda _step, _steps, _figures: None,
+) -> TrainingResult:
+    """Tune a model by preferences, or go on where that was stopped.
+
+    Args:
+        recipe: how.
+        data: what `find_preferences` reads.
+        cast: the personas whose answers are compared.
+        folder: of the run.
+        tell: is told of every step.
+
+    Raises:
+        TrainingError: no preferences, a base that cannot be tuned or exported, or too little memory.
+        ModelError: the base is not there, or the extra `train` is not installed.
+        StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
+    """
+    found = find_preferences(recipe, data, cast)
+    with open_training(folder, _config(recipe, data, found)) as run:
+        return _trained(recipe, found, run, tell)
+
+
+def _trained(recipe: Recipe, found: Preferences, run: Run, tell: "Step") -> TrainingResult:
+    from rolellm_train.training.pair_trainer import PairTrainer
+
+    base = open_base(recipe)
+    split = _split(found.pairs, recipe)
+    short = _Encoded.of(split.learned, base.encoder, recipe)
+    measured = _Encoded.of(split.held_out, base.encoder, recipe)
+    if not short.pairs:
+        raise TrainingError(
+            f"All {short.too_long} pairs are longer than {recipe.longest} tokens; raise “longest” and "
+            "“pack” in the recipe."
+        )
+    packs = pack_together(short.pairs, recipe.pack, seed=recipe.seed)
+    held_out = pack_together(measured.pairs, recipe.pack, seed=0)
+    learned = learn(recipe, base.model, packs, held_out, run, tell, kind=PairTrainer, beta=recipe.beta)
+    trainer = cast("PairTrainer", learned.trainer)
+    too_long = {"too long": short.too_long} if short.too_long else {}
+    figures = {
+        "rows": dict(sorted(Counter(pair.source for pair in split.learned).items())),
+        "held_out_rows": len(measured.pairs),
+        "left_out": {**found.left_out, **too_long},
+        "unknown_roles": dict(found.unknown_roles),
+        "tokens_of_an_epoch": sum(map(len, packs)),
+        "tokens_without_packing": sum(len(row.ids) for pair in short.pairs for row in pair),
+        "preferred_learned": trainer.preferred(packs),
+        "preferred_held_out": trainer.preferred(held_out),
+    }
+    return keep(learned, run, figures)
+
+
+@dataclass(frozen=True)
+class _Split:
+    learned: list[Preference]
+    held_out: list[Preference]
+
+
+def _split(pairs: Sequence[Preference], recipe: Recipe) -> _Split:
+    """As rows are split: questions of a role that are asked in no learned pair."""
+    asked: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for pair in pairs:
+        asked[pair.persona.id, pair.source].append(pair.question)
+    kept = held_out_questions(asked, recipe)
+    learned = [pair for pair in pairs if pair.question not in kept]
+    return _Split(learned[: recipe.limit], [pair for pair in pairs if pair.question in kept])
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    pairs: list[Pair]
+    too_long: int
+
+    @classmethod
+    def of(cls, pairs: Sequence[Preference], encoder: Encoder, recipe: Recipe) -> "_Encoded":
+        """Pairs as tokens; those with an answer that is too long are counted and left out."""
+        prompts = Prompts()
+        encoded = [_encode(pair, encoder, prompts) for pair in pairs]
+        short = [
+            (better, worse)
+            for better, worse in encoded
+            if max(len(better.ids), len(worse.ids)) <= recipe.longest
+            and len(better.ids) + len(worse.answers[0]) <= recipe.pack
+        ]
+        return cls(short, len(encoded) - len(short))
+
+
+def _encode(pair: Preference, encoder: Encoder, prompts: Prompts) -> Pair:
+    prompt = prompts.after(pair.persona, pair.before, pair.question)
+    better, worse = (
+        encoder.encode(pair.persona.id, [(prompt, answer.strip())])
+        for answer in (pair.chosen, pair.rejected)
+    )
+    return better, worse
+
+
+def _config(recipe: Recipe, data: Sequence[Path], found: Preferences) -> Mapping[str, Any]:
+    told = hashlib.sha256()
+    for pair in found.pairs:
+        before = [message.text for message in pair.before]
+        words = (pair.persona.model_dump_json(), *before, pair.question, pair.chosen, pair.rejected)
+        told.update("".join(f"{word}\0" for word in words).encode())
+    return {
+        "trainer": "dpo",
+        "recipe": recipe.model_dump(mode="json"),
+        "base": recipe.base,
+        "data": [str(folder.resolve()) for folder in data],
+        "rows": told.hexdigest()[:16],
+    }

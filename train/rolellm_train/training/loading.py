@@ -1,0 +1,134 @@
+"""The base that is tuned, in transformers: found, opened, and given the weights that learn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.template import TEMPLATES, ChatTemplate, usual_template
+from rolellm_agents.text import one_line
+from rolellm_train.base.base import find_base
+from rolellm_train.base.chat_form import answer_end, marks_of
+from rolellm_train.base.tuned import quiet
+from rolellm_train.base.unpacking import unquantized
+from rolellm_train.data import attention
+from rolellm_train.data.encoding import Encoder
+from rolellm_train.errors import TrainingError
+from rolellm_train.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class OpenBase:
+    """An opened base."""
+
+    model: Any
+    """A causal model of transformers, with our attention."""
+    tokenizer: Any
+    encoder: Encoder
+
+
+def base_source(name: str) -> tuple[str, dict[str, Any]]:
+    """Where transformers opens a base: a folder, and how.
+
+    Raises:
+        ModelError: there is no such base.
+        SettingsError: `models.toml` cannot be used.
+    """
+    found = find_base(name)
+    how: dict[str, Any] = {"local_files_only": True}
+    if found.gguf is not None:
+        return str(found.gguf.parent), {"gguf_file": found.gguf.name, **how}
+    return str(found.folder), how
+
+
+def open_base(recipe: Recipe) -> OpenBase:
+    """Open a recipe's base.
+
+    Raises:
+        ModelError: it is not there, cannot be read, or the extra `train` is not installed.
+        TrainingError: it has no chat template and the recipe gives none.
+    """
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise ModelError(
+            f"Training needs the extra “train” ({error.name} is missing); "
+            "“pip install 'rolellm-agents[train]'” brings it."
+        ) from error
+    attention.register()
+    source, how = base_source(recipe.base)
+    dtype = torch.bfloat16 if torch.cuda.is_available() else torch.float32
+    try:
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(source, **how)
+            model = AutoModelForCausalLM.from_pretrained(
+                source, dtype=dtype, attn_implementation=attention.NAME, **how
+            )
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise ModelError(
+            f"The base {recipe.base} cannot be opened ({one_line(str(error), 200)}); "
+            "name a folder, a GGUF file, or a model that is on this machine already."
+        ) from error
+    unquantized(model)
+    model.config.use_cache = False
+    return OpenBase(model, tokenizer, encoder_for(recipe, tokenizer))
+
+
+def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
+    """What encodes rows for a base, by the template that conversations with it will have.
+
+    Raises:
+        TrainingError: it has no chat template and the recipe gives none that fits.
+    """
+    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
+    template = ChatTemplate(_template(recipe, tokenizer), bos=bos, eos=eos)
+    return Encoder(tokenizer, template, answer_end(tokenizer, template), bos=None)
+
+
+def _template(recipe: Recipe, tokenizer: Any) -> str:
+    if recipe.chat_template == "gemma" and usual_template(marks_of(tokenizer)) != TEMPLATES["gemma"]:
+        raise TrainingError(
+            f"The base {recipe.base} does not know the marks of Gemma's chat template; "
+            "say “chat_template: own” or “chat_template: chatml” in the recipe."
+        )
+    if recipe.chat_template != "own":
+        return TEMPLATES[recipe.chat_template]
+    if not tokenizer.chat_template:
+        raise TrainingError(
+            f"The base {recipe.base} has no chat template; "
+            "give it one with “chat_template: chatml” (“gemma” for Gemma) in the recipe."
+        )
+    template: str = tokenizer.chat_template
+    return template
+
+
+def with_adapter(model: Any, recipe: Recipe) -> Any:
+    """The model with low-rank weights, new in all linear layers or gone on with; only they learn.
+
+    The method is LoRA (arXiv 2106.09685).
+
+    Raises:
+        ModelError: the adapter to go on with is not there, or fits another base.
+    """
+    from peft import LoraConfig, PeftModel, get_peft_model
+
+    # What the adapter's own file says of its base.
+    model.name_or_path = recipe.base
+    if recipe.start:
+        try:
+            with quiet():
+                return PeftModel.from_pretrained(model, recipe.start, is_trainable=True)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise ModelError(
+                f"The adapter {recipe.start} cannot be gone on with ({one_line(str(error), 160)}); "
+                "name one of the same base with --from."
+            ) from error
+    config = LoraConfig(
+        r=recipe.rank,
+        lora_alpha=recipe.alpha,
+        lora_dropout=recipe.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+    with quiet():
+        return get_peft_model(model, config)

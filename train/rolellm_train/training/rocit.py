@@ -1,0 +1,84 @@
+"""RoCIT: role-conditioned instruction tuning of a base model, as a run (arXiv 2310.00746, §3.4)."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rolellm_agents.persona import Persona
+from rolellm_agents.runs.folder import Run
+from rolellm_train.data.conversations import conversations_of
+from rolellm_train.data.material import Material, counted, encoded, gather
+from rolellm_train.data.packing import pack
+from rolellm_train.recipe import Recipe
+from rolellm_train.training.loading import open_base
+from rolellm_train.training.processes import open_training
+from rolellm_train.training.tuning import TrainingResult, keep, learn
+
+if TYPE_CHECKING:
+    from rolellm_train.training.trainer import Step
+
+
+def train(
+    recipe: Recipe,
+    data: Sequence[Path],
+    cast: Sequence[Persona],
+    folder: Path,
+    *,
+    tell: "Step" = lambda _step, _steps, _figures: None,
+) -> TrainingResult:
+    """Tune a model, or go on where that was stopped.
+
+    Args:
+        recipe: how.
+        data: folders of RoleBench, or of generators' runs.
+        cast: the personas that the data's roles are.
+        folder: of the run.
+        tell: is told of every step.
+
+    Raises:
+        TrainingError: nothing to learn, a base that cannot be tuned or exported, or too little memory.
+        ModelError: the base is not there, or the extra `train` is not installed.
+        RoleBenchError: the data cannot be read.
+        StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
+    """
+    material = gather(recipe, data, cast)
+    with open_training(folder, _config(recipe, data, material)) as run:
+        return _trained(recipe, material, run, tell)
+
+
+def _trained(recipe: Recipe, material: Material, run: Run, tell: "Step") -> TrainingResult:
+    base = open_base(recipe)
+    conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
+    learned, too_long = encoded(conversations, base.encoder, recipe.longest)
+    held_out, _ = encoded(([row] for row in material.held_out), base.encoder, recipe.longest)
+    packs = pack(learned, recipe.pack, seed=recipe.seed)
+    done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, tell)
+    figures = {
+        "rows": counted(material.learned),
+        "held_out_rows": len(held_out),
+        "left_out": {**material.left_out, **({"too long": too_long} if too_long else {})},
+        "unknown_roles": dict(material.unknown_roles),
+        "tokens_of_an_epoch": sum(map(len, packs)),
+        "tokens_without_packing": sum(len(row.ids) for row in learned),
+    }
+    return keep(done, run, figures)
+
+
+def _config(recipe: Recipe, data: Sequence[Path], material: Material) -> dict[str, Any]:
+    told = hashlib.sha256()
+    for row in (*material.learned, *material.held_out):
+        told.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
+    return {
+        "trainer": "rocit",
+        "recipe": _told(recipe),
+        "base": recipe.base,
+        "data": [str(folder.resolve()) for folder in data],
+        "rows": told.hexdigest()[:16],
+    }
+
+
+def _told(recipe: Recipe) -> dict[str, Any]:
+    """Without what only another kind of training asks for, or is not used: runs of before go on."""
+    unused = {"objective", "beta"} if recipe.start else {"objective", "beta", "start"}
+    return recipe.model_dump(mode="json", exclude=unused)

@@ -1,0 +1,210 @@
+"""The loop: transformers' Trainer over packs, with the loss of answers alone."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+from rolellm_agents.errors import StorageError
+from rolellm_train.data.batches import batch_of
+from rolellm_train.data.packing import Pack
+from rolellm_train.errors import TrainingError
+from rolellm_train.recipe import Recipe
+from rolellm_train.training import processes
+
+WHOLE = "whole"
+"""A file that a checkpoint has when all of it is on disk."""
+
+Step = Callable[[int, int, Mapping[str, float]], None]
+"""Is told which step is done, of how many, and its figures."""
+
+
+class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed here
+    """Learns packs, one a batch."""
+
+    def __init__(self, *, held_out: Sequence[Pack], **settings: Any) -> None:
+        """Like `Trainer`, with packs to measure the loss by."""
+        super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
+        self._held_out = held_out
+        self.model_accepts_loss_kwargs = True
+        # Each label is the token after its place already: the first counts, too.
+        self._loss_shifts_labels = False
+
+    def batch(self, pack: Pack) -> dict[str, Any]:
+        """A pack as tensors; of its `labels` each counts as one when losses are averaged."""
+        return batch_of(pack)
+
+    def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
+        """The loss of a batch, summed over its labels."""
+        return answer_loss(model, inputs)
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """The mean loss of what is learned, over all packs of a step."""
+        loss = self.summed_loss(model, inputs) / (num_items_in_batch or inputs["labels"].numel())
+        if not math.isfinite(float(loss.detach())):
+            raise TrainingError(
+                f"The loss is no number any more after step {self.state.global_step}; "
+                "lower learning_rate in the recipe and train anew."
+            )
+        # Of several processes' gradients the mean is taken, and each has divided by the labels of all.
+        return loss * self.accelerator.num_processes
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """The loss on what is held out."""
+        figures = {"eval_loss": self.held_out_loss()}
+        self.log(figures)
+        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
+        return figures
+
+    def _save_checkpoint(self, *given: Any, **named: Any) -> None:
+        try:
+            super()._save_checkpoint(*given, **named)
+        except OSError as error:
+            raise StorageError(
+                f"A checkpoint could not be written to {self.args.output_dir} ({error.strerror or error}); "
+                "make room and start again: training goes on from the one before."
+            ) from error
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        save_adapter(self.model, Path(output_dir or self.args.output_dir))
+
+    def held_out_loss(self) -> float:
+        """The mean over all that is held out."""
+        model = self.model
+        model.eval()
+        total, labels = 0.0, 0
+        with torch.no_grad(), self.compute_loss_context_manager():
+            for pack in self._held_out:
+                inputs = self._prepare_inputs(self.batch(pack))
+                labels += inputs["labels"].numel()
+                total += float(self.summed_loss(model, inputs))
+        model.train()
+        return total / labels
+
+
+def save_adapter(model: Any, folder: Path) -> None:
+    """Write an adapter in PEFT's form; the embeddings never learn, so no hub is asked about them."""
+    model.save_pretrained(folder, save_embedding_layers=False)
+
+
+def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
+    """The summed negative log-probability of a batch's labels."""
+    asked = {name: value for name, value in inputs.items() if name != "labels"}
+    logits = model(**asked).logits[0].float()
+    return torch.nn.functional.cross_entropy(logits, inputs["labels"][0], reduction="sum")
+
+
+@dataclass
+class _Telling(TrainerCallback):  # type: ignore[misc]
+    """Passes on how far training is, and marks checkpoints that are whole."""
+
+    tell: Step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        figures = {name: float(value) for name, value in (logs or {}).items() if name in _FIGURES}
+        if figures:
+            self.tell(state.global_step, state.max_steps, figures)
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.is_world_process_zero:
+            place = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            (place / WHOLE).touch()
+
+
+_FIGURES = ("loss", "eval_loss", "learning_rate", "grad_norm")
+
+
+def trainer_of(
+    model: Any,
+    recipe: Recipe,
+    learned: Sequence[Pack],
+    held_out: Sequence[Pack],
+    *,
+    folder: Path,
+    tell: Step,
+    kind: type[PackTrainer] = PackTrainer,
+    **settings: Any,
+) -> PackTrainer:
+    """A trainer that is ready to begin, or to go on.
+
+    Args:
+        model: with the weights that learn.
+        recipe: how.
+        learned: the packs.
+        held_out: packs that are measured by.
+        folder: for checkpoints.
+        tell: is told of every step.
+        kind: what is computed of a pack.
+        settings: what that kind wants besides.
+    """
+    gathered = max(1, recipe.packs_per_step // processes.count())
+    steps = max(1, math.ceil(len(learned) / (gathered * processes.count())))
+    evaluated = bool(held_out and recipe.evaluations)
+    every = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
+    cuda = torch.cuda.is_available()
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=gathered,
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=recipe.warmup,
+        bf16=computes_bf16(),
+        use_cpu=not cuda,
+        logging_steps=1,
+        eval_strategy="steps" if evaluated else "no",
+        eval_steps=every,
+        save_strategy="steps",
+        save_steps=every,
+        save_total_limit=2,
+        load_best_model_at_end=evaluated,
+        metric_for_best_model="eval_loss" if evaluated else None,
+        greater_is_better=False if evaluated else None,
+        activation_checkpointing=recipe.checkpointing,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        dataloader_pin_memory=cuda,
+        disable_tqdm=True,
+        report_to="none",
+    )
+    callbacks: list[TrainerCallback] = [_Telling(tell)]
+    if evaluated:
+        callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
+    trainer = kind(
+        **settings,
+        held_out=held_out,
+        model=model,
+        args=arguments,
+        train_dataset=list(learned),
+        eval_dataset=list(held_out) if evaluated else None,
+        callbacks=callbacks,
+    )
+    # It would print every step on standard output, which is for results.
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def computes_bf16() -> bool:
+    """Whether this machine computes with 16-bit floats as fast as with longer ones, or faster."""
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported())  # noqa: SLF001  # nothing else tells
+
+
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that a kill did not cut short."""
+    whole = [place for place in folder.glob("checkpoint-*") if (place / WHOLE).exists()]
+    return max(whole, key=lambda place: int(place.name.rpartition("-")[2]), default=None)

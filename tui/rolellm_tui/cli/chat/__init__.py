@@ -1,0 +1,1 @@
+"""`rolellm chat`, `say`, `recall` and `history`: conversations with one persona."""

@@ -1,0 +1,279 @@
+"""`rolellm history`: what was said, found, named, put away, and exchanged as files."""
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.output import print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from rolellm_agents.transcript import FoundMessage, Message, Transcript
+
+
+class ChatFormat(StrEnum):
+    """What a conversation can be written as."""
+
+    markdown = "markdown"
+    json = "json"
+    sillytavern = "sillytavern"
+    sharegpt = "sharegpt"
+
+
+ConversationArgument = Annotated[str, typer.Argument(help="An id, or its beginning.")]
+PersonaFilter = Annotated[
+    str | None, typer.Option("--persona", help="Only conversations with this one (an id).")
+]
+
+app = typer.Typer(
+    name="history",
+    help="List, search, name, export and import conversations.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("list")
+def list_(
+    persona: PersonaFilter = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Those that were put away, instead of the others.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List conversations, the latest first.
+
+    \b
+    Examples:
+      rolellm history list --persona shrek
+      rolellm history list --archived
+      rolellm history list --json
+    """
+    with _open() as transcript:
+        conversations = transcript.conversations(persona, archived=archived)
+    if as_json:
+        print_json([asdict(one) for one in conversations])
+        return
+    print_table(
+        ("ID", "PERSONA", "UPDATED (UTC)", "MESSAGES", "TITLE", "LAST"),
+        (
+            (one.id, one.persona, _minute(one.updated), str(one.messages), one.title, one.last)
+            for one in conversations
+        ),
+    )
+
+
+@app.command("show")
+def show(
+    conversation: ConversationArgument,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With every swipe and branch, in the order written.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a conversation as it stands, or all that was ever written in it.
+
+    In a scene it is told who whispers to whom, and what is done or thought.
+
+    \b
+    Examples:
+      rolellm history show 3f9a
+      rolellm history show 3f9a --all --json
+    """
+    from rolellm_agents.chat_files.scenes import scene_of, told
+
+    with _open() as transcript:
+        found = transcript.find_conversation(conversation)
+        scene = scene_of(found.persona, transcript.extensions(found.id))
+        branch = transcript.latest_branch(found.id)
+        messages = transcript.messages(found.id) if everything else transcript.path(found.id, branch)
+    if as_json:
+        print_json(
+            {
+                "id": found.id,
+                "persona": found.persona,
+                "title": found.title,
+                "archived": found.archived,
+                "created": found.created,
+                "updated": found.updated,
+                "branch": branch,
+                "messages": [_as_json(message) for message in messages],
+            }
+        )
+        return
+    for message in messages:
+        print_text(f"{told(scene, message)}\n")
+
+
+@app.command("search")
+def search(
+    text: Annotated[str, typer.Argument(help="Words, a “quoted phrase”, or a beginning*.")],
+    persona: PersonaFilter = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="The most messages to show.")] = 50,
+    as_json: JsonOption = False,
+) -> None:
+    """Find messages in which all these words stand, the newest first, put away or not.
+
+    \b
+    Examples:
+      rolellm history search moonlight
+      rolellm history search '"the speckled band" snake*' --persona sherlock-holmes
+      rolellm history search 月亮 --limit 5 --json
+    """
+    with _open() as transcript:
+        found = transcript.search(text, persona=persona, limit=limit)
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    print_table(
+        ("ID", "PERSONA", "SAID (UTC)", "SPEAKER", "FOUND"),
+        ((one.conversation, one.persona, _minute(one.created), one.speaker, _marked(one)) for one in found),
+    )
+
+
+@app.command("rename")
+def rename(
+    conversation: ConversationArgument,
+    title: Annotated[str, typer.Argument(help="Its title; '' takes it away.")],
+) -> None:
+    """Give a conversation a title.
+
+    \b
+    Examples:
+      rolellm history rename 3f9a 'The missing pipe'
+    """
+    with _open() as transcript:
+        transcript.rename(transcript.find_conversation(conversation).id, title)
+
+
+@app.command("archive")
+def archive(conversation: ConversationArgument) -> None:
+    """Put a conversation away: it is not listed, and nothing of it is lost.
+
+    \b
+    Examples:
+      rolellm history archive 3f9a
+    """
+    with _open() as transcript:
+        transcript.archive(transcript.find_conversation(conversation).id)
+
+
+@app.command("unarchive")
+def unarchive(conversation: ConversationArgument) -> None:
+    """Take a conversation out again.
+
+    \b
+    Examples:
+      rolellm history unarchive 3f9a
+    """
+    with _open() as transcript:
+        transcript.unarchive(transcript.find_conversation(conversation).id)
+
+
+@app.command("export")
+def export(
+    conversation: ConversationArgument,
+    format_: Annotated[
+        ChatFormat | None,
+        typer.Option(
+            "--format",
+            help="Markdown is for reading; the others can be imported. Without it, JSON where the file is "
+            "called .json, else Markdown.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file to write, instead of stdout.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With every swipe and branch (json only).")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a conversation as it stands, or all of it, as a file.
+
+    SillyTavern's format holds the swipes of what stands, JSON with --all every branch. A scene becomes a
+    play's script, or in SillyTavern's format a group chat without swipes; JSON keeps all of it.
+
+    \b
+    Examples:
+      rolellm history export 3f9a
+      rolellm history export 3f9a --out conversation.md
+      rolellm history export 3f9a --format json --all --out backup.json
+      rolellm history export 3f9a --format sillytavern --out chat.jsonl
+    """
+    from rolellm_agents.chat_files import export_conversation
+    from rolellm_agents.config.settings import load_settings
+    from rolellm_agents.errors import ChatFileError
+    from rolellm_agents.files.atomic_write import write_whole
+    from rolellm_agents.persona.user_persona import present_self
+
+    if out is not None and out.exists() and not force:
+        raise ChatFileError(f"{out} is there already; name another file, or use --force to replace it.")
+    with _open() as transcript:
+        record = transcript.record(conversation)
+    by_name = ChatFormat.json if out and out.suffix.lower() == ".json" else ChatFormat.markdown
+    text = export_conversation(
+        record,
+        (format_ or by_name).value,
+        user_name=present_self(load_settings()).name,
+        everything=everything,
+    )
+    if out is None:
+        print_text(text, end="")
+    else:
+        write_whole(out, text, ChatFileError)
+        print_text(str(out))
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Our JSON, a SillyTavern chat, or ShareGPT.")],
+    persona: Annotated[
+        str | None,
+        typer.Option("--persona", help="Whom it is with; by the name in the file when left out."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring conversations in; what a file is, is told by what is in it.
+
+    \b
+    Examples:
+      rolellm history import backup.json
+      rolellm history import 'Seraphina - 2024-05-01.jsonl' --persona seraphina
+    """
+    from rolellm_agents.chat_files import import_chat_file
+
+    with _open() as transcript:
+        imported = import_chat_file(file.expanduser(), transcript, persona)
+    if as_json:
+        print_json([asdict(one) for one in imported])
+        return
+    for one in imported:
+        print_text(f"{one.id}: {one.messages} messages with {one.persona} ({one.format})")
+
+
+def _open() -> "Transcript":
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.transcript import Transcript
+
+    return Transcript(user_paths().transcript)
+
+
+def _as_json(message: "Message") -> dict[str, Any]:
+    return {**asdict(message), "audience": list(message.audience)}
+
+
+def _minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")
+
+
+def _marked(found: "FoundMessage") -> str:
+    """The snippet with its hits in square brackets."""
+    marked, at = "", 0
+    for start, end in found.hits:
+        marked += f"{found.snippet[at:start]}[{found.snippet[start:end]}]"
+        at = end
+    return marked + found.snippet[at:]

@@ -1,0 +1,1 @@
+"""`rolellm data`: generate, check, merge, split and convert data sets."""

@@ -1,0 +1,188 @@
+"""`rolellm data check`, `stats` and `card`: what there is to know of a data set."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.output import print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from rolellm_agents.datasets.checking import Finding, Report
+    from rolellm_agents.datasets.statistics import Group
+    from rolellm_agents.persona import Persona
+
+_EXAMPLES = 3
+_SHOWN = 140
+
+SourceArgument = Annotated[
+    Path, typer.Argument(help="A JSONL file, a folder in RoleBench's layout, or the folder of a run.")
+]
+
+
+def check(source: SourceArgument, as_json: JsonOption = False) -> None:
+    """Find what is wrong with a data set: leaks from training into the test, broken rows, bad answers.
+
+    Shows how often each thing is found in each file, with three examples by their lines; JSON has them all.
+    Exits with 1 when something leaks or programs would stumble over a row.
+
+    \b
+    Examples:
+      rolellm data check dataset
+      rolellm data check ../RoleBench --json
+    """
+    from rolellm_agents.datasets.checking import check_source
+
+    report = check_source(source.expanduser(), {persona.name: persona.language for persona in _cast()})
+    if as_json:
+        print_json(report.as_json())
+    else:
+        _print_report(report)
+    if not report.is_usable:
+        raise typer.Exit(1)
+
+
+def stats(
+    source: SourceArgument,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the lengths: a file that ends in .svg or .png.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Count roles, samples and instructions, and how long they are, as the paper's Table 1 does.
+
+    Lengths are in words, in Chinese in characters.
+
+    \b
+    Examples:
+      rolellm data stats dataset
+      rolellm data stats run --plot lengths.svg --json
+    """
+    from rolellm_agents.datasets.sources import source_samples
+    from rolellm_agents.datasets.statistics import count_samples
+
+    groups = count_samples((file.part, sample) for file, sample in source_samples(source.expanduser()))
+    if plot is not None:
+        from rolellm_agents.datasets.length_chart import write_chart
+
+        write_chart(plot.expanduser(), groups)
+    if as_json:
+        print_json([group.as_json() for group in groups])
+    else:
+        _print_groups(groups)
+
+
+def card(
+    source: SourceArgument,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file to write, instead of stdout.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Of the data set; its file's or folder's if left out.")
+    ] = None,
+    licence: Annotated[
+        str, typer.Option("--licence", help="As Hugging Face abbreviates it, such as apache-2.0.")
+    ] = "unknown",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write the card of a data set: what it is made of and how, its figures, its faults, its limits.
+
+    It is Markdown with a YAML head as Hugging Face has it, made of what is counted and checked, and of what
+    a run or “data split” left beside the samples.
+
+    \b
+    Examples:
+      rolellm data card dataset --licence cc-by-4.0 --out dataset/README.md
+      rolellm data card run
+    """
+    from rolellm_agents.datasets.data_card import card_facts, data_card
+    from rolellm_agents.errors import RoleBenchError
+    from rolellm_agents.files.atomic_write import write_whole
+
+    if out is not None and out.expanduser().exists() and not force:
+        raise RoleBenchError(f"{out} is there already; name another file, or use --force to replace it.")
+    text = data_card(card_facts(source.expanduser(), _cast(), name=name, licence=licence))
+    if out is None:
+        print_text(text, end="")
+    else:
+        write_whole(out.expanduser(), text, RoleBenchError)
+        print_text(str(out))
+
+
+def _cast() -> "list[Persona]":
+    from rolellm_agents.persona import list_personas
+
+    return [found.persona for found in list_personas().found]
+
+
+def _print_report(report: "Report") -> None:
+    rows = sum(report.files.values())
+    files = "file" if len(report.files) == 1 else "files"
+    if not report.findings:
+        print_text(f"Nothing is wrong in {rows:,} rows of {len(report.files)} {files}.")
+        return
+    print_table(
+        ("SEVERITY", "COUNT", "RULE", "FILE"),
+        ((one.severity, f"{one.count:,}", one.rule, one.file) for one in report.findings),
+    )
+    for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
+        findings = list(group)
+        print_text(f"\n{rule}: {findings[0].told}")
+        for finding in findings:
+            _print_examples(finding)
+    leaks, broken = (
+        sum(one.count for one in report.findings if one.severity == severity)
+        for severity in ("leak", "schema")
+    )
+    print_text(
+        f"\n{rows:,} rows of {len(report.files)} {files}: {leaks:,} leak, {broken:,} are broken; "
+        "--json has everything that was found."
+    )
+
+
+def _print_examples(finding: "Finding") -> None:
+    from rolellm_agents.text import one_line
+
+    for spot in finding.spots[:_EXAMPLES]:
+        place = f"{finding.file}:{spot.line}" if spot.line else finding.file
+        beside = f" (see {spot.other})" if spot.other else ""
+        print_text(f"  {place}{beside}\n    {one_line(spot.shown, _SHOWN)}")
+
+
+def _print_groups(groups: "Sequence[Group]") -> None:
+    print_table(
+        (
+            *(
+                "LANGUAGE",
+                "KIND",
+                "ROLES",
+                "SAMPLES",
+                "INSTRUCTIONS",
+                "ANSWERS",
+                "TRAIN",
+                "TEST",
+                "BASELINE",
+            ),
+            *("WORDS/INSTRUCTION", "(P95)", "WORDS/ANSWER", "(P95)", "TYPES"),
+        ),
+        (_group_row(group) for group in groups),
+    )
+
+
+def _group_row(group: "Group") -> list[str]:
+    asked, answered = group.instruction_lengths, group.answer_lengths
+    numbers = [group.roles, group.samples, group.instructions, group.answers]
+    parts = [group.parts.get(part, 0) for part in ("train", "test", "rolegpt_baseline")]
+    return [
+        group.language,
+        group.kind.replace("_", "-"),
+        *(f"{number:,}" for number in (*numbers, *parts)),
+        f"{asked.mean:.2f}",
+        str(asked.at(0.95)),
+        f"{answered.mean:.2f}",
+        str(answered.at(0.95)),
+        ", ".join(f"{name} {number:,}" for name, number in sorted(group.types.items())),
+    ]

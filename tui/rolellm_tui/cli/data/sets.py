@@ -1,0 +1,216 @@
+"""`rolellm data`: make data sets out of samples, and look at them."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rolellm_tui.cli.data import generate as data_generate
+from rolellm_tui.cli.data import report as data_report
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.output import complain, print_json, print_text
+
+if TYPE_CHECKING:
+    from rolellm_agents.datasets.conversion import ConversionCounts
+
+
+class SplitBy(StrEnum):
+    """What is new in the test."""
+
+    instructions = "instructions"
+    roles = "roles"
+
+
+class Form(StrEnum):
+    """How samples are written."""
+
+    rolebench = "rolebench"
+    sharegpt = "sharegpt"
+    chatml = "chatml"
+    alpaca = "alpaca"
+    hf = "hf"
+
+
+SourceArgument = data_report.SourceArgument
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+
+app = typer.Typer(
+    name="data",
+    help="Generate, merge, split, check, count and convert data sets of samples.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("context-instruct")(data_generate.context_instruct)
+app.command("rolegpt")(data_generate.rolegpt)
+app.command("dialogues")(data_generate.dialogues)
+app.command("draws")(data_generate.draws)
+app.command("check")(data_report.check)
+app.command("stats")(data_report.stats)
+app.command("card")(data_report.card)
+
+
+@app.command("merge")
+def merge(
+    sources: Annotated[
+        list[Path], typer.Argument(help="JSONL files, folders of RoleBench, or runs' folders.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A .jsonl file, or a folder with a manifest beside it.")
+    ],
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put several sources together: each question to a role once, with all the answers to it.
+
+    What is there twice is written once; other answers to the same question join the first ones. What was
+    split before is one again. RoleGPT's baselines stay apart, in a folder only.
+
+    \b
+    Examples:
+      rolellm data merge run-1 run-2 --out merged
+      rolellm data merge mine.jsonl ../RoleBench/rolebench-eng --out all.jsonl --json
+    """
+    from rolellm_agents.datasets.data_sets import merge_sources
+
+    counts = merge_sources([source.expanduser() for source in sources], out.expanduser(), replacing=force)
+    if as_json:
+        print_json({**counts, "out": str(out)})
+        return
+    print_text(
+        f"{counts['read']:,} rows became {counts['written']:,}: {counts['repeated']:,} said nothing new, "
+        f"{counts['joined']:,} had other answers to the same question"
+        f".\n{out}"
+    )
+
+
+@app.command("split")
+def split(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder, for RoleBench's layout.")],
+    by: Annotated[SplitBy, typer.Option("--by", help="What is new in the test.")] = SplitBy.instructions,
+    test_share: Annotated[
+        float,
+        typer.Option("--test-share", min=0.0, max=1.0, help="Of each role's rows, or of the roles."),
+    ] = 0.2,
+    seed: Annotated[int, typer.Option("--seed", help="Another one makes another split.")] = 0,
+    hold_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hold-out", help="With --by roles: a role for the test; several may be given.", metavar="ROLE"
+        ),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Divide samples into training and test, so that the test holds only what is new.
+
+    By instructions, no question of the test is asked in training, nor one in nearly the same words, of
+    whatever role. By roles, no role of the test is in training. The same samples and seed make the same
+    split in whatever order they come; a split source is split anew.
+
+    \b
+    Examples:
+      rolellm data split run --out dataset
+      rolellm data split merged.jsonl --by roles --test-share 0.1 --seed 7 --out dataset
+      rolellm data split merged --by roles --hold-out 'Jack Sparrow' --hold-out Thor --out dataset
+    """
+    from functools import partial
+
+    from rolellm_agents.datasets.data_sets import split_source
+    from rolellm_agents.datasets.provenance import Making
+    from rolellm_agents.datasets.splitting import split_by_instructions, split_by_roles
+    from rolellm_agents.errors import RoleBenchError
+
+    if hold_out and by is not SplitBy.roles:
+        raise RoleBenchError("Roles are held out by --by roles only; add it, or leave --hold-out away.")
+    settings: dict[str, Any] = {"by": by.value, "test_share": test_share, "seed": seed}
+    if by is SplitBy.roles:
+        decide = partial(split_by_roles, test_share=test_share, seed=seed, hold_out=hold_out or ())
+        making = Making("rolellm data split", {**settings, "hold_out": hold_out or []})
+        counts = split_source(source.expanduser(), out.expanduser(), decide, making, replacing=force)
+    else:
+        chosen = partial(split_by_instructions, test_share=test_share, seed=seed)
+        making = Making("rolellm data split", settings)
+        counts = split_source(source.expanduser(), out.expanduser(), chosen, making, replacing=force)
+    if as_json:
+        print_json({**settings, **counts, "out": str(out)})
+        return
+    baselines = counts.get("rolegpt_baseline", 0)
+    print_text(
+        f"{counts['train']:,} rows to train on, {counts['test']:,} to test with"
+        + (f", {baselines:,} of RoleGPT's baselines" if baselines else "")
+        + f".\n{out}\n\nCheck:  rolellm data check {out}"
+    )
+
+
+@app.command("convert")
+def convert(
+    source: SourceArgument,
+    to: Annotated[Form, typer.Option("--to", help="The form of the result.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A file; a folder where there are several.")],
+    from_: Annotated[
+        Form | None, typer.Option("--from", help="The form of the source; told by its rows if left out.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", help="Whose answers those are that do not say it.")
+    ] = None,
+    system: Annotated[
+        bool,
+        typer.Option("--system/--no-system", help="The persona's instruction before the turns."),
+    ] = True,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write samples as trainers want them, or read theirs as samples.
+
+    ShareGPT, ChatML (a list of messages) and Alpaca have a row for each answer. Where the role has a
+    persona, the row begins with the instruction that the strategy `system` gives a model in a chat. hf is a
+    folder for Hugging Face's `datasets`, which must be installed for it.
+
+    \b
+    Examples:
+      rolellm data convert dataset --to chatml --out chatml
+      rolellm data convert samples.jsonl --to sharegpt --out sharegpt.jsonl
+      rolellm data convert alpaca.json --from alpaca --role Thor --to rolebench --out thor.jsonl
+      rolellm data convert dataset --to hf --out hf
+    """
+    from rolellm_agents.datasets.conversion import convert_source
+    from rolellm_agents.datasets.instructions import Instructions
+    from rolellm_agents.persona import list_personas
+
+    cast = [found.persona for found in list_personas().found] if system else []
+    counts = convert_source(
+        source.expanduser(),
+        out.expanduser(),
+        to=to.value,
+        source_form=from_.value if from_ else None,
+        role=role,
+        instruction=Instructions(cast),
+        replacing=force,
+    )
+    if as_json:
+        print_json(
+            {
+                "samples": counts.samples,
+                "rows": counts.rows,
+                "left_out": counts.left_out,
+                "without_instruction": dict(counts.without_instruction) if system else {},
+                "out": str(out),
+            }
+        )
+        return
+    _complain_of_gaps(counts, told=system)
+    print_text(f"{counts.samples:,} samples in {counts.rows:,} rows.\n{out}")
+
+
+def _complain_of_gaps(counts: "ConversionCounts", *, told: bool) -> None:
+    if counts.left_out:
+        complain(f"{counts.left_out:,} rows are no single question with an answer: left out.")
+    if told and counts.without_instruction:
+        names = ", ".join(role for role, _ in counts.without_instruction.most_common(3))
+        complain(
+            f"{counts.without_instruction.total():,} samples have no instruction before them, since "
+            f"{len(counts.without_instruction)} roles are not in the cast ({names}); “rolellm persona "
+            "build” makes a persona."
+        )

@@ -1,0 +1,1 @@
+"""`rolellm doctor`: check the installation and calibrate the engine."""

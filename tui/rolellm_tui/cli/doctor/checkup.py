@@ -1,0 +1,210 @@
+"""The checks behind `rolellm doctor`; each looks at one thing and never raises."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.settings import load_settings
+from rolellm_agents.errors import RoleLLMError
+from rolellm_tui.widgets.common.counting import counted
+
+_PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "llama-cpp-python", "textual")
+_HF_PACKAGES = ("torch", "transformers", "peft", "langchain-huggingface")
+_SCARCE_BYTES = 200_000_000
+
+
+class Finding(NamedTuple):
+    """What one look found."""
+
+    what: str
+    state: Literal["ok", "note", "problem"]
+    found: str
+    advice: str = ""
+
+
+def run_checkup() -> list[Finding]:
+    """Look at everything, in an order that reads well."""
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _versions,
+        _extra,
+        _processor,
+        _settings,
+        _model,
+        _folders,
+        _personas,
+        _conversations,
+        _keys,
+    )
+    findings: list[Finding] = []
+    for check in checks:
+        try:
+            findings.extend(check())
+        except RoleLLMError as error:
+            findings.append(Finding(check.__name__.strip("_"), "problem", str(error)))
+    return findings
+
+
+def _versions() -> Iterator[Finding]:
+    own = importlib.metadata.version("rolellm-agents")
+    system = f"{platform.system()} {platform.machine()}"
+    yield Finding("rolellm", "ok", f"{own}, Python {platform.python_version()}, {system}")
+    for package in _PACKAGES:
+        yield _package(package, "problem", f"pip install {package}")
+
+
+def _extra() -> Iterator[Finding]:
+    for package in _HF_PACKAGES:
+        yield _package(package, "note", "for huggingface: models, pip install 'rolellm-agents[hf]'")
+
+
+def _package(package: str, state: Literal["note", "problem"], advice: str) -> Finding:
+    try:
+        return Finding(package, "ok", importlib.metadata.version(package))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(package, state, "not installed", advice)
+
+
+def _processor() -> Iterator[Finding]:
+    from rolellm_agents.models.llamacpp import library
+
+    gpu = "with" if library.has_gpu() else "without"
+    features = ", ".join(library.features())
+    yield Finding(
+        "llama.cpp", "ok", f"{counted(library.processors(), 'processor')}, {gpu} GPU support; {features}"
+    )
+    yield from _load()
+    if not library.repacking_is_safe():
+        yield Finding(
+            "AMX",
+            "note",
+            "llama.cpp's AMX buffers crash with quantized weights; they are off here",
+            "compile llama-cpp-python without AMX, as README says, and it is quicker",
+        )
+
+
+def _load() -> Iterator[Finding]:
+    """What other programs use now, and what the engine does about it."""
+    from rolellm_agents.models.llamacpp import library
+    from rolellm_agents.models.llamacpp.bindings import SPINNING_IS_BOUNDED
+    from rolellm_agents.models.llamacpp.engine import cgroup
+    from rolellm_agents.models.llamacpp.engine.threads import used_by_others
+
+    most = library.processors()
+    if (quota := cgroup.processor_quota()) is not None:
+        yield Finding("processor quota", "ok", f"{quota:g}, set by a control group")
+    threads, others = used_by_others(most)
+    if threads < most:
+        yield Finding(
+            "threads",
+            "note",
+            f"{threads} of {most} for now, because other programs use {others:.1f} processors",
+            "answers are slower meanwhile; nothing needs to be done",
+        )
+    else:
+        yield Finding(
+            "threads", "ok", f"{counted(most, 'thread')}; other programs use {others:.1f} processors"
+        )
+    if not SPINNING_IS_BOUNDED:
+        yield Finding(
+            "OpenMP",
+            "note",
+            "llama.cpp's threads spin while they wait, as OMP_WAIT_POLICY or GOMP_SPINCOUNT says",
+            "without these variables llama.cpp is quicker on a busy machine",
+        )
+
+
+def _settings() -> Iterator[Finding]:
+    from rolellm_agents.models.names import named_models
+    from rolellm_agents.prompting.strategies import get_strategy
+
+    settings = load_settings()
+    file = user_paths().settings_file
+    place = str(file) if file.exists() else f"{file} (not there, defaults are used)"
+    yield Finding("settings", "ok", place)
+    if settings.strategy is not None:
+        get_strategy(settings.strategy)
+    strategy = settings.strategy or "the strategy that suits it"
+    yield Finding("default", "ok", f"{settings.model} with {strategy}")
+    names = named_models()
+    if names:
+        yield Finding("models.toml", "ok", ", ".join(names))
+
+
+def _model() -> Iterator[Finding]:
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+    from rolellm_agents.models.local import load_model
+    from rolellm_agents.prompting.default_strategy import default_strategy
+
+    name = load_settings().model
+    model = get_model(name)
+    load_model(model)
+    yield Finding("model", "ok", f"{name} can be used; {default_strategy(name)} suits it")
+    if isinstance(model, ChatLlamaCpp):
+        yield _tuning(model.model_path)
+
+
+def _tuning(model_file: Path) -> Finding:
+    from rolellm_agents.models.llamacpp.tuning.settings import kept_tuning, tuning_for
+    from rolellm_tui.cli.doctor.calibrate import tuning_in_words
+
+    used = tuning_in_words(tuning_for(model_file))
+    if kept_tuning(model_file):
+        return Finding("tuning", "ok", f"{used}; measured on this machine")
+    advice = "“rolellm doctor --calibrate” measures what is quickest here"
+    return Finding("tuning", "note", f"{used}; the defaults, not measured", advice)
+
+
+def _folders() -> Iterator[Finding]:
+    paths = user_paths()
+    for what, folder in (("config", paths.config), ("data", paths.data), ("cache", paths.cache)):
+        existing = next(place for place in (folder, *folder.parents) if place.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            yield Finding(
+                f"{what} folder",
+                "problem",
+                f"{folder} cannot be written",
+                "give it write permission, or set ROLELLM_HOME to another folder",
+            )
+        elif shutil.disk_usage(existing).free < _SCARCE_BYTES:
+            yield Finding(f"{what} folder", "problem", f"{folder} is nearly full", "make room there")
+        else:
+            yield Finding(f"{what} folder", "ok", str(folder))
+
+
+def _personas() -> Iterator[Finding]:
+    from rolellm_agents.persona import list_personas
+
+    cast = list_personas()
+    yield Finding("personas", "ok", f"{len(cast.found)}; yours go into {user_paths().personas}")
+    for note in cast.notes:
+        yield Finding("personas", "note", note)
+
+
+def _conversations() -> Iterator[Finding]:
+    from rolellm_agents.transcript import Transcript
+
+    place = user_paths().transcript
+    if not place.exists():
+        yield Finding("conversations", "ok", f"none yet; they go into {place}")
+        return
+    with Transcript(place) as transcript:
+        count = len(transcript.conversations())
+    yield Finding("conversations", "ok", f"{count} in {place} ({_size(place)})")
+
+
+def _keys() -> Iterator[Finding]:
+    if os.environ.get("OPENAI_API_KEY"):
+        yield Finding("OPENAI_API_KEY", "ok", "set")
+    else:
+        yield Finding("OPENAI_API_KEY", "note", "not set", "only OpenAI's own models need it")
+
+
+def _size(file: Path) -> str:
+    return f"{file.stat().st_size / 1_000_000:.1f} MB"

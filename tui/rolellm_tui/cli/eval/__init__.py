@@ -1,0 +1,1 @@
+"""`rolellm eval`: the quality of models and replies."""

@@ -1,0 +1,23 @@
+"""`rolellm eval`: measure how good models and replies are."""
+
+import typer
+
+from rolellm_tui.cli.eval.drift import drift
+from rolellm_tui.cli.eval.report import report
+from rolellm_tui.cli.eval.rolebench import rolebench
+from rolellm_tui.cli.eval.score import score
+from rolellm_tui.cli.eval.speakers import speakers
+from rolellm_tui.cli.eval.strategies import strategies
+
+app = typer.Typer(
+    name="eval",
+    help="Measure the quality of models and replies.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("rolebench")(rolebench)
+app.command("drift")(drift)
+app.command("strategies")(strategies)
+app.command("speakers")(speakers)
+app.command("score")(score)
+app.command("report")(report)

@@ -1,0 +1,218 @@
+"""`rolellm eval drift`: how far a persona drifts over the turns of a conversation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption, MaxTokensOption
+from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from rolellm_graphs.evaluate.rolebench import NamedJudge
+
+_ANSWER_TOKENS = 100
+_QUESTION_TOKENS = 60
+_VERDICT_TOKENS = 400
+_NONE = "none"
+_SHOWN = (
+    "likelihood",
+    "style_distance",
+    "repeats_earlier",
+    "in_role",
+    "words",
+    "remembers",
+    "same_as_before",
+)
+"""In the terminal, before the measures of other judges; the run's folder holds all."""
+
+
+def drift(
+    persona: Annotated[
+        list[str] | None, typer.Option("--persona", help="Who is interviewed; several may be given.")
+    ] = None,
+    personas: Annotated[
+        str, typer.Option("--personas", help="The same with commas between: ids, names or files.")
+    ] = "",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Who answers: a model spec or a name from models.toml; several may be given.",
+            metavar="PROVIDER:NAME",
+        ),
+    ] = None,
+    strategy: Annotated[
+        str, typer.Option("--strategy", "-s", help="How the persona reaches the model.", metavar="NAME")
+    ] = "system",
+    turns: Annotated[int, typer.Option("--turns", min=1, max=50, help="Questions of an interview.")] = 10,
+    interviews: Annotated[
+        int, typer.Option("--interviews", min=1, help="Of each persona; 7 put each question at each place.")
+    ] = 7,
+    interviewer: Annotated[
+        str | None,
+        typer.Option(
+            "--interviewer", help="A model that asks; else a fixed course.", metavar="PROVIDER:NAME"
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            help="likelihood, rubric or none; likelihood where the model gives probabilities.",
+            metavar="NAME",
+        ),
+    ] = None,
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            "--judge-model", help="What the judge asks; else the first model.", metavar="PROVIDER:NAME"
+        ),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=256, help="Interviews at the same time.")
+    ] = 8,
+    max_tokens: MaxTokensOption = _ANSWER_TOKENS,
+    seed: Annotated[int, typer.Option("--seed", help="Of answers, and of who asks.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Interviews of ten turns: what becomes of a persona's likelihood, style, memory and role.
+
+    The visitor greets, asks of work, fear and pride, whether it is an AI, of smartphones, and at last
+    whether it still knows the visitor's name. Questions in the middle change places from one interview to
+    the next. Slopes are over these turns, a turn. Stopped and started again, it goes on where it was.
+
+    \b
+    Examples:
+      rolellm eval drift --persona sherlock-holmes
+      rolellm eval drift --personas shrek,thor -m llamacpp:smollm2 -m mine --turns 10 --json
+      rolellm eval drift --persona shrek --interviewer openai:gpt-4o-mini --judge rubric
+    """
+    import asyncio
+
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.config.settings import load_settings
+    from rolellm_agents.persona import load_persona
+    from rolellm_graphs.evaluate.drift import InterviewsRequest, hold_interviews, run_name
+    from rolellm_graphs.evaluate.rolebench import Contender
+    from rolellm_graphs.runs.items import Hearing, Limits
+
+    names = [*(persona or ()), *(name.strip() for name in personas.split(",") if name.strip())]
+    models = model or [load_settings().model]
+    asks = Contender(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
+    request = InterviewsRequest(
+        personas=tuple(map(load_persona, names)),
+        strategy=strategy,
+        turns=turns,
+        interviews=interviews,
+        interviewer=asks,
+        seed=seed,
+    )
+    contenders = [Contender(name, _opened(name, max_tokens)) for name in dict.fromkeys(models)]
+    judging = _judge(judge, judge_model or models[0], at_once)
+    folder = out or user_paths().runs / run_name(request, models, at_once, max_tokens)
+    complain(f"The run is kept in {folder}.")
+    with counted_progress("Interviewing") as progress:
+        result = asyncio.run(
+            hold_interviews(
+                request,
+                contenders,
+                folder=folder,
+                judge=judging,
+                limits=Limits(at_once=at_once),
+                hearing=Hearing(progress=progress, notice=complain),
+            )
+        )
+    told = result.to_json()
+    if as_json:
+        print_json({"folder": str(folder), **told})
+    else:
+        for system in told["systems"]:
+            _show(system)
+        print_text(f"All of it: {folder / 'results.json'}")
+    _tell_failures(result.failed, result.first_failure, result.notes)
+
+
+def _opened(name: str, max_tokens: int | None) -> Any:
+    from rolellm_agents.models.catalog import get_model
+
+    return get_model(name, temperature=0, max_tokens=max_tokens)
+
+
+def _judge(name: str | None, model_name: str, at_once: int) -> "NamedJudge | None":
+    """The judge of this name, the cheap one where it can be had, or nobody."""
+    from rolellm_graphs.evaluate.rolebench import NamedJudge
+    from rolellm_graphs.judge.judges import default_reply_judge, judge_config, reply_judge_named
+
+    if name == _NONE:
+        return None
+    from rolellm_agents.models.catalog import get_model
+
+    model = get_model(model_name, temperature=0, max_tokens=_VERDICT_TOKENS)
+    chosen = name or default_reply_judge(model)
+    if name is None and chosen != "likelihood":
+        complain(f"{model_name} gives no probabilities, so no judge is asked; --judge names one.")
+        return None
+    judge = reply_judge_named(chosen, model, model_name=model_name, at_once=at_once)
+    return NamedJudge(chosen, judge, judge_config(chosen, [(model_name, model)]))
+
+
+def _show(system: Mapping[str, Any]) -> None:
+    """A row for each turn, and the slopes below."""
+    from rolellm_agents.reports.figures import counted
+
+    print_text(
+        f"{system['model']} · {system['strategy']}: {counted(system['interviews'], 'interview')} with "
+        f"{counted(system['personas'], 'persona')}"
+    )
+    figures = {(one["measure"], one["turn"]): one for one in system["turns"]}
+    slopes = {one["measure"]: one for one in system["slopes"]}
+    measures = [*_columns(figures)]
+    turns = sorted({turn for _, turn in figures})
+    rows = [[str(turn), *(_figure(figures.get((measure, turn))) for measure in measures)] for turn in turns]
+    rows.append(["slope", *(_figure(slopes.get(measure), "+") for measure in measures)])
+    print_table(("TURN", *(measure.replace("_", " ").upper() for measure in measures)), rows)
+    if system["unscored"]:
+        told = ", ".join(f"{number} {status}" for status, number in system["unscored"].items())
+        print_text(f"Not scored: {told}")
+    print_text("")
+
+
+def _columns(figures: Mapping[tuple[str, int], Mapping[str, Any]]) -> Iterator[str]:
+    """What there is to see: detections only where one was made."""
+    from rolellm_agents.reply_checks.detections import DETECTIONS
+
+    known = dict.fromkeys(measure for measure, _ in figures)
+    detections = {name.replace("-", "_") for name in DETECTIONS}
+    yield from (measure for measure in _SHOWN if measure in known)
+    for measure in known:
+        found = any(one["mean"] for (name, _), one in figures.items() if name == measure)
+        if measure not in _SHOWN and (measure not in detections or found):
+            yield measure
+
+
+def _figure(one: Mapping[str, Any] | None, sign: str = "") -> str:
+    from rolellm_agents.reports.figures import with_bounds
+
+    if one is None:
+        return ""
+    if abs(one["mean"]) >= 10:
+        return f"{one['mean']:.1f}"
+    return with_bounds(one["mean"], one["ci95"], sign)
+
+
+def _tell_failures(failed: int, first: str, notes: Sequence[str]) -> None:
+    from rolellm_agents.errors import ModelError
+
+    if failed:
+        raise ModelError(
+            f"{failed} interviews broke off ({first.rstrip('.')}): the figures are of the others; the same "
+            "command holds them again."
+        )
+    if notes:
+        raise ModelError(f"{notes[-1].rstrip('.')}: the same command goes on.")

@@ -1,0 +1,278 @@
+"""`rolellm eval rolebench`: models and strategies side by side on RoleBench."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, MaxTokensOption, RecallOption
+from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from rolellm_agents.evaluation import Judgement, Result, Row
+    from rolellm_agents.metrics import Interval
+    from rolellm_graphs.evaluate.rolebench import Contender, NamedJudge
+
+_ANSWER_TOKENS = 120
+"""The embedded model wanders when it may say more; RoleGPT's answers have 87 words."""
+_VERDICT_TOKENS = 400
+_NOTHING = "–"
+
+SplitChoice = Literal["instruction-generalization", "role-generalization"]
+KindChoice = Literal["role_specific", "general", "both"]
+LanguageChoice = Literal["en", "zh"]
+
+
+def rolebench(
+    data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench.")],
+    split: Annotated[
+        SplitChoice, typer.Option("--split", help="What is new in the test.")
+    ] = "instruction-generalization",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="A model spec or a name from models.toml; several may be given.",
+            metavar="PROVIDER:NAME",
+        ),
+    ] = None,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option("--strategy", "-s", help="“system” if none; several may be given.", metavar="NAME"),
+    ] = None,
+    kind: Annotated[KindChoice, typer.Option("--kind", help="Of the questions.")] = "both",
+    language: Annotated[LanguageChoice, typer.Option("--language", help="Of the questions.")] = "en",
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help="Questions of each kind at most, spread over the roles."),
+    ] = None,
+    personas: Annotated[
+        str, typer.Option("--personas", help="Roles, ids or files with commas between; all roles if none.")
+    ] = "",
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge", help="likelihood, rubric or ranking; several may be given.", metavar="NAME"
+        ),
+    ] = None,
+    judge_model: Annotated[
+        str | None,
+        typer.Option("--judge-model", help="What the judges ask.", metavar="PROVIDER:NAME"),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=256, help="Questions to a model at the same time.")
+    ] = 8,
+    max_tokens: MaxTokensOption = _ANSWER_TOKENS,
+    recall_method: RecallOption = None,
+    embeddings: EmbeddingsOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the answers, for models that draw.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Models under strategies on the same questions: ROUGE-L, the paper's measure, judges, intervals.
+
+    Answers are greedy. RoleGPT's published answers are a row of their own. Questions that stand in the
+    training rows, or nearly, are named and told apart. Stopped and started again, it goes on where it was.
+
+    \b
+    Examples:
+      rolellm eval rolebench --data RoleBench --model llamacpp:smollm2 --limit 40
+      rolellm eval rolebench --data RoleBench -m llamacpp:smollm2 -m mine -s system -s retrieval --json
+      rolellm eval rolebench --data RoleBench --split role-generalization --judge likelihood
+    """
+    import asyncio
+
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.config.settings import load_settings
+    from rolellm_graphs.evaluate.rolebench import RoleBenchRequest, run_name, run_rolebench
+    from rolellm_graphs.runs.items import Hearing, Limits
+    from rolellm_tui.cli.options import recall_options
+
+    settings = load_settings()
+    request = RoleBenchRequest(
+        data=data,
+        split=split,
+        strategies=tuple(strategy or ("system",)),
+        kinds=("role_specific", "general") if kind == "both" else (kind,),
+        language=language,
+        limit=limit,
+        roles=tuple(name.strip() for name in personas.split(",") if name.strip()),
+        seed=seed,
+        recall=recall_options(settings, method=recall_method, embeddings=embeddings),
+    )
+    contenders = _contenders(model or [settings.model], at_once, max_tokens)
+    judges = _judges(judge or [], judge_model or settings.model, at_once)
+    folder = out or user_paths().runs / run_name(
+        request, [one.name for one in contenders], at_once, max_tokens
+    )
+    complain(f"The run is kept in {folder}.")
+
+    async def run(hearing: Hearing) -> "Result":
+        limits = Limits(at_once=at_once)
+        return await run_rolebench(
+            request, contenders, folder=folder, judges=judges, limits=limits, hearing=hearing
+        )
+
+    with counted_progress("Answering") as tell:
+        result = asyncio.run(run(Hearing(progress=tell, notice=complain)))
+    if as_json:
+        print_json({**result.to_json(), "folder": str(folder)})
+    else:
+        _show(result, folder)
+    _tell_what_is_missing(result)
+
+
+def _contenders(names: Sequence[str], at_once: int, max_tokens: int | None) -> "list[Contender]":
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_graphs.evaluate.rolebench import Contender
+
+    return [
+        Contender(name, get_model(name, temperature=0, max_tokens=max_tokens, conversations=at_once))
+        for name in dict.fromkeys(names)
+    ]
+
+
+def _judges(names: Sequence[str], model_name: str, at_once: int) -> "list[NamedJudge]":
+    if not names:
+        return []
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_graphs.evaluate.rolebench import NamedJudge
+    from rolellm_graphs.judge.judges import judge_config, judge_named
+
+    model = get_model(model_name, temperature=0, max_tokens=_VERDICT_TOKENS, conversations=at_once)
+    return [
+        NamedJudge(
+            name,
+            judge_named(name, model, model_name=model_name, at_once=at_once),
+            judge_config(name, [(model_name, model)]),
+        )
+        for name in dict.fromkeys(names)
+    ]
+
+
+def _show(result: "Result", folder: Path) -> None:
+    """A table for each kind, one of the judges, the paper's layout, and how fast it was."""
+    from rolellm_agents.evaluation.paper_table import paper_cells
+
+    for kind in dict.fromkeys(row.kind for row in result.rows):
+        rows = [row for row in result.rows if row.kind == kind]
+        asked = max(row.n + row.missing for row in rows)
+        print_text(f"{kind.replace('_', '-')}: {asked} questions to {max(row.roles for row in rows)} roles")
+        columns = _columns(rows)
+        print_table(columns, ([*_cells(row, columns)] for row in rows))
+        print_text("")
+    if judged := [(row, one) for row in result.rows for one in row.judged]:
+        print_table(_JUDGED, (_judged_cells(row, one) for row, one in judged))
+        print_text("")
+    heads, cells = paper_cells(result.paper)
+    print_text("As the paper lays it out (ROUGE-L recall, which rewards length):")
+    print_table([head.upper() for head in heads], cells)
+    for one in result.throughput:
+        told = one.to_json()
+        print_text(
+            f"\n{one.model}: {one.answers} answers in {one.seconds:,.1f} s, {told['answers_per_second']} a "
+            f"second, {told['tokens_per_second']} tokens a second, {one.at_once} at once"
+        )
+    print_text(f"\nAll of it: {folder / 'results.json'}")
+
+
+_FIGURES: dict[str, str] = {
+    "words": "WORDS",
+    "in_role": "IN ROLE",
+    "loops": "LOOPS",
+    "empty": "EMPTY",
+    "distinct_2": "DIST-2",
+    "new_tokens": "READ",
+    "seconds": "S",
+}
+"""Of the means those that a person wants to see, and how they are headed."""
+
+
+def _columns(rows: "Sequence[Row]") -> list[str]:
+    """What is nothing in every row is not shown."""
+    return [
+        "MODEL",
+        "STRATEGY",
+        "F1",
+        *(["LESS FIRST"] if any(row.less_first for row in rows) else []),
+        *(["NEW QUESTIONS"] if any(row.n_clean not in (None, 0, row.n) for row in rows) else []),
+        "PAPER",
+        "N",
+        *(head for name, head in _FIGURES.items() if any(row.means.get(name) for row in rows)),
+    ]
+
+
+def _cells(row: "Row", columns: Sequence[str]) -> Iterator[str]:
+    clean = row.clean.get("rouge_l_f1")
+    less = row.less_first.get("rouge_l_f1")
+    told: dict[str, str] = {
+        "MODEL": row.system.model,
+        "STRATEGY": row.system.strategy,
+        "F1": _figure(row.scores.get("rouge_l_f1")),
+        "LESS FIRST": _figure(less.interval if less else None, sign="+"),
+        "NEW QUESTIONS": f"{_short(clean.mean)} ({clean.n})" if clean else _NOTHING,
+        "PAPER": _figure(row.scores.get("paper")),
+        "N": str(row.n),
+        **{head: _mean(name, row.means.get(name)) for name, head in _FIGURES.items()},
+    }
+    yield from (told[column] for column in columns)
+
+
+_JUDGED = (
+    *("MODEL", "STRATEGY", "KIND", "JUDGE", "MEASURE", "MEAN", "N", "UNSCORED"),
+    *("EQUAL LENGTH", "CONSISTENT"),
+)
+
+
+def _judged_cells(row: "Row", one: "Judgement") -> list[str]:
+    unscored = ", ".join(f"{status} {number}" for status, number in one.unscored.items())
+    return [
+        row.system.model,
+        row.system.strategy,
+        row.kind,
+        one.judge,
+        one.measure,
+        _figure(one.interval),
+        str(one.interval.n if one.interval else 0),
+        unscored,
+        *((_figure(one.at_equal_length), f"{one.position.consistent:.0%}") if one.position else ("", "")),
+    ]
+
+
+def _figure(interval: "Interval | None", *, sign: str = "") -> str:
+    """A mean with its bounds: `.214 [.201 .229]`."""
+    if interval is None:
+        return _NOTHING
+    mean = _short(interval.mean, sign)
+    if interval.low is None or interval.high is None:
+        return mean
+    return f"{mean} [{_short(interval.low, sign)} {_short(interval.high, sign)}]"
+
+
+def _short(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:{sign}.3f}"
+
+
+def _mean(name: str, value: float | None) -> str:
+    if value is None:
+        return _NOTHING
+    if name == "seconds" or value >= 1:
+        return f"{value:,.1f}".removesuffix(".0")
+    return _short(value) if value else "0"
+
+
+def _tell_what_is_missing(result: "Result") -> None:
+    """One sentence when answers could not be made, which is an error; others when a judge gave up."""
+    from rolellm_agents.errors import ModelError
+
+    if result.failed:
+        raise ModelError(
+            f"{result.failed} answers could not be made ({result.first_failure.rstrip('.')}): the "
+            "figures are of the others; the same command tries them again."
+        )
+    if not result.complete:
+        raise ModelError(f"{result.notes[-1].rstrip('.')}: the same command goes on.")

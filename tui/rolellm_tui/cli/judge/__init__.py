@@ -1,0 +1,1 @@
+"""`rolellm judge`: replies, pairs and scenes judged, and judges checked."""

@@ -1,0 +1,1 @@
+"""`rolellm persona`: the cast, cards, packs, and personas built from scripts."""

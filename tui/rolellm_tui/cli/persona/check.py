@@ -1,0 +1,129 @@
+"""`rolellm persona check`: what is wrong with personas, and whether their voices are apart."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from rolellm_agents.persona import Persona
+    from rolellm_agents.persona.lint import Finding
+    from rolellm_agents.persona.lint.voices import VoiceReport
+
+_FEWEST_VOICES = 3
+_SHOWN = 5
+
+
+def check(
+    personas: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids, names, persona files or folders; without any the whole cast."),
+    ] = None,
+    voices: Annotated[
+        bool, typer.Option("--voices", help="Show each persona's own share of the voice check.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find what goes wrong in personas: thin parts, copied lines, assistant-speak, voices that are alike.
+
+    The voice check takes each reply away in turn, removes the names, and lets the most similar lines among
+    all others vote for its owner. Exits with 2 when something is wrong.
+
+    \b
+    Examples:
+      rolellm persona check
+      rolellm persona check my-persona.yaml
+      rolellm persona check --voices --json
+    """
+    from rolellm_agents.persona import list_personas
+    from rolellm_agents.persona.lint import check_personas
+
+    cast = [found.persona for found in list_personas().found]
+    checked = [persona for name in personas for persona in _named(name)] if personas else cast
+    own = {persona.id for persona in checked}
+    beside = [persona for persona in cast if persona.id not in own]
+    findings = check_personas(checked, beside)
+    reports = {
+        language: report
+        for language in ("en", "zh")
+        if (report := _voices([*checked, *beside], language, own))
+    }
+    if as_json:
+        print_json(_as_json(checked, findings, reports))
+    else:
+        _print(checked, findings, reports, own if voices or personas else set())
+    if findings:
+        raise typer.Exit(2)
+
+
+def _named(name: str) -> "list[Persona]":
+    """The personas of a folder, or the one of an id, a name or a file."""
+    from rolellm_agents.errors import PersonaError
+    from rolellm_agents.persona import load_persona, read_persona
+
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        return [load_persona(name)]
+    files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+    if not files:
+        raise PersonaError(f"There is no persona file in {folder}; name another folder.")
+    return [read_persona(file) for file in files]
+
+
+def _voices(personas: "list[Persona]", language: str, own: set[str]) -> "VoiceReport | None":
+    from rolellm_agents.persona.lint.voices import check_voices
+
+    some = [persona for persona in personas if persona.language == language and persona.demonstrations]
+    if len(some) < _FEWEST_VOICES or not any(persona.id in own for persona in some):
+        return None
+    return check_voices(some)
+
+
+def _as_json(
+    checked: "list[Persona]", findings: "list[Finding]", reports: "dict[str, VoiceReport]"
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "personas": len(checked),
+        "findings": [asdict(finding) for finding in findings],
+        "voices": {language: asdict(report) for language, report in reports.items()},
+    }
+
+
+def _print(
+    checked: "list[Persona]",
+    findings: "list[Finding]",
+    reports: "dict[str, VoiceReport]",
+    shown: set[str],
+) -> None:
+    for finding in findings:
+        print_text(f"{finding.persona}: {finding.message}  [{finding.rule}]")
+    number = len(findings) or "Nothing"
+    what = "thing is" if len(findings) == 1 else "things are" if findings else "is"
+    several = "persona" if len(checked) == 1 else "personas"
+    print_text(f"{number} {what} wrong in {len(checked)} {several}.")
+    for language, report in reports.items():
+        print_text(_voices_line(language, report))
+        _print_shares(report, shown)
+
+
+def _voices_line(language: str, report: "VoiceReport") -> str:
+    told = (
+        f"Voices ({language}): {report.hit_rate:.0%} of {report.replies} replies find their owner among "
+        f"{report.personas} (chance {report.chance:.0%})"
+    )
+    if report.hit_rate_of_five is not None:
+        told += f", {report.hit_rate_of_five:.0%} among five (chance 20%)"
+    return told + "."
+
+
+def _print_shares(report: "VoiceReport", shown: set[str]) -> None:
+    """Each one's own share, the hardest to tell first."""
+    for name, share in sorted(report.by_persona.items(), key=lambda item: item[1]):
+        if name in shown:
+            taken = f", else taken for {report.taken_for[name]}" if name in report.taken_for else ""
+            print_text(f"  {share:4.0%}  {name}{taken}")

@@ -1,0 +1,1 @@
+"""`rolellm scene`: play, run, replay, compare and export scenes."""

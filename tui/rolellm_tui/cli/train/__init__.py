@@ -1,0 +1,1 @@
+"""`rolellm train` and `rolellm export`."""

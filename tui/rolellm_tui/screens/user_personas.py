@@ -1,0 +1,239 @@
+"""Personas of one's own: who one is to the characters."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+from textual.worker import Worker
+
+from rolellm_agents.config.settings import write_settings
+from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.persona.user_persona import (
+    Yourself,
+    add_yourself,
+    checked_yourself,
+    keep_yourself,
+    remove_yourself,
+    yourselves,
+)
+from rolellm_agents.text import one_line
+from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.status_line import Complaint
+
+_NOBODY = Yourself("", "Only a name", "Characters know what you are called, and nothing else.")
+_SHOWN = 200
+"""Characters of what is told about somebody that are shown in the list."""
+
+
+class YourselfScreen(ModalScreen[Yourself | None]):
+    """Asks for a name and who that is; dismisses with both, or None when nothing is to be changed."""
+
+    CSS_PATH = "yourselves.tcss"
+    AUTO_FOCUS = "#name"
+    BINDINGS = [
+        Binding("ctrl+s", "keep", "Keep", id="yourself.keep", tooltip="Keep it.", priority=True),
+        Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Change nothing.", priority=True),
+    ]
+
+    def __init__(self, one: Yourself | None = None) -> None:
+        """Ask.
+
+        Args:
+            one: the one to change; a new one when None.
+        """
+        super().__init__()
+        self._one = one or Yourself("", "")
+
+    def compose(self) -> ComposeResult:
+        """A line and a page."""
+        with Vertical(classes="window"):
+            title = (
+                f"Change {one_line(self._one.name, 50)}" if self._one.id else "A new persona of your own"
+            )
+            yield Static(title, classes="title", markup=False)
+            yield Input(self._one.name, placeholder="What characters call you", id="name")
+            yield Static("Who that is, as the model is told:", classes="help", markup=False)
+            yield TextArea(self._one.about, soft_wrap=True, id="about")
+            yield Complaint(id="complaint")
+            yield Static("Ctrl+S keeps it · Esc leaves it as it was", classes="keys", markup=False)
+
+    @on(Input.Submitted)
+    def _go_on(self) -> None:
+        self.query_one("#about").focus()
+
+    def action_keep(self) -> None:
+        """Hand it over, if it can be kept."""
+        after_typing(self, self._hand_over)
+
+    def _hand_over(self) -> None:
+        name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
+        try:
+            self.dismiss(checked_yourself(Yourself(self._one.id, name, about)))
+        except SettingsError as error:
+            self.query_one(Complaint).complain(error)
+
+    def action_leave(self) -> None:
+        """Change nothing."""
+        self.dismiss(None)
+
+
+@dataclass(frozen=True)
+class _Removed:
+    """One that can come back."""
+
+    one: Yourself
+    was_present: bool
+
+
+class YourselvesScreen(ModalScreen[bool]):
+    """Each change is kept at once; dismisses with whether there was any."""
+
+    CSS_PATH = "yourselves.tcss"
+    AUTO_FOCUS = "#yourselves"
+    BINDINGS = [
+        Binding("n", "add", "New", id="yourselves.new", tooltip="One more."),
+        Binding("e", "edit", "Edit", id="yourselves.edit", tooltip="Another name, or other words."),
+        Binding("d,delete", "remove", "Remove", id="yourselves.remove", tooltip="Take it out."),
+        Binding("ctrl+z", "undo", "Undo", id="yourselves.undo", tooltip="Bring the removed one back."),
+        Binding("escape", "leave", "Back", id="yourselves.leave", tooltip="Back to the settings."),
+    ]
+
+    def __init__(self, present: str, *, given_by: str = "") -> None:
+        """Show them.
+
+        Args:
+            present: the id of the one that one is now; empty for none.
+            given_by: what decides that, if it is not the file.
+        """
+        super().__init__()
+        self._present = present
+        self._given_by = given_by
+        self._listed: list[Yourself] = []
+        self._removed: list[_Removed] = []
+        self._changed = False
+
+    def compose(self) -> ComposeResult:
+        """A small window with a list."""
+        with Vertical(classes="window"):
+            yield Static("Who you are", classes="title", markup=False)
+            yield OptionList(id="yourselves", markup=False)
+            yield Complaint(id="complaint")
+            keys = "Enter be this one · n new · e edit · d remove · Esc leaves"
+            yield Static(keys, classes="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Read them."""
+        self._load(self._present)
+
+    @work(group="read", exclusive=True, exit_on_error=False)
+    async def _load(self, highlight: str = "") -> None:
+        await self._list(highlight)
+
+    async def _list(self, highlight: str) -> None:
+        self._complaint.tell("")
+        try:
+            self._listed = [_NOBODY, *await asyncio.to_thread(yourselves)]
+        except RoleLLMError as error:
+            self._complaint.complain(error)
+            return
+        rows = self.query_one("#yourselves", OptionList)
+        rows.set_options(Option(self._row(one)) for one in self._listed)
+        ids = [one.id for one in self._listed]
+        rows.highlighted = ids.index(highlight) if highlight in ids else 0
+
+    def _row(self, one: Yourself) -> Content:
+        mark = "  ● you are this one" if one.id == self._present else ""
+        about = one_line(one.about, _SHOWN) or "Nothing more is told."
+        return Content.assemble(
+            (one_line(one.name), "bold"), (mark, "$text-accent"), "\n", (about, "$foreground-muted")
+        )
+
+    @property
+    def _highlighted(self) -> Yourself:
+        place = self.query_one("#yourselves", OptionList).highlighted
+        return self._listed[place] if place is not None else _NOBODY
+
+    @on(OptionList.OptionSelected)
+    async def _be(self) -> None:
+        if self._given_by:
+            self._complaint.complain(
+                f"Who you are is given by {self._given_by}, so it cannot be chosen here."
+            )
+            return
+        chosen = self._highlighted
+        if await self._keep(lambda: write_settings({"you": chosen.id or None})):
+            self.dismiss(True)
+
+    @work(group="ask", exclusive=True, exit_on_error=False)
+    async def action_add(self) -> None:
+        """Add one."""
+        new = await self.app.push_screen_wait(YourselfScreen())
+        if new and await self._keep(lambda: add_yourself(new.name, new.about)):
+            await self._list("")
+            self.query_one("#yourselves", OptionList).action_last()
+
+    @work(group="ask", exclusive=True, exit_on_error=False)
+    async def action_edit(self) -> None:
+        """Change the highlighted one."""
+        if self._highlighted is _NOBODY:
+            return
+        changed = await self.app.push_screen_wait(YourselfScreen(self._highlighted))
+        if changed and await self._keep(lambda: keep_yourself(changed)):
+            await self._list(changed.id)
+
+    async def action_remove(self) -> None:
+        """Take the highlighted one out."""
+        one = self._highlighted
+        if one is not _NOBODY and await self._keep(lambda: remove_yourself(one.id)):
+            self._removed.append(_Removed(one, one.id == self._present))
+            self._present = "" if one.id == self._present else self._present
+            await self._list(self._present)
+            self._complaint.tell(f"{one.name} is out; Ctrl+Z brings it back.")
+
+    async def action_undo(self) -> None:
+        """Bring the one that was removed last back."""
+        if not self._removed:
+            return
+        removed = self._removed[-1]
+
+        def bring_back() -> None:
+            keep_yourself(removed.one)
+            if removed.was_present:
+                write_settings({"you": removed.one.id})
+
+        if await self._keep(bring_back):
+            self._removed.pop()
+            self._present = removed.one.id if removed.was_present else self._present
+            await self._list(removed.one.id)
+
+    async def _keep(self, act: Callable[[], object]) -> bool:
+        """Write something; whether it went well."""
+        try:
+            await asyncio.to_thread(act)
+        except RoleLLMError as error:
+            self._complaint.complain(error)
+            return False
+        self._changed = True
+        return True
+
+    def action_leave(self) -> None:
+        """Back to the settings."""
+        self.dismiss(self._changed)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A defect of ours must not end the app."""
+        if failure := what_failed(event):
+            self._complaint.complain(failure)
+
+    @property
+    def _complaint(self) -> Complaint:
+        return self.query_one(Complaint)

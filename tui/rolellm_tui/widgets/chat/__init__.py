@@ -1,0 +1,1 @@
+"""Widgets of the chat and of the comparison of answers."""

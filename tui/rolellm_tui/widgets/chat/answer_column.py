@@ -1,0 +1,125 @@
+"""One of several answers that come at the same time."""
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import Message
+from rolellm_agents.transcript.search_words import keys_of
+from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.chat.voice_form import Choice
+from rolellm_tui.widgets.common.counting import counted
+
+_MUTED = "$foreground-muted"
+
+
+class AnswerColumn(Vertical, can_focus=True):
+    """Who answers, the words as they come, and some numbers."""
+
+    DEFAULT_CSS = """
+    AnswerColumn .head { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    AnswerColumn VerticalScroll { height: 1fr; }
+    AnswerColumn VerticalScroll > Static { height: auto; }
+    AnswerColumn .numbers { height: auto; }
+    """
+    BINDINGS = [
+        Binding("up", "scroll_words(-1)", "Up", id="answer.up", tooltip="Earlier words.", show=False),
+        Binding("down", "scroll_words(1)", "Down", id="answer.down", tooltip="Later words.", show=False),
+    ]
+
+    def __init__(self, number: int, choice: Choice) -> None:
+        """An answer that is still to come.
+
+        Args:
+            number: the key that keeps it.
+            choice: who answers.
+        """
+        super().__init__()
+        self.message: Message | None = None
+        """The answer when it has ended with at least one word; None until then."""
+        self.choice = choice
+        self._number = number
+        self._text = ""
+        self._waiting = False
+
+    def compose(self) -> ComposeResult:
+        """A head with the numbers, the words, and what went wrong."""
+        strategy, model = map(one_line, self.choice)
+        yield Static(
+            Content.assemble(
+                (f"{self._number} ", "bold $text-accent"), (strategy, "bold"), (f" · {model}", _MUTED)
+            ),
+            classes="head",
+            markup=False,
+        )
+        yield Static(classes="numbers", markup=False)
+        with VerticalScroll(can_focus=False):
+            yield Static(classes="words", markup=False)
+            yield Static(classes="trouble", markup=False)
+
+    def wait(self) -> None:
+        """Be ready for another answer."""
+        self.message = None
+        self._waiting = True
+        self._text = ""
+        self._show("", "thinking…")
+
+    def say(self, text: str) -> None:
+        """More words have come."""
+        self._text += text
+        self._show("", f"{_length(self._text)} so far")
+
+    def finish(self, message: Message) -> None:
+        """It has ended and is in the transcript."""
+        self.message = message
+        self._waiting = False
+        self._text = message.text
+        self._show(message.ending, numbers_of(message))
+
+    def fail(self, sentence: str, message: Message | None = None) -> None:
+        """It did not come, or only a part of it.
+
+        Args:
+            sentence: what is wrong.
+            message: the part, if there is one.
+        """
+        self.message = message
+        self._waiting = False
+        self._show(sentence, numbers_of(message) if message else "")
+
+    def give_up(self) -> None:
+        """Nothing more will come, whatever was hoped for."""
+        if self._waiting:
+            self.fail("This one was stopped before it began.")
+
+    def _show(self, trouble: str, numbers: str) -> None:
+        words, told = self.query_one(".words", Static), self.query_one(".trouble", Static)
+        words.update(prose(self._text))
+        words.display = bool(self._text)
+        told.update(plain(trouble))
+        told.display = bool(trouble)
+        self.query_one(".numbers", Static).update(numbers)
+
+    def action_scroll_words(self, lines: int) -> None:
+        """Read what does not fit."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+def numbers_of(message: Message) -> str:
+    """What is known of an answer: its words, its time, the time to its first word, and its prompt."""
+    made, usage = message.made_by, message.usage or {}
+    told = [_length(message.text)]
+    if "seconds" in made:
+        told.append(f"{made['seconds']:.1f} s")
+    if "first_token_s" in made:
+        told.append(f"first {made['first_token_s']:.1f} s")
+    prompt = f"\nprompt of {usage['input_tokens']:,} tokens" if "input_tokens" in usage else ""
+    return " · ".join(told) + prompt
+
+
+def _length(text: str) -> str:
+    """Words; of Chinese and the like, characters."""
+    return counted(len(keys_of(plain(text))), "word")

@@ -1,0 +1,95 @@
+"""Several answers on one screen: side by side while they fit, else in rows that scroll."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.binding import Binding
+from textual.containers import Grid
+
+from rolellm_tui.widgets.chat.answer_column import AnswerColumn
+from rolellm_tui.widgets.chat.voice_form import Choice
+
+NARROWEST = 36
+"""Cells in which a column can be read."""
+LOWEST = 12
+"""Lines in which it can."""
+_PEEK = 6
+"""Lines of the next row that stay in view where not all fit."""
+
+
+def columns_for(count: int, width: int) -> int:
+    """How many of `count` answers stand side by side in `width` cells, so that the rows are even."""
+    fit = max(1, width // NARROWEST)
+    rows = -(-count // fit)
+    return -(-count // rows)
+
+
+class AnswerGrid(Grid):
+    """One of the answers is chosen; the arrow keys choose another, and Space shows it alone."""
+
+    DEFAULT_CSS = """
+    AnswerGrid { overflow-y: auto; }
+    AnswerGrid.alone AnswerColumn { display: none; }
+    AnswerGrid.alone AnswerColumn.chosen { display: block; }
+    """
+    BINDINGS = [
+        Binding("left", "choose(-1)", "‹", id="answers.left", tooltip="The answer before.", show=False),
+        Binding("right", "choose(1)", "›", id="answers.right", tooltip="The next answer.", show=False),
+        Binding(
+            "space", "alone", "Alone", id="answers.alone", tooltip="Read this one alone, or all again."
+        ),
+    ]
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        """Columns for these voices."""
+        self.columns = [AnswerColumn(number, choice) for number, choice in enumerate(choices, 1)]
+        super().__init__(*self.columns)
+        self._chosen = 0
+
+    @property
+    def chosen(self) -> AnswerColumn:
+        """The one that the person looks at."""
+        return self.columns[self._chosen]
+
+    def on_mount(self) -> None:
+        """Begin with the first."""
+        self._choose(0)
+
+    def on_resize(self) -> None:
+        """Fit the columns in."""
+        self._arrange()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """A click chooses, too."""
+        if isinstance(event.widget, AnswerColumn):
+            self._mark(self.columns.index(event.widget))
+
+    def action_choose(self, step: int) -> None:
+        """Another one, round and round."""
+        self._choose((self._chosen + step) % len(self.columns))
+
+    def action_alone(self) -> None:
+        """Show the chosen one alone, or all again."""
+        self.toggle_class("alone")
+        self._arrange()
+
+    def _choose(self, place: int) -> None:
+        self._mark(place)
+        self.columns[place].focus()
+
+    def _mark(self, place: int) -> None:
+        self._chosen = place
+        for number, column in enumerate(self.columns):
+            column.set_class(number == place, "chosen")
+
+    def _arrange(self) -> None:
+        count = 1 if self.has_class("alone") else len(self.columns)
+        columns = columns_for(count, self.size.width)
+        rows, height = -(-count // columns), self.size.height
+        self.styles.grid_size_columns = columns
+        fits = rows == 1 or height // rows >= LOWEST
+        self.styles.grid_rows = "1fr" if fits else str(max(_PEEK, height - _PEEK))
+        for column in self.columns:
+            column.styles.column_span = 1
+        # What is left of the last row belongs to the last one.
+        self.columns[-1].styles.column_span = 1 + -count % columns

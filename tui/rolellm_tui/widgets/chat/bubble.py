@@ -1,0 +1,113 @@
+"""One message on the screen."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.message import Message as Event
+from textual.widgets import Static
+
+from rolellm_agents.text import plain
+from rolellm_agents.transcript import Message
+from rolellm_tui.widgets.chat.prose import prose
+
+Wish = Literal["edit", "branch", "earlier", "later", "why", "copy"]
+
+
+class Bubble(Vertical, can_focus=True):
+    """Who said it, what was said, how many other answers there are, and whether it was cut off."""
+
+    DEFAULT_CSS = """
+    Bubble { height: auto; }
+    Bubble .head { height: 1; }
+    Bubble .speaker { width: 1fr; height: 1; }
+    Bubble .swipes { width: auto; height: 1; }
+    Bubble .words, Bubble .note { height: auto; }
+    """
+    BINDINGS = [
+        Binding("e", "wish('edit')", "Edit", id="bubble.edit", tooltip="Put other words in its place."),
+        Binding("b", "wish('branch')", "Branch", id="bubble.branch", tooltip="Go on from here anew."),
+        Binding(
+            "left", "wish('earlier')", "‹", id="bubble.earlier", tooltip="The answer given before this one."
+        ),
+        Binding(
+            "right",
+            "wish('later')",
+            "›",
+            id="bubble.later",
+            tooltip="The next answer; after the last, another.",
+        ),
+        Binding("w", "wish('why')", "Why", id="bubble.why", tooltip="Why was this said?"),
+        Binding("c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the words."),
+    ]
+
+    @dataclass
+    class Wished(Event):
+        """The person wants something done with this message."""
+
+        sender: "Bubble"
+        wish: Wish
+
+    def __init__(
+        self, speaker: str, text: str = "", *, mine: bool = False, message: Message | None = None
+    ) -> None:
+        """A message of `speaker`'s, to be continued or not.
+
+        Args:
+            speaker: the name to show.
+            text: what was said so far.
+            mine: whether the person at the keyboard said it.
+            message: as the transcript has it; None while it is on its way, or nobody recorded it.
+        """
+        super().__init__(classes="mine" if mine else "theirs")
+        self.speaker = speaker
+        self.text = text
+        self.mine = mine
+        self.message = message
+        self.place, self.places = 1, 1
+
+    def compose(self) -> ComposeResult:
+        """Speaker and swipes, words, and a note that is only there when it is needed."""
+        with Horizontal(classes="head"):
+            yield Static(plain(self.speaker), classes="speaker", markup=False)
+            yield Static("", classes="swipes", markup=False)
+        yield Static(prose(self.text), classes="words", markup=False)
+        note = Static("", classes="note", markup=False)
+        note.display = False
+        yield note
+
+    def on_mount(self) -> None:
+        """Tell what is known from the start."""
+        self._show_swipes()
+        if self.message is not None:
+            self.mark(self.message)
+
+    def say(self, text: str) -> None:
+        """Show these words instead."""
+        self.text = text
+        self.query_one(".words", Static).update(prose(text))
+
+    def mark(self, message: Message) -> None:
+        """It is in the transcript now; say how it ended, unless it simply ended."""
+        self.message = message
+        if message.text != self.text:
+            self.say(message.text)
+        note = self.query_one(".note", Static)
+        note.update(message.ending)
+        note.display = bool(message.ending)
+
+    def set_swipes(self, place: int, places: int) -> None:
+        """Say which of how many answers this is."""
+        self.place, self.places = place, places
+        self._show_swipes()
+
+    def _show_swipes(self) -> None:
+        # Before it is composed there is nothing to update; `on_mount` does it then.
+        for swipes in self.query(".swipes").results(Static):
+            swipes.update(f"‹ {self.place}/{self.places} ›" if self.places > 1 else "")
+
+    def action_wish(self, wish: Wish) -> None:
+        """Pass it on."""
+        self.post_message(self.Wished(self, wish))

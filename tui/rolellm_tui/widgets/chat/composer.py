@@ -1,0 +1,89 @@
+"""Where the person writes to a persona: what stands there is never lost, and is read ahead."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from textual import work
+from textual.worker import Worker
+
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.session import Session
+from rolellm_tui.widgets.chat.prompt import Prompt
+from rolellm_tui.widgets.common.failures import Failed, what_failed
+
+PAUSE = 0.3
+"""Seconds without a key after which what was typed so far is kept and read ahead."""
+
+
+class Composer(Prompt):
+    """The prompt of a session: begins with its draft, and keeps it as the person types."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        id: str | None = None,  # noqa: A002 - as all widgets name it
+    ) -> None:
+        """Write to the persona of `session`."""
+        super().__init__(id=id, placeholder="Say something…", soft_wrap=True)
+        self._session = session
+
+    def on_mount(self) -> None:
+        """Bring back what was not sent."""
+        self.text = self._session.draft
+        self.move_cursor(self.document.end)
+
+    @property
+    def said(self) -> Sequence[str]:
+        """The person's lines in the conversation, oldest first."""
+        return [message.text for message in self._session.messages if message.speaker == USER]
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the person is at it, and has begun."""
+        return self.has_focus and bool(self.text.strip())
+
+    def on_text_area_changed(self) -> None:
+        """Wait for the next pause."""
+        self.read_ahead()
+
+    @work(group="ahead", exclusive=True, exit_on_error=False)
+    async def read_ahead(self) -> None:
+        """Use a pause: keep what is written, and let the model read it."""
+        await asyncio.sleep(PAUSE)
+        draft = self.text
+        await asyncio.to_thread(self._session.keep_draft, draft)
+        await self._session.read_ahead(draft)
+
+    async def settle(self, text: str) -> None:
+        """After a line was sent: it is no draft any more, or stands here again if it was not recorded.
+
+        Raises:
+            StorageError: the draft could not be taken back.
+        """
+        if self.said[-1:] == [text.strip()]:
+            await asyncio.to_thread(self._session.keep_draft, "")
+        else:
+            self.text = text
+
+    async def suggest(self) -> None:
+        """Let the model write the line; what stood here comes back when nothing does.
+
+        Raises:
+            ModelError: the model cannot answer.
+            MessageError: an answer is on its way.
+        """
+        before, self.text = self.text, ""
+        try:
+            async with aclosing(self._session.suggest_line()) as words:
+                async for word in words:
+                    self.insert(word)
+        finally:
+            if not self.text.strip():
+                self.text = before
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Tell the screen what could not be kept."""
+        if failure := what_failed(event):
+            self.post_message(Failed(failure))

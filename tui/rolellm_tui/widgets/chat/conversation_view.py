@@ -1,0 +1,194 @@
+"""The messages of a conversation as bubbles, and the swipes of each."""
+
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.containers import VerticalScroll
+from textual.message import Message as AppMessage
+from textual.worker import Worker
+
+from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.transcript import Message
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.session import Session
+from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
+from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.greetings import greetings_for
+from rolellm_tui.widgets.common.failures import Failed, what_failed
+
+PAGE = 60
+"""How many messages are put on the screen at once; the earlier ones come when one scrolls up to them."""
+
+
+class ConversationView(VerticalScroll, can_focus=False):
+    """Shows what a session's branch holds, and grows the answer that is on its way."""
+
+    @dataclass
+    class AnotherWanted(AppMessage):
+        """The person went past the last answer that there is."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        greeting: int = 0,
+        at: str | None = None,
+        id: str | None = None,  # noqa: A002 - as all widgets name it
+    ) -> None:
+        """Show a session, whatever was said in it before.
+
+        Args:
+            session: to show.
+            greeting: which of the persona's greetings a new conversation begins with; 0 is its own.
+            at: the id of a message to begin at; the newest when None.
+            id: the widget's.
+        """
+        super().__init__(id=id)
+        self.greeting = greeting
+        self._session = session
+        self._at = at
+        self._greetings = greetings_for(session.persona, session.user_name)
+        self._growing: Bubble | None = None
+        self._first_shown = 0
+
+    async def on_mount(self) -> None:
+        """Show the page to begin at."""
+        self.anchor()
+        ids = [message.id for message in self._session.messages]
+        place = ids.index(self._at) if self._at in ids else len(ids)
+        self._first_shown = max(0, min(place - PAGE // 2, len(ids) - PAGE))
+        await self.show()
+        if place < len(ids):
+            self.query(Bubble)[place - self._first_shown].focus()
+        self.watch(self, "scroll_y", self._scrolled, init=False)
+
+    def focus_last(self) -> None:
+        """To the last message, where each has its own keys."""
+        if bubbles := self.query(Bubble):
+            bubbles.last().focus()
+
+    @property
+    def last_answer(self) -> Bubble | None:
+        """What the persona said last, if anything."""
+        answers = [bubble for bubble in self.query(Bubble) if not bubble.mine]
+        return answers[-1] if answers else None
+
+    # What is on the screen
+
+    async def show(self) -> None:
+        """Bring the screen in line with the session: what is the same stays, the rest is replaced."""
+        self._growing = None
+        messages = self._session.messages
+        self._first_shown = min(self._first_shown, max(0, len(messages) - 1))
+        wanted = messages[self._first_shown :]
+        bubbles = list(self.query(Bubble))
+        same = 0
+        for bubble, message in zip(bubbles, wanted, strict=False):
+            if bubble.message is None or bubble.message.id != message.id:
+                break
+            same += 1
+        with self.app.batch_update():
+            for bubble in bubbles[same:]:
+                await bubble.remove()
+            new = [self._bubble_of(message) for message in wanted[same:]]
+            if not messages and self._session.persona.greeting:
+                new = [self._greeting_bubble()]
+            await self.mount_all(new)
+        self._count_swipes()
+
+    async def take(self, event: Event) -> None:
+        """Show what an event tells of the messages."""
+        match event:
+            case TokenDelta(text=text):
+                await self._grow(text)
+            case MessageDone(message=message) if message.speaker == USER:
+                await self.show()
+            case MessageDone(message=message) | TurnFailed(message=message) if message and self._growing:
+                self._growing.mark(message)
+
+    async def _grow(self, text: str) -> None:
+        """Words of the answer that is on its way; its first take the place of the one before."""
+        if self._growing is None:
+            self._growing = Bubble(self._session.persona.name)
+            if self._session.messages[-1].speaker != USER:
+                await self.query(Bubble).last().remove()
+            await self.mount(self._growing)
+        self._growing.say(self._growing.text + text)
+
+    def _bubble_of(self, message: Message) -> Bubble:
+        mine = message.speaker == USER
+        return Bubble(
+            self._mine if mine else self._session.persona.name, message.text, mine=mine, message=message
+        )
+
+    @property
+    def _mine(self) -> str:
+        name = self._session.user_name
+        return "You" if name == DEFAULT_USER else name
+
+    def _greeting_bubble(self) -> Bubble:
+        """The greeting that is chosen, which is not said before the person's first line."""
+        self._session.greeting = self._greetings[self.greeting]
+        bubble = Bubble(self._session.persona.name, self._session.greeting)
+        bubble.set_swipes(self.greeting + 1, len(self._greetings))
+        return bubble
+
+    def _count_swipes(self) -> None:
+        """Only of those that are on the screen."""
+        for bubble in self.query(Bubble):
+            if bubble.message is not None:
+                ids = [one.id for one in self._session.swipes(bubble.message.id)]
+                bubble.set_swipes(ids.index(bubble.message.id) + 1, len(ids))
+
+    # Earlier messages
+
+    def _scrolled(self, scroll_y: float) -> None:
+        if scroll_y <= 0 and self._first_shown and not self._session.answering:
+            self._show_earlier()
+
+    @work(group="earlier", exclusive=True, exit_on_error=False)
+    async def _show_earlier(self) -> None:
+        """The page before what is shown; what the person was looking at stays where it is."""
+        from_bottom = self.virtual_size.height - self.scroll_offset.y
+        end, self._first_shown = self._first_shown, max(0, self._first_shown - PAGE)
+        page = self._session.messages[self._first_shown : end]
+        first = self.query(Bubble).first()
+        await self.mount_all([self._bubble_of(message) for message in page], before=first)
+        self.call_after_refresh(
+            lambda: self.scroll_to(y=self.virtual_size.height - from_bottom, animate=False, force=True)
+        )
+
+    # Swipes
+
+    async def swipe(self, step: int) -> None:
+        """To another swipe of the last message."""
+        if bubbles := self.query(Bubble):
+            await self._swipe(bubbles.last(), step)
+
+    @on(Bubble.Wished)
+    async def _swipe_one(self, event: Bubble.Wished) -> None:
+        if event.wish in ("earlier", "later"):
+            event.stop()
+            await self._swipe(event.sender, -1 if event.wish == "earlier" else 1)
+
+    async def _swipe(self, bubble: Bubble, step: int) -> None:
+        """To the message said before or after in a place; after the last answer, to a new one."""
+        if self._session.answering:
+            return
+        if bubble.message is None:
+            self.greeting = (self.greeting + step) % max(1, len(self._greetings))
+            await bubble.remove()
+            await self.mount(self._greeting_bubble())
+            return
+        swipes = self._session.swipes(bubble.message.id)
+        place = [one.id for one in swipes].index(bubble.message.id) + step
+        if 0 <= place < len(swipes):
+            self._session.choose(swipes[place].id)
+            await self.show()
+        elif place >= len(swipes) and bubble is self.query(Bubble).last() and not bubble.mine:
+            self.post_message(self.AnotherWanted())
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Tell the screen what could not be shown."""
+        if failure := what_failed(event):
+            self.post_message(Failed(failure))

@@ -1,0 +1,105 @@
+"""How full the context is, and how fast answers come."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from textual.geometry import Size
+from textual.widgets import Static
+
+from rolellm_agents.cards.values import integer, number
+from rolellm_agents.transcript import Message
+from rolellm_agents.transcript.message import USER
+from rolellm_graphs.events import Event, MessageDone, TurnFailed
+from rolellm_tui.widgets.common.bars import bar
+
+_CELLS = 9
+_FULL = 0.8
+"""The share of the context from which it is worth a warning."""
+_NARROW = 60
+"""Columns of a terminal in which there is no room for a meter."""
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:['’-]\w+)*")
+
+
+class Meter(Static):
+    """One line: `▕███▍     ▏ 38 % · 12 words/s`; empty before the first answer."""
+
+    DEFAULT_CSS = """
+    Meter {
+        width: auto;
+        height: 1;
+        text-wrap: nowrap;
+        color: $text-muted;
+    }
+    Meter.-full {
+        color: $text-warning;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        """An empty one."""
+        super().__init__(id=id, markup=False)
+
+    def take(self, event: Event, context_size: int | None) -> None:
+        """Tell of the answer, if an event says that one has ended."""
+        match event:
+            case MessageDone(message=message) | TurnFailed(message=message) if message is not None:
+                if message.speaker != USER:
+                    self.show(message, context_size)
+
+    def show(self, message: Message, context_size: int | None) -> None:
+        """Tell of an answer that has ended.
+
+        Args:
+            message: the answer.
+            context_size: tokens that its model can have before it; None when it does not say.
+        """
+        full = fullness(message.usage, context_size)
+        dropped = integer(message.made_by.get("dropped_messages")) > 0
+        told = [_context(message.usage, full), _pace(message)]
+        told += ["oldest messages left out"] if dropped else []
+        self.update(" · ".join(filter(None, told)))
+        self.set_class(dropped or (full is not None and full > _FULL), "-full")
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Nothing in a narrow terminal."""
+        return 0 if viewport.width < _NARROW else super().get_content_width(container, viewport)
+
+
+def fullness(usage: Mapping[str, Any] | None, context_size: int | None) -> float | None:
+    """The share of the context that an answer and its prompt take; None when it is not known."""
+    tokens = integer((usage or {}).get("total_tokens"))
+    return min(1.0, tokens / context_size) if tokens > 0 and context_size else None
+
+
+def words_in(text: str) -> int:
+    """How many words a text has; a Chinese character is one."""
+    return len(_WORD.findall(text))
+
+
+def words_per_second(message: Message) -> float | None:
+    """How fast the words came that followed an answer's first; None when that was not measured."""
+    lasted = number(message.made_by.get("seconds")) - number(message.made_by.get("first_token_s"))
+    words = words_in(message.text)
+    written = integer((message.usage or {}).get("output_tokens"))
+    if written > 0:
+        # An answer that went on from an earlier one has words that were not written now.
+        words = min(words, written)
+    return (words - 1) / lasted if lasted > 0 and words > 1 else None
+
+
+def rate(value: float) -> str:
+    """A number of things a second, as exact as anybody wants to know it."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _context(usage: Mapping[str, Any] | None, full: float | None) -> str:
+    if full is not None:
+        return f"▕{bar(full, _CELLS)}▏ {full:.0%}".replace("%", " %")
+    tokens = integer((usage or {}).get("total_tokens"))
+    return f"{tokens:,} tokens" if tokens > 0 else ""
+
+
+def _pace(message: Message) -> str:
+    pace = words_per_second(message)
+    return "" if pace is None else f"{rate(pace)} words/s"

@@ -1,0 +1,69 @@
+"""A look into a conversation, beside the list of all."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import FoundMessage, Message
+from rolellm_agents.transcript.message import USER
+from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.conversations.list import HIT
+
+_LONGEST = 2_000
+"""Characters of a message that are shown."""
+
+
+class ConversationPreview(VerticalScroll, can_focus=False):
+    """A few messages as they were said."""
+
+    DEFAULT_CSS = """
+    ConversationPreview > Static { height: auto; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The words."""
+        yield Static(markup=False)
+
+    def show(
+        self, messages: Sequence[Message], names: Mapping[str, str], found: FoundMessage | None = None
+    ) -> None:
+        """Show messages: the last of them is in sight, or the first when one was found.
+
+        Args:
+            messages: in this order; none leaves the place empty.
+            names: what speakers are called, by their ids; the others are called by their ids.
+            found: the one that was found, whose hits stand out.
+        """
+        parts = [
+            Content.assemble(_head(message, names), "\n", _words(message, found)) for message in messages
+        ]
+        self.query_one(Static).update(Content("\n\n").join(parts))
+        if found is None:
+            self.call_after_refresh(self.scroll_end, animate=False, immediate=True)
+        else:
+            self.scroll_home(animate=False, immediate=True)
+
+
+def _head(message: Message, names: Mapping[str, str]) -> Content:
+    colour = "$text-secondary" if message.speaker == USER else "$text-primary"
+    ending = f"  {message.ending}" if message.ending else ""
+    speaker = one_line(names.get(message.speaker, message.speaker))
+    return Content.assemble((speaker, f"bold {colour}"), (ending, "italic $text-warning"))
+
+
+def _words(message: Message, found: FoundMessage | None) -> Content:
+    words = prose(_shortened(message.text))
+    if found is None or found.message != message.id:
+        return words
+    hits = {found.snippet[start:end] for start, end in found.hits}
+    return words.highlight_regex("|".join(map(re.escape, hits)), style=HIT)
+
+
+def _shortened(text: str) -> str:
+    words = plain(text).strip()
+    return words if len(words) <= _LONGEST else words[:_LONGEST].rstrip() + "…"

@@ -1,0 +1,159 @@
+"""An answer in numbers: how it was asked for, what was read, what was written, how fast."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, ItemGrid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Digits, Static
+
+from rolellm_agents.cards.values import integer, mapping, number, text
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript import Message
+from rolellm_tui.widgets.chat.meter import rate, words_in, words_per_second
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.inspector.token_chart import percent
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers that belong together."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
+
+
+class NumbersView(VerticalScroll, can_focus=True):
+    """The most wanted numbers large, all of them in tables."""
+
+    DEFAULT_CSS = """
+    NumbersView .figures, NumbersView .figure, NumbersView .table, NumbersView .row { height: auto; }
+    NumbersView .figure, NumbersView .figure Static, NumbersView Digits { width: auto; }
+    NumbersView .table Static { height: auto; }
+    NumbersView .label { width: 18; }
+    NumbersView .value { width: 1fr; }
+    """
+
+    def __init__(
+        self, message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
+    ) -> None:
+        """Show what is known.
+
+        Args:
+            message: the answer.
+            sampling: the model's settings; None when they were not kept.
+            context_size: of the model that answered; None when it is not known.
+        """
+        super().__init__()
+        self._message = message
+        self._sampling = sampling
+        self._context_size = context_size
+
+    def compose(self) -> ComposeResult:
+        """Figures over tables."""
+        if figures := figures_of(self._message):
+            with Horizontal(classes="figures"):
+                for value, unit in figures:
+                    with Vertical(classes="figure"):
+                        yield Digits(value)
+                        yield Static(unit, markup=False)
+        with ItemGrid(min_column_width=44, stretch_height=False):
+            for table in tables_of(self._message, self._sampling, self._context_size):
+                with Vertical(classes="table"):
+                    yield Static(Content.styled(table.title, "bold $text-accent"), markup=False)
+                    for label, value in table.rows:
+                        with Horizontal(classes="row"):
+                            yield Static(label, classes="label", markup=False)
+                            yield Static(value, classes="value", markup=False)
+
+
+def figures_of(message: Message) -> list[tuple[str, str]]:
+    """The numbers one looks for first, each with what it counts."""
+    figures = []
+    if first := number(message.made_by.get("first_token_s")):
+        figures.append((f"{first:.2f}", "seconds to first word"))
+    if pace := words_per_second(message):
+        figures.append((rate(pace), "words a second"))
+    reused = _reused(message)
+    if reused is not None:
+        figures.append((f"{100 * reused:.0f}", "% read from the cache"))
+    return figures
+
+
+def tables_of(
+    message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
+) -> Sequence[Table]:
+    """All that is known, without the tables of which nothing is."""
+    tables = (
+        Table("Asked", tuple(_asked(message, sampling))),
+        Table("Read", tuple(_read(message, context_size))),
+        Table("Written", tuple(_written(message))),
+        Table("Kept", tuple(_kept(message))),
+    )
+    return [table for table in tables if table.rows]
+
+
+def _asked(message: Message, sampling: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    made_by = message.made_by
+    for name in ("model", "strategy"):
+        if value := one_line(text(made_by.get(name))):
+            yield name, value
+    for name, value in (sampling or {}).items():
+        if value is not None and name != "seed":
+            yield name.replace("_", " "), one_line(str(value))
+    seed = made_by.get("seed", (sampling or {}).get("seed"))
+    if seed is not None:
+        yield "seed", one_line(str(seed))
+
+
+def _read(message: Message, context_size: int | None) -> Iterator[tuple[str, str]]:
+    usage = message.usage or {}
+    if read := integer(usage.get("input_tokens")):
+        yield "prompt", counted(read, "token")
+        if context_size:
+            yield "context", f"{context_size:,} tokens, {percent(read, context_size)} of it taken"
+    if cached := integer(mapping(usage.get("input_token_details")).get("cache_read")):
+        share = f", {percent(cached, read)} of the prompt" if read > 0 else ""
+        yield "from the cache", counted(cached, "token") + share
+    if dropped := integer(message.made_by.get("dropped_messages")):
+        were = "message was" if dropped == 1 else "messages were"
+        yield "left out", f"{dropped:,} oldest {were} left out because the context was full"
+
+
+def _written(message: Message) -> Iterator[tuple[str, str]]:
+    made_by = message.made_by
+    if words := words_in(message.text):
+        yield "words", f"{words:,}"
+    if written := integer((message.usage or {}).get("output_tokens")):
+        yield "tokens", f"{written:,}"
+    for label, key in (("first word after", "first_token_s"), ("ready after", "seconds")):
+        if seconds := number(made_by.get(key)):
+            yield label, f"{seconds:.2f} seconds"
+    if pace := words_per_second(message):
+        yield "pace", f"{rate(pace)} words a second"
+    if threads := mapping(made_by.get("threads")):
+        yield "threads", _threads(integer(threads.get("threads")), integer(threads.get("most")))
+    if "model" in made_by:
+        yield "ended", message.ending or "by itself"
+
+
+def _threads(used: int, most: int) -> str:
+    return f"{used} of {most}: the machine is busy" if used < most else str(used)
+
+
+def _kept(message: Message) -> Iterator[tuple[str, str]]:
+    yield "when", f"{one_line(message.created[:19].replace('T', ' '))} UTC"
+    if prompt := one_line(text(message.made_by.get("prompt"))):
+        yield "prompt's hash", prompt
+    yield "message", message.id
+    yield "conversation", message.conversation
+
+
+def _reused(message: Message) -> float | None:
+    """The share of the prompt that did not have to be read anew; None when it was not counted."""
+    usage = message.usage or {}
+    read = integer(usage.get("input_tokens"))
+    cached = mapping(usage.get("input_token_details")).get("cache_read")
+    return integer(cached) / read if read > 0 and cached is not None else None

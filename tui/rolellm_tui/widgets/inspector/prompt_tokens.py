@@ -1,0 +1,97 @@
+"""How many tokens the parts of a prompt take of the context."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from langchain_core.language_models import BaseChatModel
+
+from rolellm_agents.errors import ModelError
+from rolellm_agents.models.local import count_tokens
+from rolellm_agents.text import estimated_tokens
+from rolellm_graphs.role.prompt_parts import Part, PromptPart
+
+Kind = Part | Literal["turn marks"]
+"""A kind of part, or what the model's chat template puts around the parts."""
+KINDS: tuple[Part, ...] = get_args(Part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenCounts:
+    """How many tokens a prompt takes."""
+
+    by_part: tuple[int, ...]
+    """In the order of the parts."""
+    by_kind: Mapping[Kind, int]
+    """Of what reached the model; kinds that are not there are left out."""
+    exact: bool
+    """Whether the model's own tokenizer counted."""
+    context_size: int | None
+    """None when the model does not say."""
+
+    @property
+    def total(self) -> int:
+        """Of the whole prompt."""
+        return sum(self.by_kind.values())
+
+
+def counted(
+    parts: Sequence[PromptPart],
+    left_out: Collection[int],
+    model: BaseChatModel | None,
+    *,
+    read: int = 0,
+    context_size: int | None = None,
+) -> TokenCounts:
+    """Count a prompt's tokens; a local model may have to be loaded for it.
+
+    Args:
+        parts: the prompt.
+        left_out: the places of those that did not reach the model.
+        model: the one that answered; None when it is not at hand, then tokens are estimated.
+        read: how many tokens the model says it read, or 0; what the parts do not explain are turn marks.
+        context_size: tokens that the model can have before it; None when it does not say.
+    """
+    texts = [part.text for part in parts]
+    by_part, exact = _count(model, texts) if model else _estimate(texts)
+    sums: Counter[Kind] = Counter()
+    for place, part in enumerate(parts):
+        if place not in left_out:
+            sums[part.part] += by_part[place]
+    if exact and read > sums.total():
+        sums["turn marks"] = read - sums.total()
+    kinds: tuple[Kind, ...] = (*KINDS, "turn marks")
+    return TokenCounts(
+        by_part=tuple(by_part),
+        by_kind={kind: sums[kind] for kind in kinds if sums[kind]},
+        exact=exact,
+        context_size=context_size,
+    )
+
+
+def left_out(parts: Sequence[PromptPart], dropped: int) -> frozenset[int]:
+    """The places of the messages that a local model dropped: its own turns first, the oldest of all.
+
+    Args:
+        parts: the prompt as it was handed to the model.
+        dropped: how many messages the model says it dropped.
+    """
+    asked = [place for place, part in enumerate(parts) if part.role == "user"]
+    last = asked[-1] if asked else len(parts) - 1
+    turns = [place for place in range(last) if parts[place].role != "system"]
+    own = [place for place in turns if parts[place].part != "example"]
+    examples = [place for place in turns if parts[place].part == "example"]
+    return frozenset([*own, *examples][: max(0, dropped)])
+
+
+def _count(model: BaseChatModel, texts: Sequence[str]) -> tuple[list[int], bool]:
+    try:
+        counts = [count_tokens(model, text) for text in texts]
+    except ModelError:
+        return _estimate(texts)
+    return [count for count, _ in counts], all(exact for _, exact in counts)
+
+
+def _estimate(texts: Sequence[str]) -> tuple[list[int], bool]:
+    return [estimated_tokens(text) for text in texts], False

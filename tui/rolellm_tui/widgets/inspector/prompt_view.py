@@ -1,0 +1,296 @@
+"""The messages of a prompt, one below the other, drawn as they come into view."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby, islice
+
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+from rolellm_graphs.role.prompt_parts import PromptPart
+from rolellm_tui.widgets.inspector.rows import rows_of, visible
+from rolellm_tui.widgets.inspector.token_chart import COLOURS
+
+FOLDED = 4
+"""Rows of a long part that are shown until it is unfolded."""
+_MARGIN = 2
+"""Cells for the mark at the left."""
+_EDGE = 1
+"""Cells between the words and the scroll bar."""
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """Where sought words stand."""
+
+    number: int
+    part: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What is drawn of a part: a heading, rows of its text, how much more there is, and an empty row."""
+
+    rows: tuple[slice, ...]
+    more: int
+    """Characters that are folded away."""
+
+    @property
+    def height(self) -> int:
+        return 1 + len(self.rows) + bool(self.more) + 1
+
+
+class PromptView(ScrollView, can_focus=True):
+    """Move from part to part, fold and unfold them, find words in all of them."""
+
+    DEFAULT_CSS = """
+    PromptView {
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+    }
+    PromptView > .prompt-view--current {
+        background: $foreground 7%;
+    }
+    """
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES = {"prompt-view--current"}
+    BINDINGS = [
+        Binding("down", "step(1)", "Next", id="prompt.next", tooltip="Further down.", show=False),
+        Binding("up", "step(-1)", "Previous", id="prompt.previous", tooltip="Further up.", show=False),
+        Binding("home", "go_to(0)", "First", id="prompt.first", tooltip="To the first part.", show=False),
+        Binding("end", "go_to(-1)", "Last", id="prompt.last", tooltip="To the last part.", show=False),
+        Binding("enter", "fold", "Fold", id="prompt.fold", tooltip="Show all of a part, or its beginning."),
+        Binding("u", "fold_all", "Unfold", id="prompt.unfold", tooltip="Unfold or fold all parts."),
+    ]
+
+    current: reactive[int] = reactive(0)
+    """The part that the keys are about."""
+
+    @dataclass
+    class Found(Message):
+        """Sought words were looked for: the number of the hit that is shown, and how many there are."""
+
+        place: int
+        hits: int
+
+    def __init__(self, parts: Sequence[PromptPart], left_out: Collection[int] = ()) -> None:
+        """Show a prompt.
+
+        Args:
+            parts: its messages.
+            left_out: the places of those that did not reach the model, because the context was full.
+        """
+        super().__init__()
+        self._parts = parts
+        self._texts = [visible(part.text) for part in parts]
+        self._left_out = frozenset(left_out)
+        self._counts: Sequence[int] = ()
+        self._open: set[int] = set()
+        self._blocks: list[_Block] = []
+        self._tops: list[int] = []
+        self._hits: list[_Hit] = []
+        self._hits_in: dict[int, tuple[_Hit, ...]] = {}
+        self._hit = 0
+
+    def show_counts(self, counts: Sequence[int]) -> None:
+        """Tell how many tokens each part takes."""
+        self._counts = counts
+        self.refresh()
+
+    # Finding
+
+    def find(self, words: str) -> None:
+        """Mark these words wherever they stand, and go to the first from here on; none ends it."""
+        sought = re.compile(re.escape(visible(words)), re.IGNORECASE)
+        found = (
+            (place, match)
+            for place, text in enumerate(self._texts if words else ())
+            for match in sought.finditer(text)
+        )
+        self._hits = [
+            _Hit(number, place, match.start(), match.end()) for number, (place, match) in enumerate(found)
+        ]
+        self._hits_in = {
+            place: tuple(hits) for place, hits in groupby(self._hits, key=lambda hit: hit.part)
+        }
+        onwards = [number for number, hit in enumerate(self._hits) if hit.part >= self.current]
+        self._show_hit(onwards[0] if onwards else 0)
+
+    def next_hit(self, step: int) -> None:
+        """Go on to another hit, around the ends."""
+        if self._hits:
+            self._show_hit((self._hit + step) % len(self._hits))
+
+    def _show_hit(self, number: int) -> None:
+        self._hit = number
+        if self._hits:
+            hit = self._hits[number]
+            self._unfold_to(hit)
+            self.current = hit.part
+            row = next(row for row, span in enumerate(self._blocks[hit.part].rows) if hit.start < span.stop)
+            self.scroll_to_region(
+                Region(0, self._tops[hit.part] + 1 + row, 1, 1), animate=False, center=True, force=True
+            )
+        self.refresh()
+        self.post_message(self.Found(number + 1 if self._hits else 0, len(self._hits)))
+
+    def _unfold_to(self, hit: _Hit) -> None:
+        rows = self._blocks[hit.part].rows
+        if self._blocks[hit.part].more and hit.end > rows[-1].stop:
+            self._open.add(hit.part)
+            self._lay_out()
+
+    # Moving and folding
+
+    def action_step(self, step: int) -> None:
+        """To the part before or after; through a part that is larger than the screen, row by row."""
+        top, bottom = self._extent(self.current)
+        above, below = self.scroll_offset.y, self.scroll_offset.y + self.scrollable_content_region.height
+        if (step > 0 and bottom > below) or (step < 0 and top < above):
+            self.scroll_to(y=above + step, animate=False)
+        else:
+            self.action_go_to(max(0, min(len(self._parts) - 1, self.current + step)), from_end=step < 0)
+
+    def action_go_to(self, place: int, from_end: bool = False) -> None:
+        """To the part at a place; to its end if one comes from below, otherwise to its beginning."""
+        if not self._parts:
+            return
+        self.current = place % len(self._parts)
+        top, bottom = self._extent(self.current)
+        room = self.scrollable_content_region.height
+        if from_end:
+            wanted = min(self.scroll_offset.y, max(top, bottom - room))
+            wanted = max(wanted, bottom - room)
+        else:
+            wanted = max(self.scroll_offset.y, min(top, bottom - room))
+            wanted = min(wanted, top)
+        self.scroll_to(y=wanted, animate=False)
+
+    def action_fold(self) -> None:
+        """Show the whole of the part, or its beginning."""
+        self._open ^= {self.current}
+        self._lay_out()
+        self.scroll_to(y=min(self.scroll_offset.y, self._tops[self.current]), animate=False)
+
+    def action_fold_all(self) -> None:
+        """Unfold all parts; fold them when all are unfolded."""
+        everything = set(range(len(self._parts)))
+        self._open = set() if self._open == everything else everything
+        self._lay_out()
+        self.action_go_to(self.current)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Let the keys be about a part that is in view."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._tops:
+            return
+        top, bottom = self._extent(self.current)
+        above = self.scroll_offset.y
+        below = above + self.scrollable_content_region.height
+        if bottom <= above:
+            self.current = self._part_at(above)
+        elif top >= below:
+            self.current = self._part_at(below - 1)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to a part; a second click folds or unfolds it."""
+        place = self._part_at(self.scroll_offset.y + event.y)
+        if place == self.current:
+            self.action_fold()
+        else:
+            self.current = place
+
+    # Layout
+
+    def on_resize(self) -> None:
+        """Break the rows anew; the part at the top stays there."""
+        at_top = self._part_at(self.scroll_offset.y) if self._tops else 0
+        self._lay_out()
+        if self.scroll_offset.y:
+            self.scroll_to(y=self._tops[at_top], animate=False)
+
+    def _lay_out(self) -> None:
+        width = self.scrollable_content_region.width
+        if not width:
+            return
+        self._blocks = [self._block(place, width - _MARGIN - _EDGE) for place in range(len(self._parts))]
+        self._tops = list(accumulate((block.height for block in self._blocks), initial=0))
+        self.virtual_size = Size(width, self._tops[-1])
+        self.refresh()
+
+    def _block(self, place: int, width: int) -> _Block:
+        text = self._texts[place]
+        rows = rows_of(text, width)
+        if place in self._open:
+            return _Block(tuple(rows), 0)
+        # One more may be shown: the line that tells of it would take its place.
+        first = tuple(islice(rows, FOLDED + 2))
+        if len(first) <= FOLDED + 1:
+            return _Block(first, 0)
+        return _Block(first[:FOLDED], len(text) - first[FOLDED].start)
+
+    def _extent(self, place: int) -> tuple[int, int]:
+        """First row of a part, and the one after its last."""
+        return self._tops[place], self._tops[place + 1] - 1
+
+    def _part_at(self, line: int) -> int:
+        return min(bisect_right(self._tops, line), len(self._parts)) - 1
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """One row, whatever stands there."""
+        line = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if not self._tops or line >= self._tops[-1]:
+            return Strip.blank(width, self.rich_style)
+        place = self._part_at(line)
+        row = line - self._tops[place]
+        ends = row == self._blocks[place].height - 1
+        style = self.visual_style
+        if place == self.current and self.has_focus and not ends:
+            style += self.get_visual_style("prompt-view--current", partial=True)
+        content = Content() if ends else self._row(place, row, width)
+        return Visual.to_strips(self, content, width, 1, style, pad=True)[0]
+
+    def _row(self, place: int, row: int, width: int) -> Content:
+        part, block = self._parts[place], self._blocks[place]
+        mark = ("▌" if place == self.current else "▎", COLOURS[part.part])
+        if row == 0:
+            return Content.assemble(mark, " ", self._heading(place, width - _MARGIN - _EDGE))
+        if row <= len(block.rows):
+            return Content.assemble(mark, " ", self._words(place, block.rows[row - 1]))
+        return Content.assemble(
+            mark, " ", (f"… {block.more:,} more characters", "$foreground-muted italic")
+        )
+
+    def _heading(self, place: int, width: int) -> Content:
+        part = self._parts[place]
+        told = "left out, the context was full" if place in self._left_out else ""
+        if self._counts and not told:
+            told = f"{self._counts[place]:,} token{'s' if self._counts[place] != 1 else ''}"
+        name = Content.assemble((part.part, "bold"), (f"  {part.role}", "$foreground-muted"))
+        gap = max(2, width - name.cell_length - len(told))
+        return Content.assemble(name, " " * gap, (told, "$foreground-muted"))
+
+    def _words(self, place: int, span: slice) -> Content:
+        words = Content(self._texts[place][span])
+        if place in self._left_out:
+            words = words.stylize("$foreground-disabled")
+        for hit in self._hits_in.get(place, ()):
+            if hit.start < span.stop and hit.end > span.start:
+                style = "$background on $warning" if hit.number == self._hit else "on $warning 35%"
+                words = words.stylize(style, max(0, hit.start - span.start), hit.end - span.start)
+        return words

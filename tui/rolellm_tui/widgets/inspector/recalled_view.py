@@ -1,0 +1,183 @@
+"""What was looked up for an answer: where each piece comes from, what brought it up, and its words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from rolellm_agents.cards.values import integer, items, mapping, number, text
+from rolellm_agents.persona import Persona
+from rolellm_agents.recall import RecalledItem, knowledge_of
+from rolellm_agents.text import one_line, plain
+from rolellm_tui.widgets.inspector.silent_lore import SilentLore
+
+_MOST = 200
+"""Silent entries that are told of; a book may have thousands."""
+_NOTHING = "Nothing was looked up for it, or nothing was near enough to what you said."
+_NOT_KNOWN = (
+    "Why the other entries stayed silent cannot be told afterwards: something beside this prompt had a "
+    "part in it, such as an entry that stays active for some messages, or another lorebook."
+)
+_HEADINGS = {
+    "lore": "Lore that was active",
+    "recalled lore": "Lore that came to mind",
+    "knowledge": "Knowledge",
+    "memory": "Memories of other conversations",
+    "passage": "Passages",
+    "demonstration": "Demonstrations",
+}
+"""In their order: what is short and changes most comes first."""
+
+Item = RecalledItem | Mapping[str, Any]
+"""As it was looked up; or as a transcript tells of it, without most of its words, maybe a stranger's."""
+
+
+class RecalledView(VerticalScroll, can_focus=True):
+    """One section for each kind; words from outside stay plain text."""
+
+    DEFAULT_CSS = """
+    RecalledView Static, RecalledView Vertical { height: auto; }
+    """
+    BINDINGS = [
+        Binding("down", "scroll_down", "Down", id="recalled.down", tooltip="Further down.", show=False),
+        Binding("up", "scroll_up", "Up", id="recalled.up", tooltip="Further up.", show=False),
+    ]
+
+    def __init__(self, recalled: Sequence[Item], persona: Persona, user: str, *, note: str = "") -> None:
+        """Show what was looked up.
+
+        Args:
+            recalled: in the order of looking up.
+            persona: in whom it was looked up.
+            user: what the person is called.
+            note: a sentence above it.
+        """
+        super().__init__()
+        self._recalled = recalled
+        self._words = _Words(persona, user)
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        """The kinds that there are."""
+        sections = _sections(self._recalled)
+        if sections and self._note:
+            yield Static(self._note, classes="nothing", markup=False)
+        if not sections:
+            yield Static(_NOTHING, classes="nothing", markup=False)
+        yield from self._section("lore", sections.pop("lore", ()))
+        yield Vertical(id="silent")
+        for kind, found in sections.items():
+            yield from self._section(kind, found)
+
+    def _section(self, kind: str, found: Sequence[Item]) -> ComposeResult:
+        if found:
+            yield Static(_heading(_HEADINGS[kind], len(found)), classes="heading", markup=False)
+        for item in found:
+            told = self._words.of(item)
+            yield Static(_title(item), classes="title" if told else "title last", markup=False)
+            if told:
+                yield Static(told, classes="words", markup=False)
+
+    async def show_silent(self, silent: SilentLore | None) -> None:
+        """Tell which entries of the lorebook stayed silent; None when that is not known."""
+        place = self.query_one("#silent", Vertical)
+        await place.remove_children()
+        if silent is None:
+            await place.mount(Static(_NOT_KNOWN, classes="nothing", markup=False))
+        elif count := len(silent.near) + len(silent.unheard):
+            lines = [Static(line, classes="silent", markup=False) for line in _silent_lines(silent)]
+            lines[-1].add_class("last")
+            heading = _heading("Lore that stayed silent", count)
+            await place.mount(Static(heading, classes="heading", markup=False), *lines)
+
+
+class _Words:
+    """The words of what was recalled; of what only a transcript tells, as the persona's file has them."""
+
+    def __init__(self, persona: Persona, user: str) -> None:
+        self._persona = persona
+        self._user = user
+        self._knowledge = {passage.source: passage.text for passage in knowledge_of(persona)}
+
+    def of(self, item: Item) -> Content | None:
+        if item.get("kind") == "demonstration":
+            return self._demonstration(integer(item.get("index"), -1))
+        words = text(item.get("text")) or self._knowledge.get(text(item.get("source")), "")
+        return Content(plain(words).strip()) if words.strip() else None
+
+    def _demonstration(self, index: int) -> Content:
+        if not 0 <= index < len(self._persona.demonstrations):
+            return Content.styled("It is no longer in the persona's file.", "$foreground-muted italic")
+        pair = self._persona.demonstrations[index]
+        return Content.assemble(
+            (one_line(self._user), "$text-secondary bold"),
+            f"  {plain(pair.user)}\n",
+            (one_line(self._persona.name), "$text-primary bold"),
+            f"  {plain(pair.reply)}",
+        )
+
+
+def kept_of(made_by: Mapping[str, Any]) -> list[Item]:
+    """What a transcript tells of what was looked up."""
+    passages = [mapping(item) for item in items(made_by.get("recalled"))]
+    lore = [{"kind": "lore", **mapping(item)} for item in items(made_by.get("lore_fired"))]
+    return [item for item in (*passages, *lore) if item]
+
+
+def _sections(recalled: Sequence[Item]) -> dict[str, list[Item]]:
+    """The items by kind, in the order of the headings."""
+    sections: dict[str, list[Item]] = {kind: [] for kind in _HEADINGS}
+    for item in recalled:
+        sections[_kind(item)].append(item)
+    return {kind: found for kind, found in sections.items() if found}
+
+
+def _kind(item: Item) -> str:
+    kind, of = text(item.get("kind")), text(item.get("of"))
+    if kind == "passage":
+        kind = {"lore": "recalled lore"}.get(of, of)
+    return kind if kind in _HEADINGS else "passage"
+
+
+def _heading(words: str, count: int) -> Content:
+    return Content.assemble((words, "bold $text-accent"), (f"  {count:,}", "$foreground-muted"))
+
+
+def _title(item: Item) -> Content:
+    """What brought it up first, since that is the question; then where it comes from."""
+    why = one_line(text(item.get("why")))
+    if item.get("kind") == "lore":
+        name = one_line(text(item.get("name")) or text(item.get("uid")))
+        parts = [
+            (why or f"“{name}” is active.", ""),
+            (one_line(text(item.get("book"))), "$foreground-muted"),
+        ]
+    else:
+        parts = [
+            (f"{number(item.get('score')):.2f}", "bold"),
+            (why, ""),
+            (_source(item), "$foreground-muted"),
+        ]
+    return Content("  ·  ").join(Content.styled(words, style) for words, style in parts if words)
+
+
+def _source(item: Item) -> str:
+    if item.get("kind") == "demonstration":
+        return f"demonstration {integer(item.get('index')) + 1}"
+    return one_line(text(item.get("source")))
+
+
+def _silent_lines(silent: SilentLore) -> Iterator[Content]:
+    for sentence in silent.near[:_MOST]:
+        yield Content(one_line(sentence))
+    if len(silent.near) > _MOST:
+        yield Content.styled(f"… and {len(silent.near) - _MOST:,} more", "$foreground-muted")
+    if silent.unheard:
+        names = ", ".join(f"“{one_line(name, 60)}”" for name in silent.unheard[:_MOST])
+        more = len(silent.unheard) - _MOST
+        others = f" and {more:,} more" if more > 0 else ""
+        yield Content.assemble(("No key was found of ", "$foreground-muted"), f"{names}{others}.")

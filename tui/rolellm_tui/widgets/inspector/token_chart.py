@@ -1,0 +1,125 @@
+"""What takes up the context: a stacked bar, and what its colours stand for."""
+
+from collections.abc import Mapping, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+from textual.widgets import Static
+
+from rolellm_tui.widgets.common.bars import cells_of
+from rolellm_tui.widgets.inspector.prompt_tokens import Kind, TokenCounts
+
+COLOURS: Mapping[Kind, str] = {
+    "instruction": "$primary",
+    "example": "$success",
+    "lore": "$accent",
+    "recalled": "$error",
+    "history": "$secondary-lighten-2",
+    "line": "$foreground",
+    "begun answer": "$foreground-darken-3",
+    "turn marks": "$foreground 35%",
+}
+
+
+class TokenChart(Vertical):
+    """The sum, a bar, and its legend; until tokens are counted the bar is empty."""
+
+    DEFAULT_CSS = """
+    TokenChart { height: auto; }
+    TokenChart > .total { height: 1; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """One below the other."""
+        yield Static("counting the tokens…", classes="total", markup=False)
+        yield _Bar()
+        yield _Legend()
+
+    def show(self, counts: TokenCounts) -> None:
+        """Draw the counts."""
+        about = "" if counts.exact else "about "
+        told = [f"{about}{counts.total:,} tokens"]
+        if counts.context_size:
+            share = percent(counts.total, counts.context_size)
+            told = [f"{about}{counts.total:,} of {counts.context_size:,} tokens", f"{share} of the context"]
+        self.query_one(".total", Static).update("  ·  ".join(told))
+        self.query_one(_Bar).show(counts)
+        self.query_one(_Legend).show(counts)
+
+
+class _Bar(Widget):
+    """One row of blocks."""
+
+    DEFAULT_CSS = "_Bar { height: 1; }"
+    _counts: TokenCounts | None = None
+
+    def show(self, counts: TokenCounts) -> None:
+        self._counts = counts
+        self.refresh()
+
+    def render(self) -> Content:
+        width = self.size.width
+        kinds = self._counts.by_kind if self._counts else {}
+        whole = _whole(self._counts) if self._counts else 0
+        cells = cells_of(list(kinds.values()), whole, width)
+        blocks = [(_BLOCK * count, COLOURS[kind]) for kind, count in zip(kinds, cells, strict=True)]
+        return Content.assemble(*blocks, (_FREE * (width - sum(cells)), "$foreground 30%"))
+
+
+class _Legend(Widget):
+    """As many columns as there is room for."""
+
+    DEFAULT_CSS = "_Legend { height: auto; }"
+    _entries: Sequence[Content] = ()
+
+    def show(self, counts: TokenCounts) -> None:
+        self._entries = [_entry(kind, count, _whole(counts)) for kind, count in counts.by_kind.items()]
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(in_columns(self._entries, width))
+
+    def render(self) -> Content:
+        return Content("\n").join(in_columns(self._entries, self.size.width))
+
+
+def percent(count: float, whole: float) -> str:
+    """A share for people: nothing that is there is 0 %."""
+    share = 100 * count / whole
+    return "<1 %" if 0 < share < 0.5 else f"{share:.0f} %"
+
+
+def in_columns(entries: Sequence[Content], width: int) -> list[Content]:
+    """The entries row by row, one below the other, in as many columns as fit."""
+    for columns in range(len(entries), 0, -1):
+        widths = [max(entry.cell_length for entry in entries[column::columns]) for column in range(columns)]
+        if columns == 1 or sum(widths) + _BETWEEN * (columns - 1) <= width:
+            return [
+                Content(" " * _BETWEEN).join(
+                    entry.pad_right(wide - entry.cell_length)
+                    for entry, wide in zip(entries[first : first + columns], widths, strict=False)
+                )
+                for first in range(0, len(entries), columns)
+            ]
+    return []
+
+
+def _entry(kind: Kind, count: int, whole: int) -> Content:
+    return Content.assemble(
+        ("■ ", COLOURS[kind]), f"{kind} ", (f"{count:,}", "bold"), (f"  {percent(count, whole)}", _QUIET)
+    )
+
+
+def _whole(counts: TokenCounts) -> int:
+    """What a share is a share of."""
+    return counts.context_size or counts.total
+
+
+_BETWEEN = 4
+_BLOCK = "▀"
+_FREE = "▔"
+# Not $text-muted: in a `Content` it is as bright as all text.
+_QUIET = "$foreground-muted"

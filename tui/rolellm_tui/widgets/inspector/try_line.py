@@ -1,0 +1,88 @@
+"""What another line would bring up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from rolellm_agents.persona import Persona
+from rolellm_agents.recall import RecalledItem
+from rolellm_agents.text import plain
+from rolellm_tui.widgets.inspector.recalled_view import RecalledView
+from rolellm_tui.widgets.inspector.silent_lore import SilentLore
+
+_HINT = "Type a line that you might say next, to see what it would bring up. Nothing is sent."
+
+
+class TryLine(Vertical):
+    """A line to type, and below it what would be looked up for it."""
+
+    DEFAULT_CSS = """
+    TryLine > .hint { height: auto; }
+    TryLine > #tried { height: 1fr; }
+    """
+
+    BINDINGS = [
+        Binding("down", "scroll(1)", "Down", id="try.down", tooltip="Further down.", show=False),
+        Binding("up", "scroll(-1)", "Up", id="try.up", tooltip="Further up.", show=False),
+    ]
+
+    @dataclass
+    class Typed(Message):
+        """The line is another one now."""
+
+        text: str
+
+    def compose(self) -> ComposeResult:
+        """The input over the rest."""
+        yield Input(placeholder="What is that lamp for?", id="try", compact=True)
+        yield Static(_HINT, classes="hint", markup=False)
+        yield Vertical(id="tried")
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Typed(event.value.strip()))
+
+    async def show(
+        self,
+        recalled: Sequence[RecalledItem],
+        silent: SilentLore | None,
+        persona: Persona,
+        user: str,
+    ) -> None:
+        """Show what was looked up for the line.
+
+        Args:
+            recalled: what was found.
+            silent: the lore that was not; None when that is not known, or there is none.
+            persona: in whom it was looked up.
+            user: what the person is called.
+        """
+        view = RecalledView(recalled, persona, user)
+        await self._replace(view)
+        if silent:
+            await view.show_silent(silent)
+
+    async def tell(self, sentence: str = _HINT) -> None:
+        """Say this instead of showing something."""
+        await self._replace(None)
+        self.query_one(".hint", Static).update(plain(sentence))
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll what was found, while the person types."""
+        for view in self.query(RecalledView):
+            view.scroll_relative(y=step, animate=False)
+
+    async def _replace(self, view: RecalledView | None) -> None:
+        place = self.query_one("#tried")
+        with self.app.batch_update():
+            await place.remove_children()
+            if view:
+                await place.mount(view)
+        self.query_one(".hint").display = view is None

@@ -1,0 +1,111 @@
+"""The filters over the cast, and its order: one small menu each."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Select
+
+from rolellm_agents.persona import FoundPersona
+from rolellm_agents.text import one_line
+from rolellm_tui.widgets.library.filtering import Order
+from rolellm_tui.widgets.library.persona_texts import LANGUAGES
+
+_ORDERS: dict[Order, str] = {"name": "by name", "recent": "last talked with"}
+
+
+class CastFilters(Horizontal):
+    """Language, category, tag and order, each a menu that Enter opens."""
+
+    DEFAULT_CSS = """
+    CastFilters { height: 1; }
+    """
+
+    @dataclass
+    class Changed(Message):
+        """Something else is wanted."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        """Menus that offer nothing yet; `offer` fills them."""
+        super().__init__(id=id)
+
+    def compose(self) -> ComposeResult:
+        """The four menus."""
+        nothing: list[tuple[Text, str]] = []
+        yield Select(nothing, prompt="any language", id="language", compact=True)
+        yield Select(nothing, prompt="any category", id="category", compact=True)
+        yield Select(nothing, prompt="any tag", id="tag", compact=True)
+        orders = [(Text(words), order) for order, words in _ORDERS.items()]
+        yield Select(orders, value="name", allow_blank=False, id="order", compact=True)
+
+    @property
+    def language(self) -> str | None:
+        """The language's code; None for any."""
+        return self._menu("language").selection
+
+    @property
+    def category(self) -> str | None:
+        """The category; None for any."""
+        return self._menu("category").selection
+
+    @property
+    def tag(self) -> str | None:
+        """The tag; None for any."""
+        return self._menu("tag").selection
+
+    @property
+    def order(self) -> Order:
+        """How the cast is sorted."""
+        return "recent" if self._menu("order").selection == "recent" else "name"
+
+    @order.setter
+    def order(self, order: Order) -> None:
+        self._menu("order").value = order
+
+    @property
+    def any_set(self) -> bool:
+        """Whether somebody is kept out."""
+        return any((self.language, self.category, self.tag))
+
+    def offer(self, cast: Sequence[FoundPersona]) -> None:
+        """Fill the menus with what the cast has; what was chosen stays where it is still there."""
+        personas = [found.persona for found in cast]
+        languages = Counter(persona.language for persona in personas)
+        categories = Counter(persona.category for persona in personas if persona.category)
+        tags = Counter(tag for persona in personas for tag in persona.tags)
+        self._fill(
+            "language", [(code, LANGUAGES[code], count) for code, count in sorted(languages.items())]
+        )
+        self._fill("category", [(name, name, count) for name, count in sorted(categories.items())])
+        self._fill("tag", [(tag, tag, count) for tag, count in sorted(tags.items(), key=_often_first)])
+
+    def clear(self) -> None:
+        """Let everybody in; the order stays."""
+        for name in ("language", "category", "tag"):
+            self._menu(name).clear()
+
+    @on(Select.Changed)
+    def _changed(self, event: Select.Changed) -> None:
+        event.stop()
+        event.select.set_class(event.select.id != "order" and not event.select.is_blank(), "set")
+        self.post_message(self.Changed())
+
+    def _fill(self, name: str, options: Iterable[tuple[str, str, int]]) -> None:
+        menu = self._menu(name)
+        before = menu.selection
+        offered = {value: Text(f"{one_line(label)}  {count}") for value, label, count in options}
+        menu.set_options((label, value) for value, label in offered.items())
+        if before in offered:
+            menu.value = before
+
+    def _menu(self, name: str) -> Select[str]:
+        return self.query_one(f"#{name}", Select)
+
+
+def _often_first(tag: tuple[str, int]) -> tuple[int, str]:
+    return -tag[1], tag[0].casefold()

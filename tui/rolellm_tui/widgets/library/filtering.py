@@ -1,0 +1,130 @@
+"""Whom a search means: the cast narrowed by words and filters, the best match first."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+from rolellm_agents.persona import FoundPersona
+from rolellm_tui.widgets.library.persona_texts import LANGUAGES
+
+Order = Literal["name", "recent"]
+
+
+class Rank(IntEnum):
+    """Where a word was found; the lower, the nearer to what was meant."""
+
+    NAME_BEGINS = 0
+    NAME_WORD = 1
+    NAME_PART = 2
+    WORK = 3
+    LABEL = 4
+    TEXT = 5
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A persona with its fields made ready for the search: folded, with a space before each word."""
+
+    found: FoundPersona
+    names: tuple[str, ...]
+    """The name and the id, which is how a Chinese name is typed on any keyboard."""
+    work: str
+    labels: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person looks for; all of it must hold."""
+
+    words: tuple[str, ...] = ()
+    language: str | None = None
+    category: str | None = None
+    tag: str | None = None
+
+
+def indexed(cast: Iterable[FoundPersona]) -> tuple[Indexed, ...]:
+    """The cast made ready to be searched, in its own order."""
+    return tuple(_indexed(found) for found in cast)
+
+
+def words_of(search: str) -> tuple[str, ...]:
+    """The words of a search line as it was typed."""
+    return tuple(_folded(search).split())
+
+
+def narrowed(cast: Sequence[Indexed], wanted: Wanted) -> list[FoundPersona]:
+    """Those who match, the best match first; among equals the order of `cast` stays.
+
+    A Latin word must begin a word of some field, or stand anywhere in the name; a Chinese one may stand
+    anywhere. A persona is as near as its words are together.
+    """
+    near: list[tuple[int, FoundPersona]] = []
+    for one in cast:
+        if _passes(one, wanted):
+            ranks = [rank for word in wanted.words if (rank := _rank(one, word)) is not None]
+            if len(ranks) == len(wanted.words):
+                near.append((sum(ranks), one.found))
+    near.sort(key=lambda pair: pair[0])
+    return [found for _, found in near]
+
+
+def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tuple[Indexed, ...]:
+    """The cast by language and name, as it is listed; or first those last talked with.
+
+    Args:
+        cast: by language and name.
+        order: which of the two.
+        recent: ids, the last talked with first.
+    """
+    if order == "name":
+        return tuple(cast)
+    place = {persona_id: number for number, persona_id in enumerate(dict.fromkeys(recent))}
+    return tuple(sorted(cast, key=lambda one: place.get(one.found.persona.id, len(place))))
+
+
+def _passes(one: Indexed, wanted: Wanted) -> bool:
+    persona = one.found.persona
+    return (
+        wanted.language in (None, persona.language)
+        and wanted.category in (None, persona.category)
+        and (wanted.tag is None or wanted.tag in persona.tags)
+    )
+
+
+def _rank(one: Indexed, word: str) -> Rank | None:
+    beginning = f" {word}"
+    if any(name.startswith(beginning) for name in one.names):
+        return Rank.NAME_BEGINS
+    if any(beginning in name for name in one.names):
+        return Rank.NAME_WORD
+    if any(word in name for name in one.names):
+        return Rank.NAME_PART
+    sought = beginning if word.isascii() else word
+    for rank, field in ((Rank.WORK, one.work), (Rank.LABEL, one.labels), (Rank.TEXT, one.text)):
+        if sought in field:
+            return rank
+    return None
+
+
+def _indexed(found: FoundPersona) -> Indexed:
+    persona = found.persona
+    source = f"{persona.source.work} {persona.source.year}" if persona.source else ""
+    language = f"{persona.language} {LANGUAGES.get(persona.language, '')}"
+    return Indexed(
+        found,
+        names=(_folded(persona.name), _folded(persona.id)),
+        work=_folded(source),
+        labels=_folded(" ".join((persona.category, language, *persona.tags))),
+        text=_folded(" ".join((persona.description, *persona.catchphrases))),
+    )
+
+
+def _folded(text: str) -> str:
+    """Small letters without accents or marks, each word after one space; nothing for nothing."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return "".join(f" {word}" for word in re.findall(r"[^\W_]+", plain))

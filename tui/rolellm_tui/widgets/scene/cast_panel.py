@@ -1,0 +1,177 @@
+"""The cast of a scene: who is there, who speaks, who is a person, and who knows how much."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.message import Message
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from rolellm_agents.scene import NARRATOR, SceneLine
+from rolellm_agents.scene.witness import witnessed
+from rolellm_graphs.scene.stage import Stage
+from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.scene.texts import speakers_of
+
+_TALK = 5
+"""Cells of the line that tells how readily somebody talks."""
+
+
+class CastPanel(OptionList):
+    """Whose knowledge is shown is who is highlighted; letters act on them."""
+
+    BINDINGS = [
+        Binding("t", "seat", "Seat", id="cast.seat", tooltip="Take this seat yourself, or give it back."),
+        Binding("i", "presence", "In/out", id="cast.presence", tooltip="Let them come in, or leave."),
+        Binding("n", "speak", "Speak", id="cast.speak", tooltip="Let this one speak next."),
+    ]
+
+    @dataclass
+    class Viewed(Message):
+        """The person wants to see the scene as somebody saw it."""
+
+        seat: str | None
+        """None for everything."""
+
+    @dataclass
+    class SeatWanted(Message):
+        """The person wants to sit down there, or to stand up."""
+
+        seat: str
+
+    @dataclass
+    class PresenceWanted(Message):
+        """The person wants somebody to come in, or to leave."""
+
+        seat: str
+
+    @dataclass
+    class SpeechWanted(Message):
+        """The person wants somebody to speak next."""
+
+        seat: str
+
+    def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        """The cast of a stage."""
+        super().__init__(id=id, markup=False)
+        self._stage = stage
+        self._speakers = speakers_of(stage.loaded)
+        self._speaking: str | None = None
+        self._viewed: str | None = None
+        seats = [*stage.loaded.seats, *([NARRATOR] if stage.loaded.scene.narrator else [])]
+        self._rows: list[str | None] = [None, *seats]
+
+    def on_mount(self) -> None:
+        """List them."""
+        everything, *seats = map(Option, self._drawn())
+        self.add_options([everything, None, *seats])
+        self.highlighted = 0
+
+    @property
+    def seat(self) -> str | None:
+        """Who is highlighted; None for everything."""
+        return self._rows[self.highlighted or 0]
+
+    def show(self, speaking: str | None) -> None:
+        """Tell how things stand.
+
+        Args:
+            speaking: the seat that speaks now, if any does.
+        """
+        self._speaking = speaking
+        for place, row in enumerate(self._drawn()):
+            self.replace_option_prompt_at_index(place, row)
+
+    def look_as(self, seat: str | None) -> None:
+        """Highlight whose knowledge is shown."""
+        self._viewed = seat
+        if self.seat not in (seat, NARRATOR):
+            self.highlighted = self._rows.index(seat)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another seat's knowledge is wanted; the narrator's is all there is."""
+        event.stop()
+        viewed = None if self.seat == NARRATOR else self.seat
+        if viewed != self._viewed:
+            self._viewed = viewed
+            self.post_message(self.Viewed(viewed))
+
+    def action_seat(self) -> None:
+        """Pass it on."""
+        if self.seat is not None:
+            self.post_message(self.SeatWanted(self.seat))
+
+    def action_presence(self) -> None:
+        """Pass it on."""
+        if self.seat not in (None, NARRATOR):
+            self.post_message(self.PresenceWanted(str(self.seat)))
+
+    def action_speak(self) -> None:
+        """Pass it on."""
+        if self.seat not in (None, NARRATOR):
+            self.post_message(self.SpeechWanted(str(self.seat)))
+
+    def _drawn(self) -> Iterator["_Row"]:
+        lines, present = self._stage.lines, self._stage.present
+        for seat in self._rows:
+            if seat is None:
+                yield _Row(Content.styled("Everything", "bold"), "", counted(len(lines), "line"))
+            elif seat == NARRATOR:
+                yield self._narrators_row()
+            else:
+                yield self._row(seat, lines, is_there=seat in present)
+
+    def _narrators_row(self) -> "_Row":
+        told = "you" if NARRATOR in self._stage.persons else ""
+        return _Row(Content.styled("  Narrator", f"bold {MUTED}"), told, "tells what happens")
+
+    def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> "_Row":
+        speaks, is_person = seat == self._speaking, seat in self._stage.persons
+        mark = "▸ " if speaks else "✎ " if is_person else "● " if is_there else "○ "
+        name = (
+            self._speakers.content(seat) if is_there else Content.styled(self._speakers.name(seat), MUTED)
+        )
+        colour = f"$text-{self._speakers.colours[seat]}" if is_there else MUTED
+        knows = f"knows {len(witnessed(lines, seat)):,} of {len(lines):,}" if lines else ""
+        told = " · ".join(filter(None, ("" if is_there else "not there", knows)))
+        talkative = round(_TALK * self._stage.loaded.seats[seat].talkativeness)
+        state = "speaks" if speaks else "you" if is_person else ""
+        return _Row(Content.assemble((mark, colour), name), state, told, talkative)
+
+
+class _Row(Visual):
+    """Two lines with something at each end, cut where the panel ends."""
+
+    def __init__(self, name: Content, state: str, told: str, talkative: int | None = None) -> None:
+        self._lines = (
+            (name, Content.styled(state, "italic $text-accent")),
+            (Content.styled(f"  {told}", MUTED), Content("") if talkative is None else _slider(talkative)),
+        )
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        return 2
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        return container_width
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        drawn: list[Strip] = []
+        for left, right in self._lines:
+            room = max(0, width - right.cell_length - 1)
+            cut = left.truncate(room, ellipsis=True, pad=True)
+            line = Content.assemble(cut, " ", right).truncate(width)
+            drawn += line.render_strips(width, 1, style, options)
+        return drawn
+
+
+def _slider(cells: int) -> Content:
+    return Content.assemble(("━" * cells, MUTED), ("─" * (_TALK - cells), "$primary-muted"))

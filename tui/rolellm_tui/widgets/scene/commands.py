@@ -1,0 +1,79 @@
+"""What is typed into a scene: something to say, or what is to happen next."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rolellm_agents.errors import MessageError
+from rolellm_agents.scene.message_kinds import Utterance, line_typed
+from rolellm_agents.scene.names import ready
+from rolellm_agents.text import did_you_mean, one_line
+
+Command = Literal["skip", "next", "as", "in", "out", "play", "step", "again"]
+
+_COMMANDS: dict[str, Command] = {
+    **dict.fromkeys(("skip", "pass", "跳过"), "skip"),
+    **dict.fromkeys(("next", "下一个"), "next"),
+    **dict.fromkeys(("as", "扮"), "as"),
+    **dict.fromkeys(("in", "进"), "in"),
+    **dict.fromkeys(("out", "出"), "out"),
+    **dict.fromkeys(("play", "pause", "继续", "暂停"), "play"),
+    **dict.fromkeys(("step", "一步"), "step"),
+    **dict.fromkeys(("again", "重来"), "again"),
+}
+_OF_SOMEBODY = frozenset({"next", "as", "in", "out"})
+_TYPED = re.compile(r"/(\S+)\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to happen."""
+
+    command: Command
+    seat: str | None = None
+    """Whom it is about."""
+    text: str = ""
+    """What is seen of it."""
+
+
+def typed_in_scene(text: str, names: Mapping[str, str], heard: Mapping[str, str]) -> Order | Utterance:
+    """What a person means who types this.
+
+    Args:
+        text: as typed.
+        names: of all that an order can be about, by seat.
+        heard: of those who can be whispered to, by seat.
+
+    Raises:
+        MessageError: there is no such command, nobody of that name, or there are no words.
+    """
+    found = _TYPED.fullmatch(text.strip())
+    command = _COMMANDS.get(found[1].casefold()) if found else None
+    if found is None or command is None:
+        return line_typed(text, heard)
+    if command not in _OF_SOMEBODY:
+        return Order(command)
+    seat, words = _named(found[1], found[2], names)
+    return Order(command, seat, words)
+
+
+def _named(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]:
+    """Who is named, and the words behind the name."""
+    word = rest.split(maxsplit=1)[0] if rest else ""
+    mention = ready(names).at(rest, 0, typed=True)
+    if word in names and (mention is None or mention.end < len(word)):
+        return word, rest[len(word) :].strip()
+    if mention is None:
+        near = did_you_mean(word, [*names, *map(one_line, names.values())]) if word else ""
+        whom = f"Nobody is called {one_line(word, 40)!r}{near}" if word else f"/{command} wants a name"
+        raise MessageError(f"{whom}; there are {_told(names.values())}.")
+    if len(mention.seats) > 1:
+        raise MessageError(
+            f"That may be {_told(names[one] for one in mention.seats)}; write the name in full."
+        )
+    return mention.seats[0], rest[mention.end :].lstrip(" ,，:：")
+
+
+def _told(names: Iterable[str]) -> str:
+    return ", ".join(one_line(name, 40) for name in names)

@@ -1,0 +1,67 @@
+"""What one seat brings into a scene: who they are in it, what they want, hide and know."""
+
+from collections.abc import Iterator
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from rolellm_agents.scene import LoadedScene
+from rolellm_agents.text import one_line
+from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.scene.texts import speakers_of
+
+_HELP = (
+    ("↑ ↓", "as somebody saw it"),
+    ("N", "they speak next"),
+    ("T", "you play them, or not"),
+    ("I", "they come in, or leave"),
+)
+
+
+class SeatSheet(VerticalScroll, can_focus=False):
+    """Shows the part that nobody else reads; without a seat, what the keys of the cast do."""
+
+    DEFAULT_CSS = """
+    SeatSheet > Static { height: auto; }
+    """
+
+    def __init__(self, scene: LoadedScene, *, id: str | None = None) -> None:  # noqa: A002
+        """Sheets of a scene."""
+        super().__init__(id=id)
+        self._scene = scene
+
+    def compose(self) -> ComposeResult:
+        """The words."""
+        yield Static(_help(), markup=False)
+
+    def show(self, seat: str | None) -> None:
+        """Show the sheet of a seat."""
+        self.query_one(Static).update(_help() if seat is None else sheet_of(self._scene, seat))
+        self.scroll_home(animate=False)
+
+
+def sheet_of(scene: LoadedScene, seat: str) -> Content:
+    """All that the scene's file tells one seat alone."""
+    return Content("\n\n").join(
+        Content.assemble(Content.styled(what, MUTED), "\n", text) for what, text in _told(scene, seat)
+    )
+
+
+def _told(scene: LoadedScene, seat: str) -> Iterator[tuple[str, str]]:
+    own, speakers = scene.seats[seat], speakers_of(scene)
+    about = (own.about,) if own.about.strip() else ()
+    parts = (("is here", about), ("wants", own.goals), ("hides", own.secrets), ("knows", own.knows))
+    for what, texts in parts:
+        if texts:
+            yield what, "\n".join(one_line(text) for text in texts)
+    for other, text in own.relations.items():
+        yield f"of {speakers.name(other)}", one_line(text)
+
+
+def _help() -> Content:
+    width = max(len(keys) for keys, _ in _HELP)
+    return Content("\n").join(
+        Content.assemble((f"{keys:<{width}}  ", "$text-accent"), (does, MUTED)) for keys, does in _HELP
+    )

@@ -1,0 +1,296 @@
+"""The running text of a scene: all of it, or as much as one seat witnessed."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from textual import events, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message as AppMessage
+from textual.widgets import Static
+from textual.worker import Worker
+
+from rolellm_agents.scene import line_of
+from rolellm_agents.scene.witness import witnessed
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import Message
+from rolellm_graphs.events import MessageDone, Retried, SceneEvent, SpeakerChosen, TokenDelta, TurnFailed
+from rolellm_graphs.scene.stage import Stage
+from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.scene.line import SceneLineView
+from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.scene.texts import speakers_of
+
+PAGE = 60
+"""How many lines are put on the screen at once; the earlier ones come when one scrolls up to them."""
+
+
+_MOST = 2 * PAGE
+"""Lines that stay on the screen while it plays."""
+
+
+class SceneText(VerticalScroll):
+    """Shows what a stage's branch holds, and grows the line that is on its way.
+
+    While it has the focus, Up and Down move a cursor from line to line; below the last line there is none.
+    """
+
+    BINDINGS = [
+        Binding("up", "cursor(-1)", "Up", id="scene.up", tooltip="To the line before.", show=False),
+        Binding("down", "cursor(1)", "Down", id="scene.down", tooltip="To the next line.", show=False),
+        Binding(
+            "left",
+            "screen.swipe(-1)",
+            "‹",
+            id="scene.left",
+            tooltip="What was said here before.",
+            show=False,
+        ),
+        Binding(
+            "right",
+            "screen.swipe(1)",
+            "›",
+            id="scene.right",
+            tooltip="What was said here later.",
+            show=False,
+        ),
+        Binding(
+            "b", "screen.branch", "Branch", id="scene.branch-here", tooltip="Go on from here.", show=False
+        ),
+        Binding("w", "screen.why", "Why", id="scene.why-this", tooltip="Why was this said?", show=False),
+        Binding("c", "screen.copy", "Copy", id="scene.copy", tooltip="Copy the words.", show=False),
+    ]
+
+    @dataclass
+    class AnotherWanted(AppMessage):
+        """The person went past the last of what was said in the last place."""
+
+    def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        """Show a stage, whatever happened on it before."""
+        super().__init__(id=id)
+        self.viewer: str | None = None
+        """The seat whose knowledge is shown; all is when None."""
+        self._stage = stage
+        self._speakers = speakers_of(stage.loaded)
+        self._growing: Message | None = None
+        self._first_shown = 0
+        self._cursor: SceneLineView | None = None
+        self._showing = asyncio.Lock()
+
+    def compose(self) -> ComposeResult:
+        """Where it is, before all lines; and how it ended, behind them."""
+        yield Static(self._setting(), classes="setting", markup=False)
+        yield Static("", classes="over", markup=False)
+
+    async def on_mount(self) -> None:
+        """Begin at the end."""
+        self.anchor()
+        await self._show_last_page()
+        self.watch(self, "scroll_y", self._scrolled, init=False)
+
+    # What is on the screen
+
+    async def look_as(self, seat: str | None) -> None:
+        """Show what a seat witnessed; all when None."""
+        self.viewer = seat
+        self._move_cursor(None)
+        await self._show_last_page()
+        self.anchor()
+
+    async def take(self, event: SceneEvent) -> None:
+        """Show what an event tells of the lines."""
+        match event:
+            case TokenDelta(message=message, text=text):
+                await self._grow(message, text)
+            case SpeakerChosen():
+                await self.show()
+            case MessageDone() | Retried() | TurnFailed():
+                await self.settle()
+
+    async def settle(self) -> None:
+        """Nothing is on its way any more."""
+        grown, self._growing = self._growing, None
+        self._let_go_of_the_first()
+        await self.show()
+        for line in self._lines:
+            if grown is not None and line.message.id == grown.id:
+                self._count_swipes(line)
+
+    def _let_go_of_the_first(self) -> None:
+        """Of a scene that plays for long only the end stays on the screen."""
+        seen = len(self._seen())
+        if seen - self._first_shown > _MOST and self._cursor is None and self.is_vertical_scroll_end:
+            self._first_shown = seen - PAGE
+
+    async def show(self) -> None:
+        """Bring the screen in line with the stage: what stays is not touched."""
+        async with self._showing:
+            wanted = self._seen()[self._first_shown :]
+            wanted = [*wanted, *([self._growing] if self._growing and self._is_seen(self._growing) else [])]
+            ids = {message.id for message in wanted}
+            there = {line.message.id: line for line in self._lines}
+            with self.app.batch_update():
+                if gone := [line for id_, line in there.items() if id_ not in ids]:
+                    await self.remove_children(gone)
+                await self._put(wanted, there)
+                self._show_ends()
+            if self._cursor is not None and self._cursor.message.id not in ids:
+                self._move_cursor(None)
+
+    async def _put(self, wanted: Sequence[Message], there: dict[str, SceneLineView]) -> None:
+        """Mount what is not there yet, each in its place."""
+        new: list[SceneLineView] = []
+        for message in wanted:
+            if line := there.get(message.id):
+                line.mark(message)
+                if new:
+                    await self.mount_all(new, before=line)
+                new = []
+            else:
+                new.append(self._line_for(message))
+        if new:
+            await self.mount_all(new, before=self.query_one(".over"))
+
+    async def _show_last_page(self) -> None:
+        self._first_shown = max(0, len(self._seen()) - PAGE)
+        await self.show()
+
+    async def _grow(self, message_id: str, words: str) -> None:
+        """Words of the line that is on its way."""
+        if self._growing is None or self._growing.id != message_id:
+            begun = next(one for one in self._stage.swipes(message_id) if one.id == message_id)
+            self._growing = replace(begun, text="", status="complete")
+        self._growing = replace(self._growing, text=self._growing.text + words)
+        if not self._is_seen(self._growing):
+            return
+        line = next((one for one in reversed(self._lines) if one.message.id == message_id), None)
+        if line is None:
+            await self.show()
+        else:
+            line.mark(self._growing)
+
+    def _seen(self) -> Sequence[Message]:
+        return self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
+
+    def _is_seen(self, message: Message) -> bool:
+        return self.viewer is None or bool(witnessed([line_of(message)], self.viewer))
+
+    @property
+    def _lines(self) -> list[SceneLineView]:
+        return list(self.query(SceneLineView))
+
+    def _line_for(self, message: Message) -> SceneLineView:
+        line = SceneLineView(message, self._speakers)
+        if message is not self._growing:
+            self._count_swipes(line)
+        return line
+
+    def _count_swipes(self, line: SceneLineView) -> None:
+        ids = [one.id for one in self._stage.swipes(line.message.id)]
+        line.set_swipes(ids.index(line.message.id) + 1, len(ids))
+
+    # Its two ends
+
+    def _setting(self) -> Content:
+        scene = self._stage.loaded.scene
+        parts = [
+            Content.styled(one_line(scene.title), "bold $text-primary"),
+            Content(plain(scene.setting).strip()),
+        ]
+        if scene.time:
+            parts.append(Content.styled(one_line(scene.time), f"italic {MUTED}"))
+        parts.append(
+            Content(", ").join(self._speakers.content(seat.id) for seat in scene.cast if seat.present)
+        )
+        return Content("\n\n").join(parts)
+
+    def _show_ends(self) -> None:
+        self.query_one(".setting").display = self._first_shown == 0
+        over = self.query_one(".over", Static)
+        ended = self._stage.ended if self._growing is None else ""
+        over.display = bool(ended)
+        if ended:
+            over.update(
+                Content.assemble(("The scene is over. ", "bold"), plain(ended), "\n", (_WHAT_NOW, MUTED))
+            )
+
+    # Earlier lines
+
+    def _scrolled(self, scroll_y: float) -> None:
+        if scroll_y <= 0 and self._first_shown and not self._stage.answering:
+            self._show_earlier()
+
+    @work(group="earlier", exclusive=True, exit_on_error=False)
+    async def _show_earlier(self) -> None:
+        """The page before what is shown; what the person was looking at stays where it is."""
+        from_bottom = self.virtual_size.height - self.scroll_offset.y
+        self._first_shown = max(0, self._first_shown - PAGE)
+        await self.show()
+        self.call_after_refresh(
+            lambda: self.scroll_to(y=self.virtual_size.height - from_bottom, animate=False, force=True)
+        )
+
+    # The cursor
+
+    @property
+    def chosen(self) -> Message | None:
+        """The line under the cursor, if there is one."""
+        return self._cursor.message if self._cursor is not None else None
+
+    def action_cursor(self, step: int) -> None:
+        """To the line before or after."""
+        lines = self._lines
+        at = lines.index(self._cursor) if self._cursor in lines else len(lines)
+        place = max(0, at + step)
+        self._move_cursor(lines[place] if place < len(lines) else None)
+        if self._cursor is None:
+            self.anchor()
+        else:
+            self.release_anchor()
+            self.scroll_to_widget(self._cursor, animate=False)
+            if place == 0:
+                self.scroll_home(animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """The line that was clicked is chosen."""
+        line = event.widget
+        if isinstance(line, SceneLineView):
+            self._move_cursor(line)
+
+    def _move_cursor(self, line: SceneLineView | None) -> None:
+        if self._cursor is not None:
+            self._cursor.remove_class("-cursor")
+        self._cursor = line
+        if line is not None:
+            line.add_class("-cursor")
+
+    # Swipes
+
+    async def swipe(self, step: int) -> None:
+        """To what was said before or after in a place; after the last there, to something new."""
+        line = self._cursor or self._last_turn
+        if line is None or self._stage.answering:
+            return
+        swipes = self._stage.swipes(line.message.id)
+        place = [one.id for one in swipes].index(line.message.id) + step
+        if 0 <= place < len(swipes):
+            self._stage.choose(swipes[place].id)
+            await self.show()
+        elif place >= len(swipes) and line is self._last_turn:
+            self.post_message(self.AnotherWanted())
+
+    @property
+    def _last_turn(self) -> SceneLineView | None:
+        """What a model said last."""
+        return next((line for line in reversed(self._lines) if "model" in line.message.made_by), None)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Tell the screen what could not be shown."""
+        if failure := what_failed(event):
+            self.post_message(Failed(failure))
+
+
+_WHAT_NOW = "Ctrl+Z takes the last turn back · B on a line goes on from there · X exports it"

@@ -1,0 +1,87 @@
+"""How the lines of a scene are told apart: said, whispered, thought, done, narrated, come and gone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from rolellm_agents.scene import LoadedScene
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import Message
+from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.scene.seat_colours import MUTED, colours_of, ink
+
+_QUIET = f"italic {MUTED}"
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class Speakers:
+    """What those in the seats are called, and in which colour."""
+
+    names: Mapping[str, str]
+    colours: dict[str, str]
+
+    def name(self, seat: str) -> str:
+        """A name that is safe to show."""
+        return one_line(self.names.get(seat, seat), _LONGEST_NAME)
+
+    def content(self, seat: str) -> Content:
+        """The name in its colour."""
+        return Content.styled(self.name(seat), f"bold {ink(self.colours, seat)}")
+
+
+def speakers_of(scene: LoadedScene) -> Speakers:
+    """Those of a scene."""
+    return Speakers(scene.names, colours_of(scene))
+
+
+def line_content(message: Message, text: str, speakers: Speakers, swipes: str = "") -> Content:
+    """A line as it stands in the running text.
+
+    Args:
+        message: who, how, and for whom.
+        text: its words so far.
+        speakers: names and colours.
+        swipes: which of how many, if there are several.
+    """
+    notes = [note for note in (swipes, message.ending) if note]
+    end = Content.styled(f"  {'  '.join(notes)}", MUTED) if notes else Content("")
+    match message.kind:
+        case "narrate":
+            return Content.assemble(prose(text).stylize_before(_QUIET), end)
+        case "join":
+            return Content.assemble(("→ ", MUTED), Content.styled(plain(text), MUTED), end)
+        case "leave":
+            return Content.assemble(("← ", MUTED), Content.styled(plain(text), MUTED), end)
+        case "act":
+            words = prose(text).stylize_before("italic")
+            return Content.assemble(_actor(message, text, speakers), words, end)
+    head = Content.assemble(speakers.content(message.speaker), (_manner(message, speakers), _QUIET), end)
+    words = prose(text)
+    if message.kind == "think":
+        words = words.stylize_before(_QUIET)
+    return Content.assemble(head, "\n", words)
+
+
+def _actor(message: Message, text: str, speakers: Speakers) -> Content:
+    """The name before what somebody does: before words that go on from it, above those that stand alone."""
+    begins = text.strip()[:1]
+    goes_on = not begins or begins.islower() or "\u3400" <= begins <= "\u9fff"
+    return Content.assemble(speakers.content(message.speaker), " " if goes_on else "\n")
+
+
+def _manner(message: Message, speakers: Speakers) -> str:
+    """What stands behind the name, but for what is simply said."""
+    if message.kind == "think":
+        return "  thinks"
+    if message.kind == "whisper":
+        heard = [speakers.name(seat) for seat in message.audience if seat != message.speaker]
+        return f"  whispers to {joined(heard)}" if heard else "  whispers to nobody"
+    return ""
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names as one says them: with an “and” before the last."""
+    *others, last = names or ("nobody",)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,42 @@
+"""Whose knowledge of a scene is shown."""
+
+from textual.content import Content
+from textual.widgets import Static
+
+from rolellm_graphs.scene.stage import Stage
+from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.scene.texts import speakers_of
+
+
+class ViewBanner(Static):
+    """One line, as long as not everything is shown."""
+
+    DEFAULT_CSS = """
+    ViewBanner {
+        height: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+    }
+    """
+
+    def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        """One that is not to be seen yet."""
+        super().__init__(id=id, markup=False)
+        self.display = False
+        self._stage = stage
+        self._speakers = speakers_of(stage.loaded)
+
+    def show(self, viewer: str | None, way_back: str) -> None:
+        """Tell what is shown.
+
+        Args:
+            viewer: the seat; None for everything.
+            way_back: the key that shows everything.
+        """
+        self.display = viewer is not None
+        if viewer is None:
+            return
+        seen, there = len(self._stage.witnessed(viewer)), len(self._stage.messages)
+        name = self._speakers.content(viewer)
+        count = f" saw it · {seen:,} of {there:,} lines · "
+        self.update(Content.assemble("As ", name, count, (f"{way_back} shows everything", MUTED)))

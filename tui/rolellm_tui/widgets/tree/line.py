@@ -1,0 +1,151 @@
+"""One row of the drawn tree as one line of styled text."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from rolellm_agents.text import one_line
+from rolellm_agents.transcript.message import USER
+from rolellm_tui.widgets.tree.rows import Row, Tree
+
+_BROAD = 100
+"""Cells of a line in which a name may take more room."""
+_LOOKED_AT = 2_000
+"""Characters of a message; no line is longer."""
+_BEFORE_THE_HIT = 12
+_WIDEST_CHIP = 16
+_PRESENT = "$text-primary"
+_ASIDE = "$foreground-muted"
+"""$text-muted means something in style sheets alone."""
+_MARKED = "bold $text-accent"
+_CHIP = "$text-primary on $primary-muted"
+_HIT = "$text-warning on $warning-muted"
+
+Piece = tuple[str, str]
+"""Text and its style, empty for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What all lines of a tree share."""
+
+    tree: Tree
+    names: Mapping[str, str]
+    """To show, by speaker."""
+    branches: Mapping[int, Sequence[str]]
+    """Names, by the place of the message that they point to."""
+    marks: Collection[int] = ()
+    """Places that the person marked."""
+    sought: str = ""
+    """Words that the person looks for."""
+
+    def name_width(self, width: int) -> int:
+        """Cells that every name gets in a line of `width`, so that the words stand below each other."""
+        widths = (Content(name).cell_length for name in self.names.values())
+        return min(16 if width >= _BROAD else 10, max(widths, default=0))
+
+
+def draw_line(drawing: Drawing, row: Row, width: int) -> Content:
+    """A row, exactly `width` cells wide."""
+    left = Content.assemble(*_guides(drawing.tree, row), *_node(drawing, row))
+    if row.folded:
+        return left.truncate(width, ellipsis=True, pad=True)
+    place = drawing.tree.order[row.at]
+    right = Content.assemble(*_notes(drawing, place)).truncate(width * 2 // 5, ellipsis=True)
+    name = _name(drawing, place, drawing.name_width(width))
+    space = max(0, width - left.cell_length - name.cell_length - right.cell_length)
+    words = _words(drawing, place, space).truncate(space, ellipsis=True, pad=True)
+    return Content.assemble(left, name, words, right).truncate(width, ellipsis=True, pad=True)
+
+
+def number_among_siblings(tree: Tree, place: int) -> str:
+    """Such as 2/3; empty for a message without siblings."""
+    siblings = tree.siblings(place)
+    return f"{siblings.index(place) + 1}/{len(siblings)}" if len(siblings) > 1 else ""
+
+
+def told_apart(tree: Tree, place: int) -> list[str]:
+    """What tells a message from its siblings: its number, and model or strategy where they differ."""
+    told = [number_among_siblings(tree, place)]
+    for key in ("model", "strategy"):
+        own, *others = (tree.messages[one].made_by.get(key) or "" for one in (place, *tree.siblings(place)))
+        if own and any(other != own for other in others):
+            told.append(_short(one_line(str(own))))
+    if "edited" in tree.messages[place].made_by:
+        told.append("edited")
+    return [part for part in told if part]
+
+
+def _short(name: str) -> str:
+    """A model's own name, without its provider and its folder."""
+    return re.split("[:/]", name.rstrip(":/"))[-1]
+
+
+def _guides(tree: Tree, row: Row) -> list[Piece]:
+    """The lanes left of the row's own."""
+    pieces: list[Piece] = []
+    for lane in range(row.depth):
+        style = _PRESENT if lane == 0 and tree.goes_on_below(row) else _ASIDE
+        if not (row.begins and lane == row.depth - 1):
+            pieces.append(("│ ", style))
+        else:
+            pieces += [("╭" if row.at == 0 else "├", style), ("─", _ASIDE)]
+    return pieces
+
+
+def _node(drawing: Drawing, row: Row) -> list[Piece]:
+    tree = drawing.tree
+    place = tree.order[row.at]
+    style = _PRESENT if place in tree.path else _ASIDE
+    if row.folded:
+        return [("┊ ", style), (f"… {row.size:,} messages", f"italic {_ASIDE}")]
+    if place in drawing.marks:
+        return [("◆ ", _MARKED)]
+    if place == tree.here:
+        return [("◉ ", style)]
+    return [("● " if place in tree.path else "○ ", style)]
+
+
+def _name(drawing: Drawing, place: int, width: int) -> Content:
+    speaker = drawing.tree.messages[place].speaker
+    style = "bold $text-secondary" if speaker == USER else "bold $text-primary"
+    name = Content(one_line(drawing.names.get(speaker, speaker)))
+    shown = name.truncate(width, ellipsis=True, pad=True)
+    return Content.assemble((shown.plain, style), "  ")
+
+
+def _words(drawing: Drawing, place: int, space: int) -> Content:
+    """The first words; of a message in which something was found, those around it."""
+    words = one_line(drawing.tree.messages[place].text[:_LOOKED_AT].replace("*", ""))
+    style = "" if place in drawing.tree.path else _ASIDE
+    if not drawing.sought:
+        return Content.assemble((words, style))
+    hits = re.compile(re.escape(drawing.sought), re.IGNORECASE)
+    words = _from_hit(words, hits.search(words), space)
+    pieces: list[Piece] = []
+    at = 0
+    for hit in hits.finditer(words):
+        pieces += [(words[at : hit.start()], style), (hit.group(), _HIT)]
+        at = hit.end()
+    return Content.assemble(*pieces, (words[at:], style))
+
+
+def _from_hit(words: str, hit: re.Match[str] | None, space: int) -> str:
+    """The words from a bit before a hit on, if it would not be seen otherwise."""
+    if hit is None or hit.end() < space:
+        return words
+    start = max(0, min(hit.start() - _BEFORE_THE_HIT, len(words) + 1 - space))
+    start = words.find(" ", start, hit.start()) + 1 or start
+    return f"…{words[start:]}"
+
+
+def _notes(drawing: Drawing, place: int) -> list[Piece | str]:
+    """What stands at the right: what tells it from its siblings, how it ended, and branches."""
+    message = drawing.tree.messages[place]
+    told = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]
+    pieces: list[Piece | str] = [("  " + " · ".join(told), _ASIDE)] if told else []
+    for name in drawing.branches.get(place, ()):
+        pieces += ["  ", (f" {one_line(name, _WIDEST_CHIP)} ", _CHIP)]
+    return [*pieces, " "] if pieces else []

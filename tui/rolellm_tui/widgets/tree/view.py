@@ -1,0 +1,278 @@
+"""A conversation's tree on the screen: walked with the arrow keys, folded and unfolded."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from textual import events
+from textual.binding import Binding
+from textual.geometry import Region, Size
+from textual.message import Message as Event
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+from rolellm_tui.widgets.tree.line import Drawing, draw_line
+from rolellm_tui.widgets.tree.rows import Row, Tree
+
+_MARGIN = 2
+"""Rows that stay in view above and below the one the cursor is on."""
+
+
+class TreeView(ScrollView, can_focus=True):
+    """All branches of a conversation; only the rows that are in view are drawn."""
+
+    DEFAULT_CSS = """
+    TreeView {
+        overflow-x: hidden;
+        text-wrap: nowrap;
+    }
+    """
+    COMPONENT_CLASSES = {"tree-view--cursor"}
+    BINDINGS = [
+        Binding("up", "along(-1)", "Up", id="tree.up", tooltip="The message before.", show=False),
+        Binding("down", "along(1)", "Down", id="tree.down", tooltip="The next message.", show=False),
+        Binding("left", "beside(-1)", "‹", id="tree.earlier", tooltip="The sibling before.", show=False),
+        Binding("right", "beside(1)", "›", id="tree.later", tooltip="The next sibling.", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="tree.page-up", tooltip="A page up.", show=False),
+        Binding(
+            "pagedown", "page(1)", "Page down", id="tree.page-down", tooltip="A page down.", show=False
+        ),
+        Binding("home", "first", "First", id="tree.first", tooltip="The first row.", show=False),
+        Binding("end", "here", "Here", id="tree.here", tooltip="Where the chat stands.", show=False),
+        Binding("enter", "go", "Go", id="tree.go", tooltip="Go on from here; opens what is folded."),
+        Binding("space", "mark", "Mark", id="tree.mark", tooltip="Mark this message, or two."),
+        Binding("f", "fold", "Fold", id="tree.fold", tooltip="Open all that is folded, or fold it again."),
+    ]
+
+    cursor: var[int | None] = var(None, init=False)
+    """The place of the message that the cursor is on."""
+
+    @dataclass
+    class Moved(Event):
+        """The cursor is on another row, or the row has changed."""
+
+        view: "TreeView"
+
+        @property
+        def control(self) -> "TreeView":
+            """The view."""
+            return self.view
+
+    @dataclass
+    class Chosen(Event):
+        """The person wants to go to a message."""
+
+        view: "TreeView"
+        message: str
+        """Its id."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets call it
+        """An empty view; `show` fills it."""
+        super().__init__(id=id)
+        self._drawing: Drawing | None = None
+        self._rows: list[Row] = []
+        self._opened: set[int] = set()
+        self._hits: list[int] = []
+
+    def show(self, tree: Tree, names: Mapping[str, str], branches: Mapping[int, Sequence[str]]) -> None:
+        """Show a tree, with the cursor where the chat stands.
+
+        Args:
+            tree: the conversation.
+            names: to show, by speaker.
+            branches: their names, by the place of the message that they point to.
+        """
+        self._drawing = Drawing(tree=tree, names=names, branches=branches)
+        self._lay_out()
+        self.cursor = tree.order[-1] if tree.here is None and tree.order else tree.here
+
+    @property
+    def row(self) -> Row | None:
+        """The row that the cursor is on."""
+        at = self._cursor_row
+        return None if at is None else self._rows[at]
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """From top to bottom."""
+        return self._rows
+
+    @property
+    def marks(self) -> Sequence[int]:
+        """The places that are marked, two at most."""
+        return tuple(self._drawing.marks) if self._drawing else ()
+
+    @property
+    def hits(self) -> Sequence[int]:
+        """The places where what is sought stands, from top to bottom."""
+        return self._hits
+
+    def find(self, sought: str, hits: Collection[int]) -> None:
+        """Show all hits, whatever was folded, and go to the first one from the cursor on.
+
+        Args:
+            sought: the words; empty ends the search.
+            hits: the places of the messages in which they stand.
+        """
+        if self._drawing is None:
+            return
+        tree = self._drawing.tree
+        self._drawing = replace(self._drawing, sought=sought)
+        self._hits = sorted(hits, key=tree.at)
+        self._lay_out()
+        if self._hits and self.cursor not in hits:
+            self.to_hit(1)
+
+    def to_hit(self, step: int) -> None:
+        """Go to the next hit below the cursor, or with -1 to the next one above, round and round."""
+        if self._drawing is None or self.cursor is None or not self._hits:
+            return
+        at, heights = self._drawing.tree.at(self.cursor), [self._drawing.tree.at(hit) for hit in self._hits]
+        found = bisect_right(heights, at) if step > 0 else bisect_left(heights, at) - 1
+        self.cursor = self._hits[found % len(self._hits)]
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view."""
+        width, at = self.scrollable_content_region.width, self.scroll_offset.y + y
+        if self._drawing is None or at >= len(self._rows):
+            return Strip.blank(width, self.visual_style.rich_style)
+        style = self.visual_style
+        if at == self._cursor_row:
+            style = self.get_visual_style("tree-view--cursor")
+        line = draw_line(self._drawing, self._rows[at], width)
+        return Visual.to_strips(self, line, width, 1, style, apply_selection=False, pad=True)[0]
+
+    def _lay_out(self) -> None:
+        """Lay the rows out anew; the one with the cursor stays where it is on the screen."""
+        if self._drawing is None:
+            return
+        before = self._cursor_row
+        self._rows = self._drawing.tree.rows(self._opened.union(self._hits))
+        self._measure()
+        after = self._cursor_row
+        if before is not None and after is not None and before != after:
+            self.scroll_to(y=self.scroll_offset.y + after - before, animate=False, immediate=True)
+            self._scroll_to_cursor()
+        self.refresh()
+        self.post_message(self.Moved(self))
+
+    def _measure(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
+
+    def on_resize(self) -> None:
+        """Lines are as wide as the view."""
+        self._measure()
+        self._scroll_to_cursor()
+
+    def watch_cursor(self, before: int | None, after: int | None) -> None:
+        """Draw the two rows anew, and keep the cursor in view."""
+        if self._drawing is None:
+            return
+        for place in (before, after):
+            if place is not None:
+                self.refresh_line(self._drawing.tree.row_of(place, self._rows))
+        self._scroll_to_cursor()
+        self.post_message(self.Moved(self))
+
+    @property
+    def _cursor_row(self) -> int | None:
+        if self._drawing is None or self.cursor is None or not self._rows:
+            return None
+        return self._drawing.tree.row_of(self.cursor, self._rows)
+
+    def _scroll_to_cursor(self) -> None:
+        row = self._cursor_row
+        if row is not None:
+            top, bottom = max(0, row - _MARGIN), min(len(self._rows), row + _MARGIN + 1)
+            self.scroll_to_region(
+                Region(0, top, 1, bottom - top), animate=False, force=True, x_axis=False, immediate=True
+            )
+
+    # Keys
+
+    def action_along(self, step: int) -> None:
+        """Along the branch; where it begins or ends, to the row beside."""
+        row, at = self.row, self._cursor_row
+        if self._drawing is None or row is None or at is None:
+            return
+        tree = self._drawing.tree
+        places = tree.places_in(row)
+        place = tree.after(places[-1]) if step > 0 else tree.parents[places[0]]
+        if place is not None:
+            self.cursor = place
+        else:
+            self._move_to(at + step)
+
+    def action_beside(self, step: int) -> None:
+        """To a sibling of this message, or of the nearest one before it that has any."""
+        if self._drawing is not None and self.cursor is not None:
+            place = self._drawing.tree.beside(self.cursor, step)
+            self.cursor = self.cursor if place is None else place
+
+    def action_page(self, pages: int) -> None:
+        """As many rows up or down as are in view."""
+        if self._cursor_row is not None:
+            self._move_to(self._cursor_row + pages * max(1, self.size.height - 1))
+
+    def action_first(self) -> None:
+        """To the top."""
+        self._move_to(0)
+
+    def action_here(self) -> None:
+        """To where the chat stands."""
+        if self._drawing is not None and self._drawing.tree.here is not None:
+            self.cursor = self._drawing.tree.here
+        else:
+            self._move_to(len(self._rows) - 1)
+
+    def action_go(self) -> None:
+        """Go to the message, or open the fold."""
+        row = self.row
+        if self._drawing is None or row is None:
+            return
+        places = self._drawing.tree.places_in(row)
+        if row.folded:
+            self._opened.update(places)
+            self._lay_out()
+        else:
+            self.post_message(self.Chosen(self, self._drawing.tree.messages[places[0]].id))
+
+    def action_mark(self) -> None:
+        """Mark the message, or take its mark away; of three the first one loses it."""
+        row = self.row
+        if self._drawing is None or row is None or row.folded:
+            return
+        (place,) = self._drawing.tree.places_in(row)
+        marks = [mark for mark in self.marks if mark != place]
+        if len(marks) == len(self.marks):
+            marks = [*marks, place][-2:]
+        self._drawing = replace(self._drawing, marks=tuple(marks))
+        self.refresh()
+        self.post_message(self.Moved(self))
+
+    def action_fold(self) -> None:
+        """Open every fold; when there is none, fold again."""
+        if self._drawing is None:
+            return
+        if any(row.folded for row in self._rows):
+            self._opened.update(self._drawing.tree.order)
+        else:
+            self._opened.clear()
+        self._lay_out()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor; a second one goes there, or opens the fold."""
+        row = self.scroll_offset.y + event.y
+        if row < len(self._rows):
+            self._move_to(row)
+            if event.chain > 1:
+                self.action_go()
+
+    def _move_to(self, row: int) -> None:
+        if self._drawing is not None and self._rows:
+            within = max(0, min(row, len(self._rows) - 1))
+            self.cursor = self._drawing.tree.order[self._rows[within].at]
