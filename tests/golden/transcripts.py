@@ -1,6 +1,7 @@
 """Conversations and scenes as they are kept in the database, and as every kind of file."""
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -67,10 +68,10 @@ def scenes(place: Path) -> Files:
             export = ("scene", "export", id_, "--as", format_)
             files[f"{name}-as-{format_}.txt"] = plain(command(*export))
             files[f"{name}-as-{format_}-by-{seat}.txt"] = plain(command(*export, "--seen-by", seat))
-        for format_ in EXPORT_FORMATS:
-            if format_ != "sharegpt":
-                text = command("history", "export", id_, "--format", format_)
-                files[f"{name}-export-{format_}.txt"] = plain(text)
+        for kind in EXPORT_FORMATS:
+            if kind != "sharegpt":
+                text = command("history", "export", id_, "--format", kind)
+                files[f"{name}-export-{kind}.txt"] = plain(text)
     files["scene-rows.json"] = Plain(place, _ids())(as_json(_rows()))
     return files
 
@@ -120,7 +121,7 @@ def _rows() -> dict[str, object]:
         # A virtual table cannot be read as a whole, and its shadows are SQLite's own.
         names = [row[1] for row in database.execute("PRAGMA table_list") if row[2] == "table"]
         schema = [
-            row[0]
+            re.sub(r"\s*--[^\n]*", "", row[0])  # comments may be reworded
             for row in database.execute("SELECT sql FROM sqlite_master WHERE sql NOTNULL ORDER BY name")
         ]
         tables = {
