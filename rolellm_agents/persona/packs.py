@@ -5,7 +5,7 @@
       personas/*.yaml
       scenes/*.yaml
 
-`rolellm_agents.persona.pack_installation` puts them into the user's folder of packs and takes them out again.
+`pack_installation` puts them into the user's folder of packs and takes them out again.
 """
 
 from collections.abc import Iterator

@@ -42,7 +42,7 @@ def _command(run: ReadRun) -> str:
     config = run.config
     match run.kind:
         case "rolebench":
-            words = ["rolellm", "bench", "rolebench", "--data", config["data"], "--split", config["split"]]
+            words = ["rolellm", "eval", "rolebench", "--data", config["data"], "--split", config["split"]]
             words += ["--language", config["language"]]
             if len(config["kinds"]) == 1:
                 words += ["--kind", config["kinds"][0]]
@@ -51,7 +51,7 @@ def _command(run: ReadRun) -> str:
             words += _given("--personas", ",".join(config.get("roles") or ()))
             words += _each("--judge", run.results["files"].get("judges", {}))
         case "interviews":
-            words = ["rolellm", "bench", "interview", "--personas", ",".join(config["personas"])]
+            words = ["rolellm", "eval", "drift", "--personas", ",".join(config["personas"])]
             words += _each("--model", config["models"])
             words += ["--strategy", config["strategy"], "--turns", config["turns"]]
             words += [

@@ -87,7 +87,7 @@ def judges(place: Path) -> Files:
         files[f"judge-{name}.json"] = as_json(prompts)
         files[f"judge-{name}-told.json"] = plain(told)
         files[f"judge-{name}-told.txt"] = plain(command("judge", "show", str(place / name)))
-        command("bench", "report", str(place / name), "--to", str(place / f"{name}.html"))
+        command("eval", "report", str(place / name), "--to", str(place / f"{name}.html"))
         files[f"judge-{name}-report.html"] = plain((place / f"{name}.html").read_text(encoding="utf-8"))
     return files
 

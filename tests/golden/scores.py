@@ -19,7 +19,7 @@ def rolebench(place: Path) -> Files:
     judge = 'scripted:{"reason": "Dry.", "best_first": "2 > 1"}|{"reason": "Hers.", "best_first": "1 > 2"}'
     bench = (
         *(
-            "bench",
+            "eval",
             "rolebench",
             "--data",
             str(data),
@@ -44,8 +44,8 @@ def interviews(place: Path) -> Files:
     judge = 'scripted:{"reason": "It is hers.", "grade": 4}|{"reason": "Flat.", "grade": 2}'
     bench = (
         *(
-            "bench",
-            "interview",
+            "eval",
+            "drift",
             "--personas",
             "ada,ben",
             "-m",
@@ -75,7 +75,7 @@ def interviews(place: Path) -> Files:
 def _files(name: str, place: Path, told: str, table: str, prompts: str) -> Files:
     plain = Plain(place)
     made = json.loads(
-        command("bench", "report", str(place / "run"), "--to", str(place / "report"), "--json")
+        command("eval", "report", str(place / "run"), "--to", str(place / "report"), "--json")
     )
     report = {
         f"{name}-{file.name}": plain(file.read_text(encoding="utf-8"))

@@ -101,8 +101,7 @@ def role_graph(
     Args:
         persona: a persona, or its id, name or path.
         model: any LangChain chat model, or a spec for `get_model`.
-        strategy: how the persona reaches the model, one of `rolellm_agents.prompting.strategies`; what suits
-            a model that is named when None.
+        strategy: the name of one of `STRATEGIES`; None takes the model's preferred strategy.
         checkpointer: anybody's; None keeps nothing between calls.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
         lorebooks: of the world, beside the persona's own.

@@ -59,13 +59,13 @@ def measure_list(conversations: int, progress: Progress) -> float:
         file = Path(folder) / "transcript.db"
         with Transcript(file) as transcript:
             for number in range(conversations):
-                transcript.add_record(_record(10, Random(number)))  # noqa: S311 - nothing to keep secret
+                transcript.add_record(_record(10, Random(number)))
             return round(_median_ms(transcript.conversations), 2)
 
 
 def _write(file: Path, length: int) -> int:
     """A conversation of so many messages; returns the bytes of its text."""
-    record = _record(length, Random(length))  # noqa: S311 - nothing to keep secret
+    record = _record(length, Random(length))
     with Transcript(file) as transcript:
         transcript.add_record(record)
     return sum(len(message.text.encode()) for message in record.messages)

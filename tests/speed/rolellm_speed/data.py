@@ -46,7 +46,7 @@ def measure_data(rows: int, progress: Progress = lambda _: None) -> list[dict[st
 
 def made_samples(rows: int, seed: int = 0) -> Iterator[Sample]:
     """Samples of words that the cast says."""
-    drawn = random.Random(seed)  # noqa: S311  # no secret
+    drawn = random.Random(seed)  # no secret
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     names = [persona.name for persona in cast[:_ROLES]]
     words = [word for persona in cast for pair in persona.demonstrations for word in pair.reply.split()]

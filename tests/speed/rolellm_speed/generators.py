@@ -138,7 +138,7 @@ def _memory(process: psutil.Process) -> float:
 
 
 def _print(**event: Any) -> None:
-    print(json.dumps(event), flush=True)  # noqa: T201
+    print(json.dumps(event), flush=True)
 
 
 async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) -> Outcome:

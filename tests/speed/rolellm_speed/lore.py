@@ -30,7 +30,7 @@ def measure_lore(entries: int = 1000, tokens: int = 10_000, times: int = 7) -> d
         of each entry, with expressions compiled beforehand. Also how many keys `scan` and `loop` found,
         and the characters of the chat.
     """
-    draw = Random(0)  # noqa: S311
+    draw = Random(0)
     words = [
         "".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(4, 10))) for _ in range(20_000)
     ]

@@ -157,7 +157,7 @@ def _query_ms(index: Index) -> float:
 
 def _made_up_lines(count: int, seed: int = 0) -> list[str]:
     """Words of the cast, as often as they are there, in no order."""
-    chance = random.Random(seed)  # noqa: S311 - nothing to keep secret
+    chance = random.Random(seed)
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     words = [
         word

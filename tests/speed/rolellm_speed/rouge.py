@@ -21,7 +21,7 @@ def made_answers(count: int, seed: int = 0) -> list[Answer]:
 
     A reference begins as the reply does, so that they have something in common.
     """
-    drawn = random.Random(seed)  # noqa: S311  # no secret
+    drawn = random.Random(seed)  # no secret
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     spoken = " ".join(pair.reply for persona in cast for pair in persona.demonstrations).split()
 

@@ -94,7 +94,7 @@ async def measure_scenes(
                     on_progress(number * max(turns) + len(played), total)
                     began = time.perf_counter()
         model = ensemble.director
-        assert isinstance(model, ChatLlamaCpp)  # noqa: S101 - `_model` makes no other
+        assert isinstance(model, ChatLlamaCpp)
         loaded = model.load()
         prompts = [loaded.prompt(turns_of(messages)) for messages in heard.prompts]
         costs += [_cost(count, end, seconds[:end], played[:end], prompts[:end], model) for end in turns]
@@ -122,7 +122,7 @@ def _model(characters: int, spec: str, **options: Any) -> ChatLlamaCpp:
         sequences=min(64, characters + 1),
         cache_mib=(characters + 1) * _MIB_PER_SEAT,
     )
-    assert isinstance(model, ChatLlamaCpp)  # noqa: S101 - the scene names the embedded model
+    assert isinstance(model, ChatLlamaCpp)
     return model
 
 

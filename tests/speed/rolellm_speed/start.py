@@ -78,7 +78,7 @@ def _first_word(home: str, line: str) -> float:
         env={**os.environ, "ROLELLM_HOME": home},
     )
     with process:
-        assert process.stdout is not None  # noqa: S101 - for the type checker
+        assert process.stdout is not None
         process.stdout.read(1)
         waited = time.perf_counter() - began
         process.stdout.read()

@@ -65,7 +65,7 @@ def _in_a_process(name: str, steps: int) -> dict[str, Any]:
 def main(name: str, steps: int) -> None:
     """Measure one of the two, and print its figures as a line of JSON."""
     measured = {"ours": _ours, "trl": _trl}[name](_recipe(), _rows(), steps)
-    print(json.dumps(measured))  # noqa: T201  # for the process that started this one
+    print(json.dumps(measured))  # for the process that started this one
 
 
 def _recipe() -> Recipe:

@@ -23,7 +23,7 @@ def main() -> None:
     params.no_extra_bufts = True  # they crash on processors with AMX
     params.verbosity = 0
     server = xllamacpp.Server(params)
-    print(f"{server.listening_address}/v1", flush=True)  # noqa: T201
+    print(f"{server.listening_address}/v1", flush=True)
     sys.stdin.read()
     del server
 

@@ -11,7 +11,7 @@ from rolellm_speed.server.workload import STRATEGY
 def main() -> None:
     """Serve till it is ended; the first line that is printed is the base URL."""
     options = ServerOptions(models=(sys.argv[1],), strategy=STRATEGY, concurrent=int(sys.argv[2]))
-    asyncio.run(serve(options, port=0, patience=1, tell=lambda url: print(url, flush=True)))  # noqa: T201
+    asyncio.run(serve(options, port=0, patience=1, tell=lambda url: print(url, flush=True)))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ async def soak(requests: int, *, seed: int) -> dict[str, Any]:
         How many requests had which status (0 is a hang-up of ours), the server's memory in MiB when it
         was warm and at the end, and answers still on their way when all had ended.
     """
-    drawn = random.Random(seed)  # noqa: S311  # no secret
+    drawn = random.Random(seed)  # no secret
     personas = [found.persona.id for found in list_personas().found]
     statuses: Counter[int] = Counter()
     with served("ours", _SPEC, "16") as (url, process):

@@ -12,7 +12,7 @@ from rolellm_tui.cli.output import print_json, print_text
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Folders of runs: of “bench rolebench”, of “bench interview”, of “judge”."),
+        typer.Argument(help="Folders of runs: of “eval rolebench”, of “eval drift”, of “judge”."),
     ],
     to: Annotated[
         Path | None,
