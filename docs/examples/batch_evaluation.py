@@ -20,7 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from rolellm_agents import Persona, get_model, load_persona
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import ModelError
-from rolellm_agents.judging.judged import Judged, Turn
+from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.reply_checks.catchphrases import catchphrase_use
 from rolellm_agents.reply_checks.detections import detect, detection_shares
 from rolellm_graphs import RoleChatModel
@@ -64,7 +64,7 @@ async def evaluate(persona: Persona, model: BaseChatModel, judge: LikelihoodJudg
 async def likelihood(persona: Persona, answers: dict[str, str], judge: LikelihoodJudge) -> float | None:
     """The mean over all answers that can be judged."""
     judged = [
-        Judged(key=question, persona=persona, turns=(Turn("user", question),), reply=answer)
+        Judged(key=question, persona=persona, turns=(ConversationTurn("user", question),), reply=answer)
         for question, answer in answers.items()
     ]
     verdicts = [verdict for given in await asyncio.gather(*map(judge.judge, judged)) for verdict in given]

@@ -61,7 +61,7 @@ class FoundNote(TypedDict):
     segment: int
 
 
-class Work(TypedDict):
+class NoteRequest(TypedDict):
     """What one note-taking needs."""
 
     segment: dict[str, Any]
@@ -169,12 +169,14 @@ def profile_graph(
         return [
             Send(
                 "note",
-                Work(segment=segment, total=len(segments), title=state["title"], draft=state["draft"]),
+                NoteRequest(
+                    segment=segment, total=len(segments), title=state["title"], draft=state["draft"]
+                ),
             )
             for segment in segments
         ] or "describe"
 
-    def note(state: Work) -> dict[str, Any]:
+    def note(state: NoteRequest) -> dict[str, Any]:
         number = state["segment"]["number"]
         taken: dict[str, Any] | None = run.items.get(f"segment {number}") if run else None
         if taken is None and model is not None:

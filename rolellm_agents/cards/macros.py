@@ -134,7 +134,7 @@ class _Argument:
         return [self.cut(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-class _Run:
+class _Substitution:
     """What one pass knows, and what it may still do."""
 
     def __init__(self, scope: MacroScope, purpose: Purpose) -> None:
@@ -155,7 +155,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Call:
-    run: _Run
+    run: _Substitution
     argument: _Argument
     place: str
     """Where in the text the macro stands, and its first characters."""
@@ -168,7 +168,7 @@ class _Pass:
         self.left: dict[str, str] = {}
         self._text = text
         self._at = 0
-        self._run = _Run(scope, purpose)
+        self._run = _Substitution(scope, purpose)
         # What an unknown macro holds stays where it is in this one list: depth costs nothing.
         self._pieces: list[_Piece] = []
         # Of each open macro: its first piece, and where in the text its inside begins.
@@ -251,16 +251,16 @@ def _called(name: str, separator: str, call: _Call) -> str | None:
     return _FUNCTIONS[name](call) if given else None
 
 
-def _group(run: _Run) -> str:
+def _group(run: _Substitution) -> str:
     return ", ".join(run.scope.group) or run.scope.char
 
 
-def _group_not_muted(run: _Run) -> str:
+def _group_not_muted(run: _Substitution) -> str:
     speaking = (name for name in run.scope.group if name not in run.scope.muted)
     return ", ".join(speaking) if run.scope.group else run.scope.char
 
 
-def _clock(run: _Run) -> str:
+def _clock(run: _Substitution) -> str:
     return f"{run.now.hour % 12 or 12}:{run.now:%M} {'AM' if run.now.hour < 12 else 'PM'}"
 
 
@@ -301,7 +301,7 @@ def _roll(call: _Call) -> str | None:
     return str(sum(call.run.draw.randint(1, sides) for _ in range(count)) + more)
 
 
-def _with_value(change: Callable[[_Run, str, str], str | None]) -> Callable[[_Call], str | None]:
+def _with_value(change: Callable[[_Substitution, str, str], str | None]) -> Callable[[_Call], str | None]:
     """A macro of a variable's name and a value, which may hold colons; it leaves nothing in the text."""
 
     def changed(call: _Call) -> str | None:
@@ -311,12 +311,12 @@ def _with_value(change: Callable[[_Run, str, str], str | None]) -> Callable[[_Ca
     return changed
 
 
-def _set(run: _Run, name: str, value: str) -> str:
+def _set(run: _Substitution, name: str, value: str) -> str:
     run.variables[name] = value
     return value
 
 
-def _increase(run: _Run, name: str, more: str) -> str | None:
+def _increase(run: _Substitution, name: str, more: str) -> str | None:
     """Add a number to a number, else a text to what is there; None where the result is too long."""
     old = run.variables.get(name, "")
     total = number(old, math.nan) + number(more, math.nan)
@@ -326,7 +326,7 @@ def _increase(run: _Run, name: str, more: str) -> str | None:
     return _set(run, name, new) if run.spend(len(new)) else None
 
 
-_VALUES: dict[str, Callable[[_Run], str | None]] = {
+_VALUES: dict[str, Callable[[_Substitution], str | None]] = {
     "char": lambda run: run.scope.char,
     "user": lambda run: run.scope.user,
     "original": lambda run: run.scope.original,

@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 from rolellm_agents.chat_files import markdown, own_json, scenes, sharegpt, sillytavern
-from rolellm_agents.chat_files.names import Names
+from rolellm_agents.chat_files.names import SpeakerNames
 from rolellm_agents.chat_files.tree import as_it_stands
 from rolellm_agents.errors import ChatFileError, PersonaError
 from rolellm_agents.persona import find_persona
@@ -35,7 +35,7 @@ def export_conversation(
         if format_ == "sharegpt":
             raise scenes.not_for_two()
         return scenes.write(record, scene, format_)
-    names = Names(record.persona, _name_of(record.persona), user_name)
+    names = SpeakerNames(record.persona, _name_of(record.persona), user_name)
     match format_:
         case "json":
             return own_json.write(record if everything else as_it_stands(record))

@@ -1,12 +1,12 @@
 """A conversation for reading."""
 
-from rolellm_agents.chat_files.names import Names
+from rolellm_agents.chat_files.names import SpeakerNames
 from rolellm_agents.chat_files.tree import path_of
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationRecord
 
 
-def write(record: ConversationRecord, names: Names) -> str:
+def write(record: ConversationRecord, names: SpeakerNames) -> str:
     """The conversation as it stands, in Markdown."""
     path = path_of(record)
     title = record.title or f"A conversation with {names.of(record.persona)}"

@@ -7,7 +7,7 @@ from rolellm_agents.transcript.message import USER
 
 
 @dataclass(frozen=True)
-class Names:
+class SpeakerNames:
     """The names of the two; anybody else is called by their id."""
 
     persona_id: str

@@ -6,7 +6,7 @@ What it keeps of a message and we do not use rests with the message, and goes ou
 from collections.abc import Mapping, Sequence
 
 from rolellm_agents.chat_files.building import TreeBuilder
-from rolellm_agents.chat_files.names import Names
+from rolellm_agents.chat_files.names import SpeakerNames
 from rolellm_agents.chat_files.sillytavern_time import iso_of
 from rolellm_agents.chat_files.tree import path_of, siblings_of
 from rolellm_agents.chat_files.values import Json, line_of, text_in
@@ -20,7 +20,7 @@ _OURS = {"mes", "swipes", "swipe_id", "swipe_info"}
 """What of a message is kept in other ways than as it is."""
 
 
-def write(record: ConversationRecord, names: Names) -> str:
+def write(record: ConversationRecord, names: SpeakerNames) -> str:
     """The conversation as it stands, with the swipes of what stands."""
     header = {
         "user_name": names.user,
@@ -112,7 +112,7 @@ def _kept_of_swipe(infos: Sequence[Json], place: int) -> dict[str, Json]:
     return {"swiped": True} | ({"info": infos[place]} if place < len(infos) else {})
 
 
-def _message_as_json(message: Message, swipes: Sequence[Message], names: Names) -> dict[str, Json]:
+def _message_as_json(message: Message, swipes: Sequence[Message], names: SpeakerNames) -> dict[str, Json]:
     kept = _mapping(message.made_by.get(_KEPT))
     line: dict[str, Json] = {
         "name": names.of(message.speaker),

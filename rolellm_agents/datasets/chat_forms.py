@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from rolellm_agents.chat_files.sharegpt import ROLES
-from rolellm_agents.datasets.reading import Given, row_of
+from rolellm_agents.datasets.reading import FileDefaults, row_of
 from rolellm_agents.datasets.sample import Sample
 from rolellm_agents.datasets.writing import clean
 from rolellm_agents.text.language import language_of
@@ -28,7 +28,7 @@ class Turns(NamedTuple):
     answer: str
 
 
-class Form(NamedTuple):
+class ChatForm(NamedTuple):
     """One way to write turns as the fields of a row."""
 
     pack: Callable[[Turns], dict[str, Any]]
@@ -38,7 +38,7 @@ class Form(NamedTuple):
     """Rows of this form have all of them."""
 
 
-def rows_of(sample: Sample, number: int, instruction: str, form: Form) -> Iterator[dict[str, Any]]:
+def rows_of(sample: Sample, number: int, instruction: str, form: ChatForm) -> Iterator[dict[str, Any]]:
     """A row for each answer.
 
     Args:
@@ -64,7 +64,7 @@ def rows_of(sample: Sample, number: int, instruction: str, form: Form) -> Iterat
 
 def samples_of(
     rows: Iterable[Mapping[str, Any]],
-    form: Form,
+    form: ChatForm,
     *,
     role: str | None = None,
     instruction: Callable[[Sample], str],
@@ -95,7 +95,7 @@ def _number(row: Mapping[str, Any], place: int) -> tuple[str, ...]:
     return (number,) if is_ours else ("", str(place))
 
 
-def _sample(row: Mapping[str, Any], form: Form, role: str | None) -> Sample | None:
+def _sample(row: Mapping[str, Any], form: ChatForm, role: str | None) -> Sample | None:
     turns = form.unpack(row)
     if turns is None or not turns.question.strip() or not turns.answer.strip():
         return None
@@ -112,7 +112,7 @@ def _sample(row: Mapping[str, Any], form: Form, role: str | None) -> Sample | No
         fields[SYSTEM] = turns.system
     if not fields["role"]:
         raise ValueError("it does not say whose answer it is")
-    return Given(None, language_of(f"{turns.question}\n{turns.answer}")).sample(row_of(fields))
+    return FileDefaults(None, language_of(f"{turns.question}\n{turns.answer}")).sample(row_of(fields))
 
 
 def _together(samples: list[Sample]) -> Sample:
@@ -186,17 +186,17 @@ def _unpack_alpaca(row: Mapping[str, Any]) -> Turns | None:
 _OWN: Final = {"system": "system", "human": "human", "gpt": "gpt"}
 _CHATML: Final = {"system": "system", "human": "user", "gpt": "assistant"}
 
-FORMS: Final[Mapping[str, Form]] = {
-    "sharegpt": Form(
+FORMS: Final[Mapping[str, ChatForm]] = {
+    "sharegpt": ChatForm(
         _pack_list("conversations", "from", "value", _OWN),
         _unpack_list("conversations", "from", "value"),
         frozenset({"conversations"}),
     ),
-    "chatml": Form(
+    "chatml": ChatForm(
         _pack_list("messages", "role", "content", _CHATML),
         _unpack_list("messages", "role", "content"),
         frozenset({"messages"}),
     ),
-    "alpaca": Form(_pack_alpaca, _unpack_alpaca, frozenset({"instruction", "output"})),
+    "alpaca": ChatForm(_pack_alpaca, _unpack_alpaca, frozenset({"instruction", "output"})),
 }
 """By their names; `chatml` is the list of messages that a chat template turns into ChatML."""

@@ -16,7 +16,7 @@ from rolellm_agents.datasets.sample import Sample
 from rolellm_agents.datasets.sources import SourceFile, source_files
 from rolellm_agents.datasets.writing import free_to_write, json_line, row_of_sample
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.files.atomic_write import writing_whole
+from rolellm_agents.files.atomic_write import writing_atomically
 
 FormName = Literal["rolebench", "sharegpt", "chatml", "alpaca", "hf"]
 _FORM_NAMES: Final[tuple[FormName, ...]] = get_args(FormName)
@@ -110,7 +110,7 @@ def write_form(
     alone = len(streams) == 1 and out.suffix
     for stream in streams:
         path = out if alone else out / PurePosixPath(stream.name)
-        with writing_whole(path, RoleBenchError) as file:
+        with writing_atomically(path, RoleBenchError) as file:
             for sample in stream.samples():
                 for row in _rows(sample, form, path, counts, instruction):
                     counts.rows += 1

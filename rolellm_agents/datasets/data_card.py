@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import yaml
 
-from rolellm_agents.datasets.checking import Finding, check_source
+from rolellm_agents.datasets.checking import DatasetFinding, check_source
 from rolellm_agents.datasets.keys import role_key
-from rolellm_agents.datasets.provenance import Making, Origin, makings_of, origins_of
+from rolellm_agents.datasets.provenance import DatasetProvenance, SampleOrigin, makings_of, origins_of
 from rolellm_agents.datasets.sources import source_files, source_samples
 from rolellm_agents.datasets.statistics import Group, count_samples
 from rolellm_agents.persona import Persona
@@ -42,10 +42,10 @@ class CardFacts:
     files: Sequence[str]
     """From the card's folder."""
     groups: Sequence[Group]
-    origins: Sequence[Origin]
-    makings: Sequence[Making]
+    origins: Sequence[SampleOrigin]
+    makings: Sequence[DatasetProvenance]
     works: Sequence[str]
-    findings: Sequence[Finding]
+    findings: Sequence[DatasetFinding]
 
 
 def card_facts(source: Path, cast: Iterable[Persona], *, name: str | None, licence: str) -> CardFacts:
@@ -148,7 +148,7 @@ def _statistics(groups: Sequence[Group]) -> str:
     )
 
 
-def _origin(origin: Origin) -> str:
+def _origin(origin: SampleOrigin) -> str:
     about = [(key, _value(value)) for key, value in origin.config.items()]
     about += [("begun", origin.begun)] if origin.begun else []
     about += [(f"version of {name}", version) for name, version in origin.versions.items()]
@@ -160,7 +160,7 @@ def _origin(origin: Origin) -> str:
     return text
 
 
-def _makings(makings: Sequence[Making]) -> str:
+def _makings(makings: Sequence[DatasetProvenance]) -> str:
     rows = [(making.made_by, _value(making.settings)) for making in makings]
     return "## Making\n\n" + _table(("Command", "Settings"), rows) if rows else ""
 
@@ -169,7 +169,7 @@ def _works(works: Sequence[str]) -> str:
     return "## Works\n\n" + "\n".join(f"- {_plain(work)}" for work in works) if works else ""
 
 
-def _findings(findings: Sequence[Finding]) -> str:
+def _findings(findings: Sequence[DatasetFinding]) -> str:
     if not findings:
         return "## Check\n\n`rolellm data check` finds nothing."
     rows = [(one.severity, one.rule, one.told, one.file, f"{one.count:,}") for one in findings]

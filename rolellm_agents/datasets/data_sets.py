@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from rolellm_agents.datasets.merging import MergeCounts, merge_samples
-from rolellm_agents.datasets.provenance import Making, write_manifest
+from rolellm_agents.datasets.provenance import DatasetProvenance, write_manifest
 from rolellm_agents.datasets.sample import Part, Sample
 from rolellm_agents.datasets.sources import BASELINE, BASELINES, RUN_SAMPLES, SourceFile, source_files
 from rolellm_agents.datasets.splitting import InstructionSplit, RoleSplit
@@ -40,7 +40,7 @@ def merge_sources(sources: Sequence[Path], out: Path, *, replacing: bool = False
     write_samples(out / RUN_SAMPLES, merged)
     baselines = [file for file in files if file.part == BASELINE]
     told = {**asdict(counts), "baselines": _merge_baselines(baselines, out / BASELINES)}
-    write_manifest(out, [*sources], Making("rolellm data merge", {}), told)
+    write_manifest(out, [*sources], DatasetProvenance("rolellm data merge", {}), told)
     return told
 
 
@@ -59,7 +59,7 @@ def split_source(
     source: Path,
     out: Path,
     decide: Callable[[Iterable[Sample]], InstructionSplit | RoleSplit],
-    making: Making,
+    making: DatasetProvenance,
     *,
     replacing: bool = False,
 ) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from rolellm_agents.datasets.reading import Given, row_of
+from rolellm_agents.datasets.reading import FileDefaults, row_of
 from rolellm_agents.datasets.sample import Sample
 from rolellm_agents.datasets.writing import clean
 from rolellm_agents.errors import RoleBenchError
@@ -89,7 +89,7 @@ def _reader(folder: Path, part: Any) -> Samples:
                     "question and generated."
                 ) from error
             if row.references:
-                yield Given(None, "en").sample(row)
+                yield FileDefaults(None, "en").sample(row)
 
     return samples
 

@@ -11,7 +11,7 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.text.language import Language
 
 
-class Instructions:
+class SystemInstructions:
     """The instructions of a cast, each made when it is first asked for."""
 
     def __init__(self, cast: Iterable[Persona]) -> None:

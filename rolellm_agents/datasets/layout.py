@@ -22,7 +22,7 @@ _KINDS: Final[dict[str, Kind]] = {"role_specific": "role_specific", "general": "
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LayoutPlace:
     """What the folders around a file say of it; None where they say nothing."""
 
     kind: Kind | None
@@ -30,7 +30,7 @@ class Place:
     language: Language | None
 
 
-def place_of(file: Path) -> Place:
+def place_of(file: Path) -> LayoutPlace:
     """Read the names of the folders a file lies in, from the innermost outwards."""
     folder = file.parent.resolve()  # not the file's own link, which may lead to a store without names
     kind = _KINDS.get(folder.name)
@@ -42,7 +42,7 @@ def place_of(file: Path) -> Place:
     language = _LANGUAGES.get(folder.name)
     if language and not split:
         split = "instruction-generalization"
-    return Place(kind, split, language)
+    return LayoutPlace(kind, split, language)
 
 
 def path_in_layout(language: Language, split: Split, kind: Kind, part: Part) -> Path:
@@ -75,7 +75,11 @@ def find_file(
     """
     root, inner = _ROOTS[language], Path(kind, f"{part}.jsonl")
     wanted = path_in_layout(language, split, kind, part)
-    fitting = (Place(kind, split, language), Place(kind, split, None), Place(kind, None, None))
+    fitting = (
+        LayoutPlace(kind, split, language),
+        LayoutPlace(kind, split, None),
+        LayoutPlace(kind, None, None),
+    )
     try:
         for tried in (wanted, Path(root) / inner, Path(split) / inner, inner, Path(inner.name)):
             if (folder / tried).is_file() and place_of(folder / tried) in fitting:

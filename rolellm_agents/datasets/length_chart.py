@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from rolellm_agents.datasets.statistics import Group, Lengths
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 
 _MOST_BARS: Final = 40
 _WIDE, _HIGH, _EDGE = 420, 150, 24
@@ -35,7 +35,7 @@ class Label(NamedTuple):
     text: str
 
 
-class Drawing(NamedTuple):
+class ChartDrawing(NamedTuple):
     """What is drawn, the lowest first."""
 
     width: int
@@ -59,7 +59,7 @@ def write_chart(file: Path, groups: Sequence[Group]) -> None:
     write(file, draw(groups))
 
 
-def draw(groups: Sequence[Group]) -> Drawing:
+def draw(groups: Sequence[Group]) -> ChartDrawing:
     """Lay the panels out; each has its own scales."""
     width, height = 2 * _WIDE, max(1, len(groups)) * _HIGH
     shapes: list[Box | Label] = [Box(0, 0, width, height, _COLOURS["paper"])]
@@ -71,7 +71,7 @@ def draw(groups: Sequence[Group]) -> Drawing:
         ):
             title = f"{name}: {len(lengths.counted):,} {what}, {unit}"
             shapes += _panel(column * _WIDE + _EDGE, row * _HIGH, title, lengths)
-    return Drawing(width, height, shapes)
+    return ChartDrawing(width, height, shapes)
 
 
 def _panel(x: float, y: float, title: str, lengths: Lengths) -> Iterator[Box | Label]:
@@ -98,7 +98,7 @@ def _panel(x: float, y: float, title: str, lengths: Lengths) -> Iterator[Box | L
     yield Label(x + wide - 60, floor + _TEXT + 3, f"{end - 1} (99 %)")
 
 
-def _write_svg(file: Path, drawing: Drawing) -> None:
+def _write_svg(file: Path, drawing: ChartDrawing) -> None:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawing.width}" height="{drawing.height}" '
         f'viewBox="0 0 {drawing.width} {drawing.height}" font-family="sans-serif" font-size="{_TEXT}">'
@@ -114,10 +114,10 @@ def _write_svg(file: Path, drawing: Drawing) -> None:
                 lines.append(
                     f'<text x="{x:.1f}" y="{y:.1f}" fill="{_COLOURS["text"]}">{escape(text)}</text>'
                 )
-    write_whole(file, "\n".join([*lines, "</svg>"]) + "\n", RoleBenchError)
+    write_atomically(file, "\n".join([*lines, "</svg>"]) + "\n", RoleBenchError)
 
 
-def _write_png(file: Path, drawing: Drawing) -> None:
+def _write_png(file: Path, drawing: ChartDrawing) -> None:
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.new("RGB", (drawing.width, drawing.height))
@@ -140,4 +140,7 @@ def _write_png(file: Path, drawing: Drawing) -> None:
         ) from error
 
 
-_WRITERS: Final[Mapping[str, Callable[[Path, Drawing], None]]] = {".svg": _write_svg, ".png": _write_png}
+_WRITERS: Final[Mapping[str, Callable[[Path, ChartDrawing], None]]] = {
+    ".svg": _write_svg,
+    ".png": _write_png,
+}

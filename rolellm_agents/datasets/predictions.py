@@ -15,7 +15,7 @@ from rolellm_agents.datasets.keys import question_key, role_key
 from rolellm_agents.datasets.layout import place_of
 from rolellm_agents.datasets.reading import fields_of, what_is_wrong
 from rolellm_agents.errors import RoleBenchError, RoleLLMError
-from rolellm_agents.metrics import Answer
+from rolellm_agents.metrics import ReferencedReply
 from rolellm_agents.text import one_line, whole
 from rolellm_agents.text.language import Language
 
@@ -59,24 +59,24 @@ class TextFile:
         return f"line {row.line} of {self.path}{asked}"
 
 
-class Scored(NamedTuple):
+class Prediction(NamedTuple):
     """A reply with what it is compared with."""
 
-    answer: Answer
+    answer: ReferencedReply
     role: str
     """Empty where no file says it."""
 
 
 @dataclass(frozen=True)
-class Answered:
+class PredictionSet:
     """What there is to score."""
 
-    scored: Sequence[Scored]
+    scored: Sequence[Prediction]
     notes: Sequence[str]
     """One sentence for each thing that should be known beside the scores."""
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[ReferencedReply]:
         """For `score_many`."""
         return [one.answer for one in self.scored]
 
@@ -93,7 +93,7 @@ class Answered:
 
 def read_answered(
     predictions: Path, references: Path, *, language: Language | None = None, only_common: bool = False
-) -> Answered:
+) -> PredictionSet:
     """Read replies and their references, and put them together.
 
     Rows belong together by role and question where all rows of both files have them, in any order;
@@ -118,7 +118,7 @@ def read_answered(
     scored = [_scored(reply, wanted, language, common) for reply, wanted in usable]
     alone = len(replies.rows) + len(expected.rows) - 2 * len(pairs)
     several = sum(len(reply.texts) > 1 for reply, _ in pairs)
-    return Answered(scored, list(_notes(scored, alone, len(pairs), several)))
+    return PredictionSet(scored, list(_notes(scored, alone, len(pairs), several)))
 
 
 def read_texts(file: Path, keys: Sequence[str]) -> TextFile:
@@ -251,11 +251,11 @@ def _sides(file: TextFile, misfits: Sequence[TextRow], other: TextFile) -> list[
     return [f"{file.told(misfits[0])} has no row in {other.path}{others}"]
 
 
-def _scored(reply: TextRow, wanted: TextRow, language: Language | None, common: Language) -> Scored:
+def _scored(reply: TextRow, wanted: TextRow, language: Language | None, common: Language) -> Prediction:
     text = reply.texts[0] if reply.texts else ""
     references = tuple(text for text in wanted.texts if text.strip())
     spoken = language or wanted.language or reply.language or common
-    return Scored(Answer(text, references, spoken), wanted.role or reply.role)
+    return Prediction(ReferencedReply(text, references, spoken), wanted.role or reply.role)
 
 
 def _language_of_files(predictions: Path, references: Path, rows: Sequence[TextRow]) -> Language:
@@ -265,7 +265,7 @@ def _language_of_files(predictions: Path, references: Path, rows: Sequence[TextR
     return told or language_of("\n".join(chain.from_iterable(row.texts for row in rows[:_ENOUGH])))
 
 
-def _notes(scored: Sequence[Scored], alone: int, paired: int, several: int) -> Iterator[str]:
+def _notes(scored: Sequence[Prediction], alone: int, paired: int, several: int) -> Iterator[str]:
     from rolellm_agents.text.language import is_in_other_language
 
     if alone:

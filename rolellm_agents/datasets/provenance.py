@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 
 MANIFEST: Final = "manifest.json"
 _CONFIG: Final = "config.json"
 
 
 @dataclass(frozen=True)
-class Origin:
+class SampleOrigin:
     """One source that others were made of in the end."""
 
     name: str
@@ -27,14 +27,14 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Making:
+class DatasetProvenance:
     """How a data set was made of its sources, such as a split and its seed."""
 
     made_by: str
     settings: dict[str, Any]
 
 
-def origins_of(source: Path) -> list[Origin]:
+def origins_of(source: Path) -> list[SampleOrigin]:
     """The sources that `source` was made of in the end; itself when nothing tells of others.
 
     Raises:
@@ -48,20 +48,22 @@ def origins_of(source: Path) -> list[Origin]:
     return [_origin(told)]
 
 
-def makings_of(source: Path) -> list[Making]:
+def makings_of(source: Path) -> list[DatasetProvenance]:
     """What was done to the origins, the first first.
 
     Raises:
         RoleBenchError: the manifest is damaged.
     """
     return [
-        Making(str(one.get("made_by", "")), one["settings"])
+        DatasetProvenance(str(one.get("made_by", "")), one["settings"])
         for one in _object_in(source / MANIFEST).get("makings", [])
         if isinstance(one, dict) and isinstance(one.get("settings"), dict)
     ]
 
 
-def write_manifest(folder: Path, sources: list[Path], making: Making, counts: dict[str, int]) -> None:
+def write_manifest(
+    folder: Path, sources: list[Path], making: DatasetProvenance, counts: dict[str, int]
+) -> None:
     """Write beside a data set of what and how it was made; last, since it says that all is there.
 
     Raises:
@@ -73,11 +75,13 @@ def write_manifest(folder: Path, sources: list[Path], making: Making, counts: di
         "makings": [*earlier, asdict(making)],
         "counts": counts,
     }
-    write_whole(folder / MANIFEST, json.dumps(content, ensure_ascii=False, indent=2) + "\n", RoleBenchError)
+    write_atomically(
+        folder / MANIFEST, json.dumps(content, ensure_ascii=False, indent=2) + "\n", RoleBenchError
+    )
 
 
-def _origin(told: dict[str, Any]) -> Origin:
-    return Origin(
+def _origin(told: dict[str, Any]) -> SampleOrigin:
+    return SampleOrigin(
         str(told.get("name", "")),
         _dict(told.get("config")),
         str(told.get("begun", "")),

@@ -28,7 +28,7 @@ _LANGUAGES: Final[Mapping[object, Language]] = {"en": "en", "zh": "zh"}
 _Name = TypeVar("_Name")
 
 
-class Row(NamedTuple):
+class RawRow(NamedTuple):
     """What a line says."""
 
     role: str
@@ -41,14 +41,14 @@ class Row(NamedTuple):
     extra: dict[str, Any]
 
 
-class Given(NamedTuple):
+class FileDefaults(NamedTuple):
     """What is said of all rows of a file, for rows that do not say it themselves."""
 
     kind: Kind | None
     """None where each row's `type` tells it."""
     language: Language
 
-    def sample(self, row: Row) -> Sample:
+    def sample(self, row: RawRow) -> Sample:
         """The row as a sample; it has references."""
         kind = self.kind or row.kind or kind_told_by(row.types)
         language = row.language or self.language
@@ -75,7 +75,7 @@ def iter_samples(file: Path) -> Iterator[Sample]:
         RoleBenchError: when that place is reached: the file cannot be read, holds no samples, or a line is
             damaged.
     """
-    given: Given | None = None
+    given: FileDefaults | None = None
     for row in _rows(file):
         given = given or given_of(file)
         yield given.sample(row)
@@ -83,14 +83,16 @@ def iter_samples(file: Path) -> Iterator[Sample]:
         raise RoleBenchError(f"{file} holds no samples; name a JSONL file of RoleBench.")
 
 
-def given_of(file: Path) -> Given:
+def given_of(file: Path) -> FileDefaults:
     """What the folders around a file say of its rows; without them the language is that of its first rows.
 
     Raises:
         RoleBenchError: the file cannot be read.
     """
     place = place_of(file)
-    return Given(place.kind, place.language or _language(list(islice(_readable_rows(file), _ENOUGH))))
+    return FileDefaults(
+        place.kind, place.language or _language(list(islice(_readable_rows(file), _ENOUGH)))
+    )
 
 
 def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
@@ -124,7 +126,7 @@ def fields_of(line: bytes) -> dict[str, Any]:
             raise ValueError("it is no object with role, question and generated")
 
 
-def row_of(fields: dict[str, Any]) -> Row:
+def row_of(fields: dict[str, Any]) -> RawRow:
     """What the fields of a line say.
 
     Raises:
@@ -133,7 +135,7 @@ def row_of(fields: dict[str, Any]) -> Row:
     references, types = _texts(fields, "generated"), _types(fields)
     if len(types) == len(references):  # one for each: what goes with an empty reference goes with it
         types = tuple(name for name, reference in zip(types, references, strict=True) if reference)
-    return Row(
+    return RawRow(
         _text(fields, "role"),
         _text(fields, "question"),
         tuple(filter(None, references)),
@@ -162,7 +164,7 @@ def what_is_wrong(error: Exception) -> str:
             return one_line(str(error), 100)
 
 
-def _rows(file: Path) -> Iterator[Row]:
+def _rows(file: Path) -> Iterator[RawRow]:
     for number, line in numbered_lines(file):
         try:
             row = row_of(fields_of(line))
@@ -175,7 +177,7 @@ def _rows(file: Path) -> Iterator[Row]:
             yield row
 
 
-def _readable_rows(file: Path) -> Iterator[Row]:
+def _readable_rows(file: Path) -> Iterator[RawRow]:
     """Without those that are damaged."""
     for _, line in numbered_lines(file):
         try:
@@ -223,7 +225,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _language(rows: Sequence[Row]) -> Language:
+def _language(rows: Sequence[RawRow]) -> Language:
     # It brings charset_normalizer, which a file in a folder of RoleBench does not need.
     from rolellm_agents.text.language import language_of
 

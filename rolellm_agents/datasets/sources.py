@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rolellm_agents.datasets.layout import PARTS, Place, place_of
+from rolellm_agents.datasets.layout import PARTS, LayoutPlace, place_of
 from rolellm_agents.datasets.reading import iter_samples
 from rolellm_agents.datasets.sample import Part, Sample
 from rolellm_agents.errors import RoleBenchError
@@ -27,7 +27,7 @@ class SourceFile:
     path: Path
     name: str
     """From the folder that was named; the file's own name when the file was."""
-    place: Place
+    place: LayoutPlace
     part: Part | None
     """None for a file whose name is not that of a part."""
 

@@ -17,7 +17,7 @@ from rolellm_agents.datasets.reading import kind_told_by
 from rolellm_agents.datasets.sample import Part, Sample, Split
 from rolellm_agents.datasets.sources import SourceFile
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.files.atomic_write import writing_whole
+from rolellm_agents.files.atomic_write import writing_atomically
 from rolellm_agents.text import whole
 
 _LINE_ENDS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
@@ -76,7 +76,7 @@ def write_samples(file: Path, samples: Iterable[Sample]) -> int:
         RoleBenchError: it cannot be written.
     """
     written = 0
-    with writing_whole(file, RoleBenchError) as out:
+    with writing_atomically(file, RoleBenchError) as out:
         for sample in samples:
             out.write(json_line(row_of_sample(sample, in_layout=False)))
             written += 1
@@ -104,7 +104,7 @@ def writing_layout(folder: Path) -> Iterator[Put]:
         def put(sample: Sample, split: Split, part: Part) -> None:
             path = folder / path_in_layout(sample.language, split, sample.kind, part)
             if path not in opened:
-                opened[path] = files.enter_context(writing_whole(path, RoleBenchError))
+                opened[path] = files.enter_context(writing_atomically(path, RoleBenchError))
             opened[path].write(json_line(row_of_sample(sample, in_layout=True)))
 
         yield put

@@ -4,8 +4,8 @@ from rolellm_agents.evaluation.judgements import Judgement
 from rolellm_agents.evaluation.markdown import markdown_table
 from rolellm_agents.evaluation.paper_table import PaperRow, paper_markdown
 from rolellm_agents.evaluation.result import Overlap, Result, RoleScore
-from rolellm_agents.evaluation.rows import Row
-from rolellm_agents.evaluation.scored import BASELINE, Scored, System
+from rolellm_agents.evaluation.rows import ResultRow
+from rolellm_agents.evaluation.scored import BASELINE, ScoredReply, System
 from rolellm_agents.evaluation.throughput import Throughput
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "Overlap",
     "PaperRow",
     "Result",
+    "ResultRow",
     "RoleScore",
-    "Row",
-    "Scored",
+    "ScoredReply",
     "System",
     "Throughput",
     "markdown_table",

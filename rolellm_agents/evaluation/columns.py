@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets.sample import Sample
-from rolellm_agents.metrics import Answer, distinct_n, score_many, word_count
+from rolellm_agents.metrics import ReferencedReply, distinct_n, score_many, word_count
 from rolellm_agents.persona import Persona
 from rolellm_agents.reply_checks.detections import DETECTIONS, detect, is_in_role
 
@@ -54,7 +54,7 @@ answer ended it, and `seconds` pass from the question to the reply, others answe
 
 def scores_of(said: Said) -> dict[str, float]:
     """Each score of a reply; an empty one has none of what its references have."""
-    answer = Answer(said.reply, said.sample.references, said.sample.language)
+    answer = ReferencedReply(said.reply, said.sample.references, said.sample.language)
     scores = score_many([answer], [*SCORES.values()])
     return {column: scores[measure][0] for column, measure in SCORES.items()}
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from rolellm_agents.evaluation.rounding import bounds, mean_of
-from rolellm_agents.evaluation.scored import Scored
+from rolellm_agents.evaluation.scored import ScoredReply
 from rolellm_agents.judging import Verdict
 from rolellm_agents.judging.position import PositionBias, position_bias
 from rolellm_agents.metrics import Interval, mean_interval
@@ -43,7 +43,7 @@ class Judgement:
         }
 
 
-def judgements_of(replies: Sequence[Scored], first: Sequence[Scored]) -> list[Judgement]:
+def judgements_of(replies: Sequence[ScoredReply], first: Sequence[ScoredReply]) -> list[Judgement]:
     """One of each judge and measure, in the order in which they come.
 
     Args:

@@ -10,7 +10,7 @@ from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.datasets.profiles import profile_descriptions
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.evaluation.questions import Questions, published_replies, read_questions, spread
-from rolellm_agents.evaluation.speakers import Speakers, chosen_roles, find_speakers, without_answers
+from rolellm_agents.evaluation.speakers import RolePersonas, chosen_roles, find_speakers, without_answers
 from rolellm_agents.evaluation.training_overlap import training_overlap
 from rolellm_agents.persona import list_personas
 from rolellm_agents.text import one_line
@@ -21,7 +21,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Material:
+class EvaluationMaterial:
     """Questions with what belongs to each, and who answers."""
 
     asked: Sequence[Sample]
@@ -29,7 +29,7 @@ class Material:
     """For each question why training knows it; empty where it does not."""
     published: Sequence[str | None]
     """For each question RoleGPT's published answer, if there is one."""
-    speakers: Speakers
+    speakers: RolePersonas
     training_rows: int
     made_from: str
     notes: Sequence[str]
@@ -44,7 +44,7 @@ def gather_material(
     *,
     roles: Sequence[str] = (),
     limit: int | None = None,
-) -> Material:
+) -> EvaluationMaterial:
     """Read what a benchmark needs.
 
     Args:
@@ -73,7 +73,7 @@ def gather_material(
     speakers = without_answers(speakers, answerable)
     asked = spread(answerable, limit)
     overlap = training_overlap(asked, questions.training)
-    return Material(
+    return EvaluationMaterial(
         asked=asked,
         overlap=overlap,
         published=published_replies(asked, questions.published),
@@ -84,7 +84,7 @@ def gather_material(
     )
 
 
-def _notes(questions: Questions, speakers: Speakers, overlap: Sequence[str]) -> list[str]:
+def _notes(questions: Questions, speakers: RolePersonas, overlap: Sequence[str]) -> list[str]:
     notes = [questions.made_from] if questions.made_from else []
     notes += questions.notes
     if speakers.without_profile:

@@ -11,7 +11,7 @@ from rolellm_agents.datasets.sample import Kind
 from rolellm_agents.evaluation.columns import PAPER
 from rolellm_agents.evaluation.markdown import markdown_table
 from rolellm_agents.evaluation.rounding import rounded
-from rolellm_agents.evaluation.rows import Row
+from rolellm_agents.evaluation.rows import ResultRow
 from rolellm_agents.evaluation.scored import System
 from rolellm_agents.metrics.paper_cells import PaperCells
 
@@ -37,7 +37,7 @@ class PaperRow(NamedTuple):
         }
 
 
-def paper_rows(rows: Iterable[Row]) -> list[PaperRow]:
+def paper_rows(rows: Iterable[ResultRow]) -> list[PaperRow]:
     """A row for each system, in the order of the benchmark's rows."""
     told: dict[System, dict[Kind, float]] = {}
     for row in rows:

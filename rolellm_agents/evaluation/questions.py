@@ -49,7 +49,7 @@ def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: La
     Raises:
         RoleBenchError: there is no test, or a file is damaged.
     """
-    files = _Files(data, split, language)
+    files = _SplitFiles(data, split, language)
     made = split == _NEW_ROLES and not any(files.has("test", kind) for kind in kinds)
     read = _made_of_seen_roles(replace(files, split=_SEEN_ROLES), kinds) if made else _read(files, kinds)
     return _in_one_language(read, language)
@@ -103,7 +103,7 @@ def _key(sample: Sample) -> tuple[Kind, str, str]:
 
 
 @dataclass(frozen=True)
-class _Files:
+class _SplitFiles:
     """A split's files in one language."""
 
     data: Path
@@ -129,7 +129,7 @@ class _Files:
         )
 
 
-def _read(files: _Files, kinds: Sequence[Kind]) -> Questions:
+def _read(files: _SplitFiles, kinds: Sequence[Kind]) -> Questions:
     there = [kind for kind in kinds if files.has("test", kind)]
     if not there:
         files.path("test", kinds[0])  # says what is missing
@@ -142,7 +142,7 @@ def _read(files: _Files, kinds: Sequence[Kind]) -> Questions:
     )
 
 
-def _made_of_seen_roles(files: _Files, kinds: Sequence[Kind]) -> Questions:
+def _made_of_seen_roles(files: _SplitFiles, kinds: Sequence[Kind]) -> Questions:
     read = _read(files, kinds)
     there = {sample.kind for sample in read.asked}
     asked = tuple(

@@ -9,9 +9,9 @@ from rolellm_agents.datasets.sample import Kind, Sample
 from rolellm_agents.evaluation.columns import SCORES
 from rolellm_agents.evaluation.paper_table import PaperRow, paper_rows
 from rolellm_agents.evaluation.rounding import rounded
-from rolellm_agents.evaluation.rows import Row
-from rolellm_agents.evaluation.scored import Scored, System
-from rolellm_agents.evaluation.speakers import Speakers
+from rolellm_agents.evaluation.rows import ResultRow
+from rolellm_agents.evaluation.scored import ScoredReply, System
+from rolellm_agents.evaluation.speakers import RolePersonas
 from rolellm_agents.evaluation.throughput import Throughput
 
 FORMAT: Final = 1
@@ -67,14 +67,14 @@ class Result:
     failed: int
     """Answers that could not be made this time."""
     first_failure: str
-    rows: Sequence[Row]
+    rows: Sequence[ResultRow]
     roles: Sequence[RoleScore]
     throughput: Sequence[Throughput]
     made_from: str
     """What the test was made from, in a sentence, when the split itself is not there."""
     training_rows: int
     overlap: Sequence[Overlap]
-    speakers: Speakers
+    speakers: RolePersonas
     notes: Sequence[str]
 
     @property
@@ -131,9 +131,9 @@ def overlap_of(asked: Iterable[Sample], reasons: Iterable[str]) -> list[Overlap]
     ]
 
 
-def role_scores(scored: Iterable[Scored]) -> list[RoleScore]:
+def role_scores(scored: Iterable[ScoredReply]) -> list[RoleScore]:
     """The means of each system on each role's questions of each kind, in the order in which they come."""
-    cells: dict[tuple[System, Kind, str], list[Scored]] = defaultdict(list)
+    cells: dict[tuple[System, Kind, str], list[ScoredReply]] = defaultdict(list)
     for one in scored:
         cells[one.system, one.kind, one.role].append(one)
     return [

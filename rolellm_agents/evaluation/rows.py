@@ -9,7 +9,7 @@ from rolellm_agents.datasets.sample import Kind
 from rolellm_agents.evaluation.columns import COSTS, MAIN, MARKS, POOLED, SCORES
 from rolellm_agents.evaluation.judgements import Judgement, judgements_of
 from rolellm_agents.evaluation.rounding import bounds, mean_of, rounded
-from rolellm_agents.evaluation.scored import Scored, System
+from rolellm_agents.evaluation.scored import ScoredReply, System
 from rolellm_agents.metrics import Interval, difference_interval, mean_interval
 from rolellm_agents.metrics.paired_tests import sign_flip_p_value
 
@@ -25,7 +25,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ResultRow:
     """A system's figures on one kind of question; intervals are clustered by role."""
 
     system: System
@@ -71,12 +71,12 @@ class Row:
 
 
 def rows_of(
-    scored: Iterable[Scored],
+    scored: Iterable[ScoredReply],
     systems: Sequence[System],
     *,
     asked: Mapping[Kind, int],
     training_known: bool,
-) -> list[Row]:
+) -> list[ResultRow]:
     """The rows, kind by kind, in the order of the systems.
 
     A system whose replies were published has a row only where it has replies.
@@ -87,7 +87,7 @@ def rows_of(
         asked: how many questions of each kind there are; the kinds in the order of the rows.
         training_known: there are training rows, so that it is known which questions are new.
     """
-    by_cell: dict[tuple[Kind, System], list[Scored]] = defaultdict(list)
+    by_cell: dict[tuple[Kind, System], list[ScoredReply]] = defaultdict(list)
     for one in scored:
         by_cell[one.kind, one.system].append(one)
     rows = []
@@ -104,14 +104,14 @@ def rows_of(
 def _row(
     system: System,
     kind: Kind,
-    replies: Sequence[Scored],
-    first: Sequence[Scored],
+    replies: Sequence[ScoredReply],
+    first: Sequence[ScoredReply],
     asked: int,
     *,
     training_known: bool,
-) -> Row:
+) -> ResultRow:
     new = [one for one in replies if not one.overlap] if training_known else []
-    return Row(
+    return ResultRow(
         system=system,
         kind=kind,
         n=len(replies),
@@ -126,27 +126,27 @@ def _row(
     )
 
 
-def _intervals(replies: Sequence[Scored]) -> dict[str, Interval]:
+def _intervals(replies: Sequence[ScoredReply]) -> dict[str, Interval]:
     if not replies:
         return {}
     roles = [one.role for one in replies]
     return {name: mean_interval([one.scores[name] for one in replies], roles) for name in SCORES}
 
 
-def _differences(replies: Sequence[Scored], first: Sequence[Scored]) -> dict[str, Difference]:
+def _differences(replies: Sequence[ScoredReply], first: Sequence[ScoredReply]) -> dict[str, Difference]:
     theirs = {one.question: one for one in first}
     both = [one for one in replies if one.question in theirs]
     return {name: _difference(name, both, theirs) for name in SCORES} if both else {}
 
 
-def _difference(name: str, replies: Sequence[Scored], theirs: Mapping[int, Scored]) -> Difference:
+def _difference(name: str, replies: Sequence[ScoredReply], theirs: Mapping[int, ScoredReply]) -> Difference:
     own = [one.scores[name] for one in replies]
     other = [theirs[one.question].scores[name] for one in replies]
     roles = [one.role for one in replies]
     return Difference(difference_interval(own, other, roles), sign_flip_p_value(own, other, roles))
 
 
-def _means(replies: Sequence[Scored]) -> dict[str, float | None]:
+def _means(replies: Sequence[ScoredReply]) -> dict[str, float | None]:
     means = {name: _average([one.marks[name] for one in replies]) for name in MARKS}
     texts = [one.said.reply for one in replies]
     pooled = {name: figure(texts) if texts else None for name, figure in POOLED.items()}

@@ -31,7 +31,7 @@ BASELINE: Final = System(PUBLISHED, PUBLISHED_STRATEGY)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
+class ScoredReply:
     """A system's reply to one question."""
 
     system: System
@@ -89,9 +89,9 @@ def scored(
     *,
     overlap: str = "",
     costs: Mapping[str, float | None] = _UNKNOWN_COSTS,
-) -> Scored:
+) -> ScoredReply:
     """Measure a reply."""
-    return Scored(
+    return ScoredReply(
         system=system,
         question=question,
         key=key,

@@ -16,7 +16,7 @@ from rolellm_agents.text.near_copies import near_copies, units_of
 
 
 @dataclass(frozen=True)
-class Speakers:
+class RolePersonas:
     """Personas by the keys of their roles."""
 
     personas: Mapping[str, Persona]
@@ -39,7 +39,7 @@ class Speakers:
 
 def find_speakers(
     asked: Iterable[Sample], cast: Iterable[Persona], profiles: Mapping[str, str], language: Language
-) -> Speakers:
+) -> RolePersonas:
     """A persona for each role: the cast's, else one made from the data's own profile.
 
     Args:
@@ -60,7 +60,7 @@ def find_speakers(
             personas[key] = speaker
         else:
             without.append(role)
-    return Speakers(personas, frozenset(key for key in personas if key not in ours), tuple(without))
+    return RolePersonas(personas, frozenset(key for key in personas if key not in ours), tuple(without))
 
 
 def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Persona | None]:
@@ -90,7 +90,7 @@ def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Per
     return chosen
 
 
-def without_answers(speakers: Speakers, asked: Iterable[Sample]) -> Speakers:
+def without_answers(speakers: RolePersonas, asked: Iterable[Sample]) -> RolePersonas:
     """The personas without what would give an answer away when it is recalled.
 
     A demonstration is withheld when it answers one of the questions, or a near one, and so is whatever
@@ -107,7 +107,7 @@ def without_answers(speakers: Speakers, asked: Iterable[Sample]) -> Speakers:
     withheld = {
         key: _passages(speakers.personas[key]) - _passages(persona) for key, persona in personas.items()
     }
-    return Speakers(personas, speakers.from_profiles, speakers.without_profile, withheld)
+    return RolePersonas(personas, speakers.from_profiles, speakers.without_profile, withheld)
 
 
 def _described(role: str, description: str, language: Language) -> Persona | None:

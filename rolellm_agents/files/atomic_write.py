@@ -10,18 +10,18 @@ from typing import IO
 from rolellm_agents.errors import RoleLLMError
 
 
-def write_whole(path: Path, text: str, failure: type[RoleLLMError]) -> None:
+def write_atomically(path: Path, text: str, failure: type[RoleLLMError]) -> None:
     """Write `text` as UTF-8; folders on the way are made.
 
     Raises:
         RoleLLMError: as `failure`, when the file cannot be written.
     """
-    with writing_whole(path, failure) as file:
+    with writing_atomically(path, failure) as file:
         file.write(text)
 
 
 @contextlib.contextmanager
-def writing_whole(path: Path, failure: type[RoleLLMError]) -> Iterator[IO[str]]:
+def writing_atomically(path: Path, failure: type[RoleLLMError]) -> Iterator[IO[str]]:
     """Give a file to write UTF-8 to, piece by piece, which takes its place when the block ends well.
 
     Folders on the way are made. When the block ends with an error, nothing stays of what was written, nor

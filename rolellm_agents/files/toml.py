@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -40,7 +40,7 @@ def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]
     text = document.as_string()
     if not _reads_as(document, text):
         raise failure(f"{file} cannot be changed as it is written; give each table a line of its own.")
-    write_whole(file.resolve(), text, failure)
+    write_atomically(file.resolve(), text, failure)
 
 
 def _reads_as(document: "TOMLDocument", text: str) -> bool:

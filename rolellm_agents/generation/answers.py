@@ -28,7 +28,7 @@ _FEWEST = 5
 
 
 @dataclass(frozen=True)
-class Ended:
+class TrimmedAnswer:
     """An answer that ends with a sentence, as far as it can."""
 
     text: str
@@ -38,7 +38,7 @@ class Ended:
     """The half sentence."""
 
 
-def ended(text: str, *, at_limit: bool) -> Ended:
+def ended(text: str, *, at_limit: bool) -> TrimmedAnswer:
     """Take away the sentence that an answer was in when it reached its limit.
 
     Args:
@@ -46,12 +46,12 @@ def ended(text: str, *, at_limit: bool) -> Ended:
         at_limit: whether it reached its limit; else it ends as its model wanted it to.
     """
     if not at_limit or _ENDED.search(text):
-        return Ended(text, None, "")
+        return TrimmedAnswer(text, None, "")
     *kept, last = sentences_of(text) or [""]
     whole = "".join(kept).strip()
     if len(units_of(whole)) < _FEWEST:
-        return Ended(text, "unfinished", "")
-    return Ended(whole, "shortened", last.strip())
+        return TrimmedAnswer(text, "unfinished", "")
+    return TrimmedAnswer(whole, "shortened", last.strip())
 
 
 def cleaned(text: str, persona: Persona) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rolellm_agents.errors import ScriptError
 from rolellm_agents.generation.passes import Pass, plan_passes
 from rolellm_agents.generation.segments import (
-    Segment,
+    SourceSegment,
     demonstration_segments,
     description_segments,
     knowledge_segments,
@@ -72,12 +72,12 @@ def read_character(persona: Persona, *, script: ScriptOf | None, most: int) -> C
     return Character(persona, tuple(plan_passes(told, about, themes, unknown)), foreign)
 
 
-def _script_segments(persona: Persona, script: ScriptOf, most: int) -> list[Segment]:
+def _script_segments(persona: Persona, script: ScriptOf, most: int) -> list[SourceSegment]:
     read = read_script(script.path)
     return script_segments(read, names_of(read, script.role, script.aliases), most=most)
 
 
-def _mixed(script: Sequence[Segment], profile: Sequence[Segment]) -> list[Segment]:
+def _mixed(script: Sequence[SourceSegment], profile: Sequence[SourceSegment]) -> list[SourceSegment]:
     """The profile's segments spread evenly among the script's."""
     places = [(number / len(script), 0, one) for number, one in enumerate(script)]
     places += [(number / len(profile), 1, one) for number, one in enumerate(profile)]

@@ -9,8 +9,8 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.generation.answers import cleaned, ended, prompts_of
 from rolellm_agents.generation.guiding import guided_form
 from rolellm_agents.generation.passes import Kind, Pass
-from rolellm_agents.generation.questions import Question, question_form, read_questions
-from rolellm_agents.generation.segments import Line, Segment
+from rolellm_agents.generation.questions import GeneratedQuestion, question_form, read_questions
+from rolellm_agents.generation.segments import SourceLine, SourceSegment
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.prompts import Prompt, load_prompt
@@ -41,7 +41,7 @@ def interview_prompts(persona: Persona) -> list[Prompt]:
     return [*(load_prompt(name, persona.language) for name in names), *prompts_of(VOICE, persona.language)]
 
 
-class Interview:
+class ContextPrompts:
     """One character."""
 
     def __init__(self, persona: Persona, *, guided: bool) -> None:
@@ -97,7 +97,7 @@ class Interview:
         }
         return kept if questions else {**kept, "unread": one_line(words, _KEPT_UNREAD)}
 
-    def answering(self, asked: Pass, question: Question, seed: int) -> list[BaseMessage]:
+    def answering(self, asked: Pass, question: GeneratedQuestion, seed: int) -> list[BaseMessage]:
         """What a model is sent that is to answer as the character."""
         found = self._prompting.look_up([], question.text, {}, seed=seed)
         evidence = _evidence(asked, question)
@@ -111,7 +111,9 @@ class Interview:
         ]
         return self._prompting.compose([], [*recalled, *self._reminder(asked, question)], question.text)
 
-    def answer_of(self, asked: Pass, question: Question, words: str, *, unfinished: bool) -> dict[str, Any]:
+    def answer_of(
+        self, asked: Pass, question: GeneratedQuestion, words: str, *, unfinished: bool
+    ) -> dict[str, Any]:
         """What is kept of a model's answer to one question, with labels for what is wrong."""
         persona = self.persona
         answer = ended(cleaned(words, persona), at_limit=unfinished)
@@ -161,7 +163,7 @@ class Interview:
     def _prompt(self, name: str) -> Prompt:
         return load_prompt(name, self.persona.language)
 
-    def _reminder(self, asked: Pass, question: Question) -> list[RecalledPassage]:
+    def _reminder(self, asked: Pass, question: GeneratedQuestion) -> list[RecalledPassage]:
         """What comes to the character's mind: the lines it is asked about, or that there is nothing."""
         match asked.kind:
             case "script_based":
@@ -177,11 +179,11 @@ class Interview:
         ]
 
 
-def _evidence(asked: Pass, question: Question) -> Line | None:
+def _evidence(asked: Pass, question: GeneratedQuestion) -> SourceLine | None:
     return asked.segment.lines[question.line - 1] if question.line else None
 
 
-def _around(segment: Segment, line: int | None) -> str:
+def _around(segment: SourceSegment, line: int | None) -> str:
     """The line and those around it; the whole segment if no line is known."""
     first, last = (max(0, line - 1 - _BEFORE), line + _AFTER) if line else (0, len(segment.lines))
     return "\n".join(one.shown for one in segment.lines[first:last])

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from rolellm_agents.generation.passes import Kind, Pass
 from rolellm_agents.generation.questions import question_form
-from rolellm_agents.generation.segments import SOMEBODY, Line
+from rolellm_agents.generation.segments import SOMEBODY, SourceLine
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.prompts import Prompt, load_prompt
 from rolellm_agents.text.language import Language
@@ -138,7 +138,7 @@ def _item(
     return {**one, "properties": members}
 
 
-def _named(line: Line, language: Language) -> list[str]:
+def _named(line: SourceLine, language: Language) -> list[str]:
     if language == "zh":
         return _nouns_in_chinese(line.text)
     names = [found.group() for found in _NAMES.finditer(line.text)]

@@ -36,7 +36,7 @@ class Instruction:
 
 
 @dataclass(frozen=True)
-class Instructions:
+class InstructionSet:
     """All of a source, in its order."""
 
     all: tuple[Instruction, ...]
@@ -48,7 +48,7 @@ class Instructions:
         return [one for one in self.all if one.language == language]
 
 
-def bundled_instructions() -> Instructions:
+def bundled_instructions() -> InstructionSet:
     """A hundred in English and a hundred in Chinese; any first ones of each are of all categories."""
     folder = files("rolellm_personas") / "instructions"
     rows = [
@@ -59,7 +59,7 @@ def bundled_instructions() -> Instructions:
     return _collect(rows)
 
 
-def read_instructions(source: Path) -> Instructions:
+def read_instructions(source: Path) -> InstructionSet:
     """Read a JSONL file, or a folder that holds a saved data set.
 
     A row is an object with a text as `instruction` or `question`; `input` is put below it, and `id`,
@@ -124,7 +124,7 @@ def _saved_rows(folder: Path) -> Iterator[Mapping[str, Any]]:
         yield from (row for row in part if _text(row, _TEXT_KEYS))
 
 
-def _collect(rows: Iterable[Mapping[str, Any]]) -> Instructions:
+def _collect(rows: Iterable[Mapping[str, Any]]) -> InstructionSet:
     by_text: dict[tuple[Language, str], Instruction] = {}
     ids: set[str] = set()
     repeated = 0
@@ -137,7 +137,7 @@ def _collect(rows: Iterable[Mapping[str, Any]]) -> Instructions:
             one = Instruction(_id_of(one.text), one.text, one.language, one.category)
         ids.add(one.id)
         by_text[one.language, one.text] = one
-    return Instructions(tuple(by_text.values()), repeated)
+    return InstructionSet(tuple(by_text.values()), repeated)
 
 
 def _instruction(row: Mapping[str, Any]) -> Instruction:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rolellm_agents.generation.segments import Segment, spread
+from rolellm_agents.generation.segments import SourceSegment, spread
 
 Kind = Literal["script_based", "script_agnostic", "boundary"]
 """What questions are about: what happened to the character, what such a character knows and thinks, and
@@ -25,7 +25,7 @@ class Pass:
     """One request for questions."""
 
     kind: Kind
-    segment: Segment
+    segment: SourceSegment
     theme: str
     """What to ask about, beside the segment; empty when the segment says it all."""
     key: str
@@ -33,8 +33,8 @@ class Pass:
 
 
 def plan_passes(
-    told: Sequence[Segment],
-    about: Sequence[Segment],
+    told: Sequence[SourceSegment],
+    about: Sequence[SourceSegment],
     themes: Sequence[str],
     unknown: Sequence[str],
 ) -> list[Pass]:
@@ -63,11 +63,11 @@ def plan_passes(
     return planned
 
 
-def _told(segment: Segment) -> Pass:
+def _told(segment: SourceSegment) -> Pass:
     return Pass("script_based", segment, "", f"script_based/{segment.source} {segment.number}")
 
 
-def _themed(kind: Kind, about: Sequence[Segment], themes: Sequence[str]) -> Iterator[Pass]:
+def _themed(kind: Kind, about: Sequence[SourceSegment], themes: Sequence[str]) -> Iterator[Pass]:
     """Each theme with each part of the description, the parts in turn."""
     for round_ in range(len(about)):
         for number, theme in enumerate(themes):

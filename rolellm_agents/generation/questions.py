@@ -32,7 +32,7 @@ _NESTED = 6
 
 
 @dataclass(frozen=True)
-class Question:
+class GeneratedQuestion:
     """One question, as a model wrote it."""
 
     text: str
@@ -73,7 +73,7 @@ def question_form(count: int, lines: int) -> dict[str, Any]:
     }
 
 
-def read_questions(text: str, *, most: int, lines: int) -> list[Question]:
+def read_questions(text: str, *, most: int, lines: int) -> list[GeneratedQuestion]:
     """The questions in a model's answer, whatever stands around them; none when it is mere prose.
 
     Args:
@@ -81,7 +81,7 @@ def read_questions(text: str, *, most: int, lines: int) -> list[Question]:
         most: how many to take.
         lines: of the segment.
     """
-    found: dict[str, Question] = {}
+    found: dict[str, GeneratedQuestion] = {}
     for value in values_in(text):
         for member in _members(value, _NESTED):
             question = _question(member, lines)
@@ -110,12 +110,12 @@ def _named(held: Mapping[str, Any], name: str) -> Any:
     return next((folded[alias] for alias in _NAMES[name] if alias in folded), None)
 
 
-def _question(held: Mapping[str, Any], lines: int) -> Question | None:
+def _question(held: Mapping[str, Any], lines: int) -> GeneratedQuestion | None:
     text = one_line(str(_named(held, "question")), 2 * _LONGEST_QUESTION)
     if not re.search(r"\w", text):
         return None
     reason = _named(held, "reason")
-    return Question(
+    return GeneratedQuestion(
         text=text,
         confidence=_confidence(_named(held, "confidence")),
         reason=one_line(reason, 2 * _LONGEST_REASON) if isinstance(reason, str) else "",

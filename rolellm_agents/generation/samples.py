@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from rolellm_agents.datasets.near_duplicates import near_groups
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import StorageError
-from rolellm_agents.files.atomic_write import writing_whole
+from rolellm_agents.files.atomic_write import writing_atomically
 from rolellm_agents.reply_checks.labels import MARKS
 
 Part = Literal["samples", "left_out", "rolegpt_baseline"]
@@ -18,7 +18,7 @@ Part = Literal["samples", "left_out", "rolegpt_baseline"]
 
 
 @dataclass(frozen=True)
-class Row:
+class SampleRow:
     """One line of one file."""
 
     part: Part
@@ -26,7 +26,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Written:
+class SamplesWritten:
     """What the files hold."""
 
     rows: Counter[Part] = field(default_factory=Counter)
@@ -34,7 +34,7 @@ class Written:
     """How many rows have each label."""
 
 
-def context_rows(items: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def context_rows(items: Sequence[Mapping[str, Any]]) -> Iterator[SampleRow]:
     """The rows of one character's questions and answers, and of what could not be read as questions.
 
     Of clean questions that are nearly the same, the first stays clean.
@@ -49,7 +49,7 @@ def context_rows(items: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
         for place in group[1:]:
             clean[place]["labels"].append("near-duplicate")
     for sample in told:
-        yield Row("left_out" if _faults(sample["labels"]) else "samples", sample)
+        yield SampleRow("left_out" if _faults(sample["labels"]) else "samples", sample)
 
 
 def _context_sample(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,7 +71,7 @@ _TYPES: Final = {
 }
 
 
-def rolegpt_rows(items: Sequence[Mapping[str, Any] | None]) -> Iterator[Row]:
+def rolegpt_rows(items: Sequence[Mapping[str, Any] | None]) -> Iterator[SampleRow]:
     """The rows of one character's answers to one instruction: references, baseline, and what has a fault.
 
     The last answer is the baseline, as RoleGPT's own part of RoleBench is one answer of six.
@@ -100,7 +100,9 @@ def rolegpt_rows(items: Sequence[Mapping[str, Any] | None]) -> Iterator[Row]:
         yield _general_row(part, last, [last["answer"]], last["labels"])
 
 
-def _general_row(part: Part, item: Mapping[str, Any], generated: list[str], labels: Sequence[str]) -> Row:
+def _general_row(
+    part: Part, item: Mapping[str, Any], generated: list[str], labels: Sequence[str]
+) -> SampleRow:
     # Without a `type`: by it RoleBench's role-specific rows are known.
     row = {
         **_about(item),
@@ -110,7 +112,7 @@ def _general_row(part: Part, item: Mapping[str, Any], generated: list[str], labe
         "strategy": item["strategy"],
         "labels": list(labels),
     }
-    return Row(part, row)
+    return SampleRow(part, row)
 
 
 def _about(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _faults(labels: Iterable[str]) -> bool:
     return any(label not in MARKS for label in labels)
 
 
-def write_rows(folder: Path, rows: Iterable[Row], parts: Sequence[Part]) -> Written:
+def write_rows(folder: Path, rows: Iterable[SampleRow], parts: Sequence[Part]) -> SamplesWritten:
     """Write all files whole, or leave those that are there.
 
     Args:
@@ -132,10 +134,10 @@ def write_rows(folder: Path, rows: Iterable[Row], parts: Sequence[Part]) -> Writ
     Raises:
         StorageError: the disk is full or read-only.
     """
-    written = Written(Counter(dict.fromkeys(parts, 0)))
+    written = SamplesWritten(Counter(dict.fromkeys(parts, 0)))
     with ExitStack() as open_files:
         files = {
-            part: open_files.enter_context(writing_whole(folder / f"{part}.jsonl", StorageError))
+            part: open_files.enter_context(writing_atomically(folder / f"{part}.jsonl", StorageError))
             for part in parts
         }
         for row in rows:

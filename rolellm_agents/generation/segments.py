@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import Final, Literal
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.scripts.script import Script, ScriptPassage
 from rolellm_agents.text import estimated_tokens
 from rolellm_agents.text.language import Language
 
@@ -29,7 +29,7 @@ _ABBREVIATION = re.compile(
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A sentence or a few, as they stand in the source."""
 
     text: str
@@ -44,13 +44,13 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Segment:
+class SourceSegment:
     """Lines in a row, of one scene or piece."""
 
     source: Source
     number: int
     """Among those of its source, from 0."""
-    lines: tuple[Line, ...]
+    lines: tuple[SourceLine, ...]
 
     @property
     def text(self) -> str:
@@ -58,7 +58,7 @@ class Segment:
         return "\n".join(line.shown for line in self.lines)
 
 
-def script_segments(script: Script, names: Sequence[str], *, most: int) -> list[Segment]:
+def script_segments(script: Script, names: Sequence[str], *, most: int) -> list[SourceSegment]:
     """The parts of a script in which the role speaks, in the script's order.
 
     Args:
@@ -69,37 +69,38 @@ def script_segments(script: Script, names: Sequence[str], *, most: int) -> list[
     scenes = (list(held) for _, held in groupby(script.passages, key=lambda passage: passage.scene))
     pieces = (piece for scene in scenes for piece in _pieces(_script_lines(scene, most), most))
     spoken = (piece for piece in pieces if any(line.heading in names for line in piece))
-    return [Segment("script", number, tuple(piece)) for number, piece in enumerate(spoken)]
+    return [SourceSegment("script", number, tuple(piece)) for number, piece in enumerate(spoken)]
 
 
-def knowledge_segments(persona: Persona, *, most: int) -> list[Segment]:
+def knowledge_segments(persona: Persona, *, most: int) -> list[SourceSegment]:
     """What the persona knows, a piece of knowledge after the other, each cut if it is long."""
     pieces = [
         piece
         for told in persona.knowledge
         for piece in _pieces(_lines(told.text, told.place or told.title, told.title, most), most)
     ]
-    return [Segment("knowledge", number, tuple(piece)) for number, piece in enumerate(pieces)]
+    return [SourceSegment("knowledge", number, tuple(piece)) for number, piece in enumerate(pieces)]
 
 
-def demonstration_segments(persona: Persona, *, most: int) -> list[Segment]:
+def demonstration_segments(persona: Persona, *, most: int) -> list[SourceSegment]:
     """What the persona has answered, each exchange for itself: they are of different conversations."""
-    pieces: list[list[Line]] = []
+    pieces: list[list[SourceLine]] = []
     for number, pair in enumerate(persona.demonstrations, 1):
         place = pair.place or f"demonstration {number}"
         asked = _lines(pair.user, place, SOMEBODY[persona.language], most)
         answered = _lines(pair.reply, place, persona.name, most)
         pieces += _pieces([*asked, *answered], most)
-    return [Segment("demonstrations", number, tuple(piece)) for number, piece in enumerate(pieces)]
+    return [SourceSegment("demonstrations", number, tuple(piece)) for number, piece in enumerate(pieces)]
 
 
-def description_segments(persona: Persona, *, most: int) -> list[Segment]:
+def description_segments(persona: Persona, *, most: int) -> list[SourceSegment]:
     """Who the persona is, and its catchphrases."""
     told = [*_lines(persona.description, "description", "", most)]
     for phrase in persona.catchphrases:
         told += _lines(phrase, "catchphrases", persona.name, most)
     return [
-        Segment("description", number, tuple(piece)) for number, piece in enumerate(_pieces(told, most))
+        SourceSegment("description", number, tuple(piece))
+        for number, piece in enumerate(_pieces(told, most))
     ]
 
 
@@ -124,7 +125,7 @@ def sentences_of(text: str) -> list[str]:
     return [text[start:end] for start, end in pairwise(dict.fromkeys(borders))]
 
 
-def _script_lines(scene: Iterable[Passage], most: int) -> Iterator[Line]:
+def _script_lines(scene: Iterable[ScriptPassage], most: int) -> Iterator[SourceLine]:
     for passage in scene:
         named = passage.speaker and passage.text.startswith(passage.speaker)
         # Plays print the name before the speech; novels have it in the words around.
@@ -132,20 +133,20 @@ def _script_lines(scene: Iterable[Passage], most: int) -> Iterator[Line]:
         yield from _lines(text, passage.place, passage.speaker, most)
 
 
-def _lines(text: str, place: str, heading: str, most: int) -> Iterator[Line]:
+def _lines(text: str, place: str, heading: str, most: int) -> Iterator[SourceLine]:
     """A text as lines of whole sentences; only a sentence that is longer than a segment is cut."""
-    empty = Line("", place, heading)
+    empty = SourceLine("", place, heading)
     longest = max(1, min(_LINE_TOKENS, most) - estimated_tokens(empty.shown) - 1)
     held = ""
     for sentence in sentences_of(text.strip()):
         parts = _cut(sentence, most - estimated_tokens(empty.shown) - 1)
         for part in parts:
             if held and estimated_tokens(held + part) > longest:
-                yield Line(_folded(held), place, heading)
+                yield SourceLine(_folded(held), place, heading)
                 held = ""
             held += part
     if held.strip():
-        yield Line(_folded(held), place, heading)
+        yield SourceLine(_folded(held), place, heading)
 
 
 def _folded(text: str) -> str:
@@ -178,8 +179,8 @@ def _fitting(sentence: str, most: int) -> int:
     return least
 
 
-def _pieces(lines: Iterable[Line], most: int) -> Iterator[list[Line]]:
-    held: list[Line] = []
+def _pieces(lines: Iterable[SourceLine], most: int) -> Iterator[list[SourceLine]]:
+    held: list[SourceLine] = []
     size = 0
     for line in lines:
         tokens = estimated_tokens(line.shown) + 1

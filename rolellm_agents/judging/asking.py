@@ -13,7 +13,7 @@ LONGEST_REASON: Final = 400
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question(Generic[Read]):
+class JudgeQuestion(Generic[Read]):
     """What a model is asked once."""
 
     prompt: str

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.judging.flaws import JudgedScene, SceneTurn
-from rolellm_agents.judging.judged import Judged, Turn
+from rolellm_agents.judging.flaws import JudgedScene, JudgedSceneLine
+from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.scene import LoadedScene, SceneLine
@@ -30,7 +30,7 @@ def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, pref
         prefix: begins each key; the answer's number among the messages follows.
     """
     filled = with_macros(persona, user)
-    turns: list[Turn] = []
+    turns: list[ConversationTurn] = []
     found: list[Judged] = []
     for number, message in enumerate(path, 1):
         if message.kind not in _SPOKEN:
@@ -39,7 +39,7 @@ def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, pref
             found.append(
                 Judged(key=f"{prefix}/{number}", persona=filled, turns=tuple(turns), reply=message.text)
             )
-        turns.append(Turn("user" if message.speaker == USER else "persona", message.text))
+        turns.append(ConversationTurn("user" if message.speaker == USER else "persona", message.text))
     return found
 
 
@@ -54,9 +54,9 @@ def scene_of_chat(persona: Persona, path: Sequence[Message], *, user: str, key: 
         language=filled.language,
         people={filled.name: filled.description},
         lines=tuple(
-            SceneTurn(names.get(one.speaker, filled.name), one.text)
+            JudgedSceneLine(names.get(one.speaker, filled.name), one.text)
             if one.kind in _SPOKEN
-            else SceneTurn("", one.text)
+            else JudgedSceneLine("", one.text)
             for one in path
         ),
     )
@@ -81,13 +81,13 @@ def played_scene(loaded: LoadedScene, lines: Sequence[SceneLine], key: str) -> J
     )
 
 
-def _turn(loaded: LoadedScene, line: SceneLine) -> SceneTurn:
+def _turn(loaded: LoadedScene, line: SceneLine) -> JudgedSceneLine:
     if line["speaker"] == NARRATOR or line["kind"] not in _SPOKEN:
-        return SceneTurn("", line["text"])
+        return JudgedSceneLine("", line["text"])
     name = loaded.names.get(line["speaker"], line["speaker"])
     # How it was meant belongs to the words: a whisper is no answer that others could hear.
     told = told_line(loaded, line)
-    return SceneTurn(name, told.removeprefix(f"{name}: ").removeprefix(f"{name}："))
+    return JudgedSceneLine(name, told.removeprefix(f"{name}: ").removeprefix(f"{name}："))
 
 
 def _about(seat: Seat, personas: Mapping[str, Persona]) -> str:

@@ -16,7 +16,7 @@ ALL = "all"
 """All kinds together, each with the weight of its items."""
 
 
-class Outcome(NamedTuple):
+class FaultOutcome(NamedTuple):
     """What a judge made of a reply beside one with a fault."""
 
     kind: str
@@ -57,7 +57,7 @@ def preference(clean: float | None, faulty: float | None) -> float | None:
     return 0.5 if clean == faulty else float(clean > faulty)
 
 
-def detections(outcomes: Sequence[Outcome]) -> dict[str, Rate]:
+def detections(outcomes: Sequence[FaultOutcome]) -> dict[str, Rate]:
     """For each kind, in the order in which they come, and for all together how often faults were found."""
     kinds = dict.fromkeys(one.kind for one in outcomes)
     rates = {kind: _rate([one for one in outcomes if one.kind == kind]) for kind in kinds}
@@ -107,7 +107,7 @@ def agreement_on_preferences(labels: Sequence[HumanLabel], preferred: Sequence[f
         preferred: by the judge, in the same order: 1, 0 or 0.5; None where it said nothing.
     """
     decided = [
-        Outcome(ALL, label.persona, None if own is None else 1 - abs(own - float(label.value > 0.5)))
+        FaultOutcome(ALL, label.persona, None if own is None else 1 - abs(own - float(label.value > 0.5)))
         for label, own in zip(labels, preferred, strict=True)
         if label.value != 0.5
     ]
@@ -119,7 +119,7 @@ def _alpha(labels: Iterable[HumanLabel], level: Level) -> float | None:
     return krippendorff_alpha([[*label.by_person.values()] for label in labels], level)
 
 
-def _rate(outcomes: Sequence[Outcome]) -> Rate:
+def _rate(outcomes: Sequence[FaultOutcome]) -> Rate:
     known = [(one.detected, one.persona) for one in outcomes if one.detected is not None]
     unjudged = len(outcomes) - len(known)
     if not known:

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Self
 from pydantic import StringConstraints, model_validator
 
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.judging.json_rows import Row, damaged, read_rows
+from rolellm_agents.judging.json_rows import JsonRow, damaged, read_rows
 from rolellm_agents.persona import Line
 
 KINDS: Final = (
@@ -42,7 +42,7 @@ class Fault:
     faulty: str
 
 
-class _FaultRow(Row):
+class _FaultRow(JsonRow):
     kind: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
     persona: Line
     question: Line

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, Literal, get_args
 
-from rolellm_agents.judging.asking import Question, form_of, shortened
+from rolellm_agents.judging.asking import JudgeQuestion, form_of, shortened
 from rolellm_agents.judging.showing import cut
 from rolellm_agents.models.loose_json import values_in
 from rolellm_agents.prompting.prompts import load_prompt
@@ -40,7 +40,7 @@ _NESTED = 4
 
 
 @dataclass(frozen=True)
-class SceneTurn:
+class JudgedSceneLine:
     """One line of a scene as a critic reads it."""
 
     speaker: str
@@ -59,7 +59,7 @@ class JudgedScene:
     language: Language
     people: Mapping[str, str]
     """By name: who they are."""
-    lines: tuple[SceneTurn, ...]
+    lines: tuple[JudgedSceneLine, ...]
 
     @property
     def spoken(self) -> int:
@@ -97,7 +97,7 @@ def parts_of(scene: JudgedScene) -> list[range]:
     ]
 
 
-def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Question[FoundFlaws]:
+def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> JudgeQuestion[FoundFlaws]:
     """What a critic is asked about the lines of a part, in one dimension."""
     prompt = load_prompt("judge-scene", scene.language)
     about = load_prompt(f"judge-scene-{dimension}", scene.language)
@@ -123,7 +123,7 @@ def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Ques
     )
     listed = {"type": "array", "items": entry, "minItems": 0, "maxItems": _MOST_FLAWS}
     form = form_of("flaws", "The flaws found.", {"flaws": listed})
-    return Question(
+    return JudgeQuestion(
         prompt=f"{prompt.name}, {about.name}",
         text=text,
         form=form,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rolellm_agents.judging.asking import Question, form_of, reason_form, shortened
+from rolellm_agents.judging.asking import JudgeQuestion, form_of, reason_form, shortened
 from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.rubrics import GRADES, Rubric
 from rolellm_agents.judging.showing import conversation_of, fenced, profile_of
@@ -33,7 +33,7 @@ class Grade:
     reason: str
 
 
-def grade_question(rubric: Rubric, judged: Judged) -> Question[Grade]:
+def grade_question(rubric: Rubric, judged: Judged) -> JudgeQuestion[Grade]:
     """What a judge is asked about one reply by one rubric."""
     prompt = load_prompt("judge-rubric", rubric.language)
     text = prompt.fill(
@@ -52,7 +52,7 @@ def grade_question(rubric: Rubric, judged: Judged) -> Question[Grade]:
         "A reason and the grade that follows from it.",
         {"reason": reason_form(), "grade": {"type": "integer", "enum": [*GRADES]}},
     )
-    return Question(prompt=f"{prompt.name}, {rubric.name}", text=text, form=form, read=read_grade)
+    return JudgeQuestion(prompt=f"{prompt.name}, {rubric.name}", text=text, form=form, read=read_grade)
 
 
 def why_not_graded(rubric: Rubric, judged: Judged) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.judging.json_rows import Row, read_rows
+from rolellm_agents.judging.json_rows import JsonRow, read_rows
 from rolellm_agents.persona import Line
 
 Preferred = Literal["reply", "other", "tie"]
@@ -38,7 +38,7 @@ class HumanLabel:
         return math.fsum(self.by_person.values()) / len(self.by_person)
 
 
-class _LabelRow(Row):
+class _LabelRow(JsonRow):
     persona: Line
     question: Line
     reply: Line

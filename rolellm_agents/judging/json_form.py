@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from rolellm_agents.judging.judged import Judged, Turn
+from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.persona import Persona
 
@@ -56,7 +56,7 @@ def judged_from_json(value: Mapping[str, Any]) -> Judged:
     return Judged(
         key=value["key"],
         persona=Persona.model_validate(value["persona"]),
-        turns=tuple(Turn(speaker, text) for speaker, text in value["turns"]),
+        turns=tuple(ConversationTurn(speaker, text) for speaker, text in value["turns"]),
         reply=value["reply"],
         references=tuple(value["references"]),
     )

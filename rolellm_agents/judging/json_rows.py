@@ -13,13 +13,13 @@ from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.text import one_line
 
 
-class Row(BaseModel):
+class JsonRow(BaseModel):
     """A row; keys that it does not know are refused, since they are mostly misspelt."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-_Row = TypeVar("_Row", bound=Row)
+_Row = TypeVar("_Row", bound=JsonRow)
 
 
 def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:

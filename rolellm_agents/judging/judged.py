@@ -8,7 +8,7 @@ from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.persona import Persona
 
 
-class Turn(NamedTuple):
+class ConversationTurn(NamedTuple):
     """One thing said in a conversation of two."""
 
     speaker: Literal["user", "persona"]
@@ -22,7 +22,7 @@ class Judged:
     key: str
     """Tells it from all others that are judged in one run."""
     persona: Persona
-    turns: tuple[Turn, ...]
+    turns: tuple[ConversationTurn, ...]
     """What was said before the reply; the last is what the reply answers."""
     reply: str
     references: tuple[str, ...] = ()

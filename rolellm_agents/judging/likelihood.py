@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rolellm_agents.judging.judged import Turn
+from rolellm_agents.judging.judged import ConversationTurn
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.prompting.strategies import get_strategy
@@ -85,19 +85,19 @@ def speaker_scores(
     }
 
 
-def persona_prompt(persona: Persona, turns: Sequence[Turn]) -> list[BaseMessage]:
+def persona_prompt(persona: Persona, turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
     """What a reply follows when the persona gives it: the instruction that answers, too, are made with."""
     return [*get_strategy("system")(persona, [], [], "")[:-1], *_messages(turns)]
 
 
-def nobody_prompt(language: Language, turns: Sequence[Turn]) -> list[BaseMessage]:
+def nobody_prompt(language: Language, turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
     """What a reply follows when nobody in particular gives it."""
     return [SystemMessage(load_prompt("judge-likelihood-nobody", language).text), *_messages(turns)]
 
 
-def open_question(language: Language) -> Turn:
+def open_question(language: Language) -> ConversationTurn:
     """A question that fits any reply, where it is not known what was asked or must not be told."""
-    return Turn("user", load_prompt("judge-likelihood-question", language).text)
+    return ConversationTurn("user", load_prompt("judge-likelihood-question", language).text)
 
 
 def prompts_used(language: Language) -> str:
@@ -105,7 +105,7 @@ def prompts_used(language: Language) -> str:
     return " ".join(load_prompt(name, language).name for name in ("system", "judge-likelihood-nobody"))
 
 
-def _messages(turns: Sequence[Turn]) -> list[BaseMessage]:
+def _messages(turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
     return [AIMessage(one.text) if one.speaker == "persona" else HumanMessage(one.text) for one in turns]
 
 

@@ -9,7 +9,7 @@ from rolellm_agents.datasets.keys import question_key, role_key
 from rolellm_agents.datasets.reading import fields_of, numbered_lines, row_of, what_is_wrong
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.judging.judged import Judged, Turn
+from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import one_line
 
@@ -64,7 +64,7 @@ def read_predictions(
             Judged(
                 key=f"{persona.id}/{number}",
                 persona=persona,
-                turns=(Turn("user", question),),
+                turns=(ConversationTurn("user", question),),
                 reply=replies[0] if replies else "",
                 references=known.get((role_key(role), question_key(question)), ()),
             )

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any, Final
 
-from rolellm_agents.judging.asking import Question, form_of, reason_form, shortened
+from rolellm_agents.judging.asking import JudgeQuestion, form_of, reason_form, shortened
 from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.showing import conversation_of, fenced, profile_of
 from rolellm_agents.judging.verdict import Verdict
@@ -48,7 +48,7 @@ _CHAIN = re.compile(
 
 
 @dataclass(frozen=True)
-class Order:
+class RankingOrder:
     """How a judge ranked what it was shown."""
 
     best_first: tuple[int, ...]
@@ -56,7 +56,7 @@ class Order:
     reason: str
 
 
-def ranking_question(replies: Sequence[Judged]) -> Question[Order]:
+def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
     """What a judge is asked about replies of one persona, in the order in which they are shown.
 
     Where they did not answer the same conversation, only what they answer is shown of it.
@@ -88,10 +88,10 @@ def ranking_question(replies: Sequence[Judged]) -> Question[Order]:
         "A reason and the order that follows from it.",
         {"reason": reason_form(), "best_first": {"type": "string", "enum": orders}},
     )
-    return Question(prompt=prompt.name, text=text, form=form, read=partial(read_order, count=count))
+    return JudgeQuestion(prompt=prompt.name, text=text, form=form, read=partial(read_order, count=count))
 
 
-def read_order(text: str, count: int) -> Order | None:
+def read_order(text: str, count: int) -> RankingOrder | None:
     """The order in a judge's words: as JSON, as `2 > 1`, of two as the better one; None when there is none.
 
     Args:
@@ -101,14 +101,14 @@ def read_order(text: str, count: int) -> Order | None:
     for value in reversed([*values_in(text)]):
         order = _ordered(value, count)
         if order is not None:
-            return Order(order, shortened(_of(value, _REASON_KEYS)))
+            return RankingOrder(order, shortened(_of(value, _REASON_KEYS)))
         if isinstance(value, dict) and _of(value, (*_ORDER_KEYS, *_BEST_KEYS)) is not None:
             return None
     chains = {_chain(found, count) for found in _CHAIN.findall(text)}
     if not chains and count == 2:
         chains = {_of_two(int(one)) for found in _PREFERRED.findall(text) for one in found if one}
     order = chains.pop() if len(chains) == 1 else None
-    return None if order is None else Order(order, shortened(text))
+    return None if order is None else RankingOrder(order, shortened(text))
 
 
 def shown_orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

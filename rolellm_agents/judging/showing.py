@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rolellm_agents.judging.judged import Judged, Turn
+from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.text.language import Language
@@ -59,7 +59,7 @@ def cut(text: str, longest: int) -> str:
     return shown if len(shown) <= longest else shown[: longest - 1].rstrip() + "…"
 
 
-def _told(turn: Turn, name: str, language: Language) -> str:
+def _told(turn: ConversationTurn, name: str, language: Language) -> str:
     speaker = name if turn.speaker == "persona" else _USER[language]
     return f"{speaker}{_COLON[language]}{cut(turn.text, _LONGEST_TURN)}"
 

@@ -9,8 +9,8 @@ from rolellm_agents.metrics.distinct import distinct_n
 from rolellm_agents.metrics.intervals import Interval, difference_interval, mean_interval
 from rolellm_agents.metrics.measures import (
     MEASURES,
-    Answer,
     Measure,
+    ReferencedReply,
     measure_named,
     paper_recall,
     rouge_l_f1,
@@ -25,11 +25,11 @@ from rolellm_agents.metrics.words import word_count
 __all__ = [
     "CORRELATIONS",
     "MEASURES",
-    "Answer",
     "Correlated",
     "Interval",
     "Measure",
     "PaperCells",
+    "ReferencedReply",
     "Rouge",
     "bootstrap_p_value",
     "correlated",

@@ -28,7 +28,7 @@ ChineseWords = Literal["characters", "jieba"]
 _Cut = Callable[[str], Any]
 
 
-class Answer(NamedTuple):
+class ReferencedReply(NamedTuple):
     """A reply, and what it may be like."""
 
     reply: str
@@ -140,7 +140,7 @@ def measure_named(name: str) -> Measure:
 
 
 def score_many(
-    answers: Iterable[Answer],
+    answers: Iterable[ReferencedReply],
     measures: Sequence[str],
     *,
     over: Over = "max",

@@ -54,7 +54,7 @@ class ChatTransformers(ThreadedChatModel, ChatHuggingFace):  # type: ignore[misc
         tokenizer, model = self.llm.pipeline.tokenizer, self.llm.pipeline.model
         inputs = self._inputs_of(turns_of(messages)).to(model.device)
         settings = self._generation_settings(options)
-        answer = _Answer(model, tokenizer, inputs, should_stop)
+        answer = _Generation(model, tokenizer, inputs, should_stop)
         said = StoppingText(tuple(stop or ()))
         with closing(answer.stream(settings, options.get("seed", self.seed))) as texts:
             for text in texts:
@@ -99,7 +99,7 @@ class ChatTransformers(ThreadedChatModel, ChatHuggingFace):  # type: ignore[misc
         return settings
 
 
-class _Answer:
+class _Generation:
     """One run of `model.generate`, in a thread of its own, as an iterator over its text."""
 
     def __init__(self, model: Any, tokenizer: Any, inputs: Any, should_stop: Callable[[], bool]) -> None:

@@ -62,14 +62,14 @@ def values_in(text: str) -> Iterator[Any]:
 
 
 def _loose_values(text: str) -> Iterator[Any]:
-    reader = _Reader(text)
+    reader = _JsonReader(text)
     opening = re.compile(r"[{\[]")
     while found := opening.search(text, reader.at):
         reader.at = found.start()
         yield reader.value(0, _AFTER_ITEM)
 
 
-class _Reader:
+class _JsonReader:
     """A place in a text, and how to go on from it; every step goes forward."""
 
     def __init__(self, text: str) -> None:

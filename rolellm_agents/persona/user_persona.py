@@ -30,7 +30,7 @@ _KEYS = ("name", "about")
 
 
 @dataclass(frozen=True)
-class Yourself:
+class UserPersona:
     """One persona of your own."""
 
     id: str
@@ -41,16 +41,16 @@ class Yourself:
     """Who you are, as the model is told."""
 
 
-def present_self(settings: Settings) -> Yourself:
+def current_user_persona(settings: Settings) -> UserPersona:
     """Who you are now: the one that the settings name, or else somebody of whom only the name is known.
 
     Raises:
         SettingsError: the settings name one that is not in `you.toml`, or that file cannot be used.
     """
-    return find_yourself(settings.you) if settings.you else Yourself("", settings.user_name)
+    return find_user_persona(settings.you) if settings.you else UserPersona("", settings.user_name)
 
 
-def yourselves() -> list[Yourself]:
+def user_personas() -> list[UserPersona]:
     """All personas of your own, in the order of the file; an absent file holds none.
 
     Raises:
@@ -61,13 +61,13 @@ def yourselves() -> list[Yourself]:
     return [_read(id_, table) for id_, table in document.unwrap()["you"].items()]
 
 
-def find_yourself(id_: str) -> Yourself:
+def find_user_persona(id_: str) -> UserPersona:
     """One of them.
 
     Raises:
         SettingsError: there is none with this id, or the file cannot be used.
     """
-    found = yourselves()
+    found = user_personas()
     for one in found:
         if one.id == id_:
             return one
@@ -77,20 +77,20 @@ def find_yourself(id_: str) -> Yourself:
     )
 
 
-def add_yourself(name: str, about: str = "") -> Yourself:
+def add_user_persona(name: str, about: str = "") -> UserPersona:
     """Keep one more, under an id that its name makes.
 
     Raises:
         SettingsError: the name is empty, something is too long, or the file cannot be read or written.
     """
-    checked = checked_yourself(Yourself("", name, about))
-    taken = {one.id for one in yourselves()}
-    added = Yourself(_free_id(id_of(checked.name), taken), checked.name, checked.about)
-    keep_yourself(added)
+    checked = checked_user_persona(UserPersona("", name, about))
+    taken = {one.id for one in user_personas()}
+    added = UserPersona(_free_id(id_of(checked.name), taken), checked.name, checked.about)
+    keep_user_persona(added)
     return added
 
 
-def keep_yourself(one: Yourself) -> None:
+def keep_user_persona(one: UserPersona) -> None:
     """Put one into the file, in the place of what it holds under that id; its comments and order stay.
 
     Raises:
@@ -98,7 +98,7 @@ def keep_yourself(one: Yourself) -> None:
     """
     import tomlkit
 
-    checked = checked_yourself(one)
+    checked = checked_user_persona(one)
     document = _document()
     tables = _tables(document)
     table = tables.setdefault(checked.id, tomlkit.table())
@@ -111,8 +111,8 @@ def keep_yourself(one: Yourself) -> None:
     write_toml(_file(), document, SettingsError)
 
 
-def remove_yourself(id_: str) -> Yourself:
-    """Take one out of the file, and out of the settings if that is who you are; `keep_yourself` undoes it.
+def remove_user_persona(id_: str) -> UserPersona:
+    """Take one out of the file, and out of the settings if that is who you are; `keep_user_persona` undoes it.
 
     Returns:
         The one that was taken out.
@@ -120,7 +120,7 @@ def remove_yourself(id_: str) -> Yourself:
     Raises:
         SettingsError: there is none with this id, or a file cannot be read or written.
     """
-    removed = find_yourself(id_)
+    removed = find_user_persona(id_)
     document = _document()
     tables = _tables(document)
     del tables[id_]
@@ -138,7 +138,7 @@ def remove_yourself(id_: str) -> Yourself:
     return removed
 
 
-def checked_yourself(one: Yourself) -> Yourself:
+def checked_user_persona(one: UserPersona) -> UserPersona:
     """The same with its words trimmed.
 
     Raises:
@@ -153,7 +153,7 @@ def checked_yourself(one: Yourself) -> Yourself:
         raise SettingsError(
             f"What is told about you has {len(about):,} characters; at most {LONGEST_ABOUT:,} can be told."
         )
-    return Yourself(one.id, name, about)
+    return UserPersona(one.id, name, about)
 
 
 def _file() -> Path:
@@ -179,7 +179,7 @@ def _tables(document: "TOMLDocument") -> MutableMapping[str, Any]:
     return tables
 
 
-def _read(id_: str, table: object) -> Yourself:
+def _read(id_: str, table: object) -> UserPersona:
     place = f"{_file()}: [you.{one_line(id_, 40)}]"
     if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
         raise SettingsError(f'{place} must hold texts, as in name = "Captain Flint".')
@@ -189,7 +189,7 @@ def _read(id_: str, table: object) -> Yourself:
                 f"{place} has an unknown key {key!r}{did_you_mean(key, _KEYS)}; known are name and about."
             )
     try:
-        return checked_yourself(Yourself(id_, table.get("name", ""), table.get("about", "")))
+        return checked_user_persona(UserPersona(id_, table.get("name", ""), table.get("about", "")))
     except SettingsError as error:
         raise SettingsError(f"{place}: {error}") from error
 

@@ -9,7 +9,7 @@ SYSTEMS_TOLD_APART = 6
 
 
 @dataclass(frozen=True)
-class Words:
+class TextBlock:
     """A paragraph."""
 
     form: ClassVar[str] = "words"
@@ -17,7 +17,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListBlock:
     """Short sentences below each other."""
 
     form: ClassVar[str] = "listed"
@@ -25,7 +25,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Cells of text; rows have as many as there are heads."""
 
     form: ClassVar[str] = "table"
@@ -58,12 +58,12 @@ class Plot:
     panels: Sequence[Panel]
     legend: Sequence[str]
     """The systems, in the order of their colours; empty where there is nothing to tell apart."""
-    table: Table
+    table: TableBlock
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Judged:
+class VerdictBlock:
     """A verdict, as a reader is told of it."""
 
     measure: str
@@ -72,34 +72,34 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class ReplyBlock:
     """Something said, with what is known of it."""
 
     by: str
     text: str
     marks: Sequence[str] = ()
-    verdicts: Sequence[Judged] = ()
+    verdicts: Sequence[VerdictBlock] = ()
     heading: str = ""
     """What it answers, where replies follow each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class QuestionBlock:
     """A question with replies side by side; closed until somebody opens it."""
 
     form: ClassVar[str] = "asked"
     question: str
-    replies: Sequence[Reply]
+    replies: Sequence[ReplyBlock]
     references: Sequence[str] = ()
     marks: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
-class Talk:
+class DialogueBlock:
     """Replies below each other, as they were said."""
 
     form: ClassVar[str] = "talk"
-    replies: Sequence[Reply]
+    replies: Sequence[ReplyBlock]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Fold:
     blocks: "Sequence[Block]"
 
 
-Block = Words | Listed | Table | Plot | Asked | Talk | Fold
+Block = TextBlock | ListBlock | TableBlock | Plot | QuestionBlock | DialogueBlock | Fold
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Dot(NamedTuple):
     """What is shown to who points at it."""
 
 
-class Line(NamedTuple):
+class PlotRow(NamedTuple):
     """One thing and the figures for it."""
 
     label: str
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 def dot_plot(
-    lines: Sequence[Line], *, title: str, axis: str, alt: str, include: Sequence[float] = (0.0,)
+    lines: Sequence[PlotRow], *, title: str, axis: str, alt: str, include: Sequence[float] = (0.0,)
 ) -> Panel:
     """Draw it.
 
@@ -53,7 +53,7 @@ def dot_plot(
     )
 
 
-def _marks(lines: Sequence[Line], scale: svg.Scale, floor: float, axis: str) -> Iterator[str]:
+def _marks(lines: Sequence[PlotRow], scale: svg.Scale, floor: float, axis: str) -> Iterator[str]:
     for tick in scale.ticks:
         x = scale.at(tick)
         yield svg.line(x, _TOP, x, floor, "zero" if tick == 0 else "grid")
@@ -85,5 +85,5 @@ def _dot(dot: Dot, scale: svg.Scale, y: float) -> Iterator[str]:
     yield svg.mark(scale.at(dot.mean), y, dot.system, dot.words)
 
 
-def _height(one: Line) -> float:
+def _height(one: PlotRow) -> float:
     return max(len(one.dots) * _PER_MARK, len(one.label.split("\n")) * _PER_LABEL) + _BETWEEN

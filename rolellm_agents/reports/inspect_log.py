@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rolellm_agents.evaluation.columns import MAIN, SCORES
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.reports.errors import ReportError
 from rolellm_agents.reports.figures import distinct, system_name
 from rolellm_agents.reports.reading import ReadRun, damaged
@@ -56,7 +56,7 @@ def write_inspect_logs(run: ReadRun, to: Path) -> list[Path]:
     for name, log in logs:
         slug = re.sub(r"[^\w.-]+", "-", name).strip("-")
         file = to if len(logs) == 1 else to.with_name(f"{to.stem}-{slug}.json")
-        write_whole(file, json.dumps(log, ensure_ascii=False, indent=1) + "\n", ReportError)
+        write_atomically(file, json.dumps(log, ensure_ascii=False, indent=1) + "\n", ReportError)
         files.append(file)
     return files
 

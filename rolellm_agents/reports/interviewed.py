@@ -9,16 +9,16 @@ from rolellm_agents.reply_checks.detections import DETECTIONS
 from rolellm_agents.reports.content import (
     Block,
     Chapter,
+    DialogueBlock,
     Fold,
-    Listed,
+    ListBlock,
     Plot,
-    Reply,
+    ReplyBlock,
     Section,
-    Table,
-    Talk,
-    Words,
+    TableBlock,
+    TextBlock,
 )
-from rolellm_agents.reports.dot_plot import Dot, Line, dot_plot
+from rolellm_agents.reports.dot_plot import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.figures import (
     MISSING,
     bounds,
@@ -87,7 +87,7 @@ def _by_turn(results: Mapping[str, Any], systems: Systems, measures: Sequence[st
         for one in systems
         if one["unscored"]
     ]
-    yield Listed([str(note) for note in notes])
+    yield ListBlock([str(note) for note in notes])
     panels, rows = [], []
     for measure in measures:
         by_system = [
@@ -103,7 +103,7 @@ def _by_turn(results: Mapping[str, Any], systems: Systems, measures: Sequence[st
             panels.append(
                 turn_plot(by_system, title=name.capitalize(), alt=f"{name.capitalize()} at each turn.")
             )
-    table = Table(("Measure", "System", "Turn", "Mean", "95 % interval"), rows, words=2)
+    table = TableBlock(("Measure", "System", "Turn", "Mean", "95 % interval"), rows, words=2)
     yield Plot(name="turns", panels=panels, legend=[*map(system_name, systems)], table=table)
 
 
@@ -113,7 +113,7 @@ def _at(one: Mapping[str, Any]) -> At:
 
 
 def _slopes(systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
-    yield Words(
+    yield TextBlock(
         "The change of each measure from one turn to the next, fitted to each interview over the turns "
         "whose questions change places, and averaged. An interval that holds 0 shows no drift."
     )
@@ -138,11 +138,11 @@ def _slopes(systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
                     str(one["n"]),
                 )
             )
-    table = Table(("Measure", "System", "Slope a turn", "95 % interval", "Interviews"), cells, words=2)
+    table = TableBlock(("Measure", "System", "Slope a turn", "95 % interval", "Interviews"), cells, words=2)
     if not drawn:
         yield table
         return
-    lines = [Line(measure.replace("_", " "), dots) for measure, dots in drawn.items()]
+    lines = [PlotRow(measure.replace("_", " "), dots) for measure, dots in drawn.items()]
     alt = "The slope of each measure a turn, with intervals; 0 is no drift."
     yield Plot(
         name="slopes",
@@ -167,26 +167,29 @@ def _once(systems: Systems) -> Iterator[Block]:
         if one["measure"] in _ONCE
     ]
     if not cells:
-        yield Words("Nothing was asked again.")
+        yield TextBlock("Nothing was asked again.")
         return
     caption = "The visitor's name and place, told at first; and the same question, asked again at the end."
-    yield Table(("System", "Measure", "Turn", "Mean", "n"), cells, words=2, caption=caption)
+    yield TableBlock(("System", "Measure", "Turn", "Mean", "n"), cells, words=2, caption=caption)
 
 
 def _talks(lines: Sequence[Mapping[str, Any]], samples: int) -> Iterator[Block]:
     by_system: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for line in lines:
         by_system[system_name(line), line["name"]].append(line)
-    yield Words(f"The first {samples} of each system and persona; all stand in the run's folder.")
+    yield TextBlock(f"The first {samples} of each system and persona; all stand in the run's folder.")
     for (system, name), held in by_system.items():
         talks = [
-            Fold(f"Interview {line['nth'] + 1}", [Talk([_reply(name, turn) for turn in line["turns"]])])
+            Fold(
+                f"Interview {line['nth'] + 1}",
+                [DialogueBlock([_reply(name, turn) for turn in line["turns"]])],
+            )
             for line in held[:samples]
         ]
         yield Fold(f"{name} · {system} ({len(talks)} of {len(held)})", talks)
 
 
-def _reply(name: str, turn: Mapping[str, Any]) -> Reply:
+def _reply(name: str, turn: Mapping[str, Any]) -> ReplyBlock:
     marks = turn["marks"]
     told = [f"{marks['words']:.0f} words"]
     told += [
@@ -195,7 +198,7 @@ def _reply(name: str, turn: Mapping[str, Any]) -> Reply:
         if measure in marks
     ]
     told += [what for measure, what in _DETECTED.items() if marks.get(measure)]
-    return Reply(
+    return ReplyBlock(
         by=name,
         heading=turn["question"],
         text=turn["reply"] or MISSING,

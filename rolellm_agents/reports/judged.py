@@ -11,19 +11,19 @@ from rolellm_agents.judging.recorded import RecordedItem, RecordedVerdicts
 from rolellm_agents.judging.summary import MeasureSummary, summarize
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.reports.content import (
-    Asked,
     Block,
     Chapter,
+    DialogueBlock,
     Fold,
-    Listed,
+    ListBlock,
     Plot,
-    Reply,
+    QuestionBlock,
+    ReplyBlock,
     Section,
-    Table,
-    Talk,
-    Words,
+    TableBlock,
+    TextBlock,
 )
-from rolellm_agents.reports.dot_plot import Dot, Line, dot_plot
+from rolellm_agents.reports.dot_plot import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.figures import MISSING, bounds, counted, short, unscored, with_bounds
 from rolellm_agents.reports.provenance import made
 from rolellm_agents.reports.reading import ReadRun
@@ -67,9 +67,9 @@ def _result(recorded: RecordedVerdicts, summaries: Sequence[MeasureSummary]) -> 
         for one in summaries
     ]
     heads = ("Measure", "Mean", "95 % interval", "Drawn", "n", "Not scored")
-    table = Table(heads, cells, caption="Verdicts without a value count for nothing, never for zero.")
+    table = TableBlock(heads, cells, caption="Verdicts without a value count for nothing, never for zero.")
     drawn = [
-        Line(one.measure, [Dot(0, one.mean, one.ci95, with_bounds(one.mean, one.ci95))])
+        PlotRow(one.measure, [Dot(0, one.mean, one.ci95, with_bounds(one.mean, one.ci95))])
         for one in summaries
         if one.mean is not None
     ]
@@ -79,7 +79,7 @@ def _result(recorded: RecordedVerdicts, summaries: Sequence[MeasureSummary]) -> 
         yield Plot(name="verdicts", panels=[panel], legend=(), table=table)
     else:
         yield table
-    yield Listed([*_notes(recorded)])
+    yield ListBlock([*_notes(recorded)])
 
 
 def _notes(recorded: RecordedVerdicts) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _notes(recorded: RecordedVerdicts) -> Iterator[str]:
 def _of_replies(recorded: RecordedVerdicts) -> Iterator[Block]:
     for name, items in _by_persona(recorded).items():
         asked = [
-            Asked(
+            QuestionBlock(
                 question=item.about["question"],
                 replies=[_reply(item.about["name"], item.about["reply"], item.verdicts)],
             )
@@ -108,10 +108,10 @@ def _of_replies(recorded: RecordedVerdicts) -> Iterator[Block]:
 
 
 def _pairs(recorded: RecordedVerdicts) -> Iterator[Block]:
-    yield Words("A value of 1 means that A is better, 0 that B is, .5 a tie.")
+    yield TextBlock("A value of 1 means that A is better, 0 that B is, .5 a tie.")
     for name, items in _by_persona(recorded).items():
         asked = [
-            Asked(
+            QuestionBlock(
                 question=item.about["question"],
                 replies=[
                     _reply("A", item.about["first"], item.verdicts),
@@ -131,15 +131,15 @@ def _scenes(recorded: RecordedVerdicts) -> Iterator[Block]:
             for flaw in one.details.get("flaws", ()):
                 flaws[flaw["line"]].append(f"{one.measure}, severity {flaw['severity']}: {flaw['what']}")
         lines = [
-            Reply(by=speaker or MISSING, text=text, marks=flaws.get(number, ()))
+            ReplyBlock(by=speaker or MISSING, text=text, marks=flaws.get(number, ()))
             for number, (speaker, text) in enumerate(item.about["lines"], 1)
         ]
-        scores = Table(
+        scores = TableBlock(
             ("Dimension", "Score of 100", "Flaws", "The worst"),
             [_score_cells(one) for one in item.verdicts],
             caption=f"{item.about['title']}: each dimension's score.",
         )
-        yield Fold(f"{item.about['title']} ({len(lines)} lines)", [scores, Talk(lines)])
+        yield Fold(f"{item.about['title']} ({len(lines)} lines)", [scores, DialogueBlock(lines)])
 
 
 _SHOWN: Final = {"replies": _of_replies, "pairs": _pairs, "scenes": _scenes}
@@ -151,9 +151,9 @@ def _score_cells(one: Verdict) -> tuple[str, str, str, str]:
     return one.measure, score, MISSING if flaws is None else str(len(flaws)), one.reason
 
 
-def _reply(by: str, text: str, verdicts: Sequence[Verdict]) -> Reply:
+def _reply(by: str, text: str, verdicts: Sequence[Verdict]) -> ReplyBlock:
     told = [told_of_verdict(one.measure, verdict_to_json(one)) for one in verdicts]
-    return Reply(by=by, text=text or MISSING, verdicts=told)
+    return ReplyBlock(by=by, text=text or MISSING, verdicts=told)
 
 
 def _better(value: float | None) -> str:

@@ -5,17 +5,17 @@ from typing import Final
 
 from rolellm_agents.evaluation.markdown import markdown_table
 from rolellm_agents.reports.content import (
-    Asked,
     Block,
     Chapter,
+    DialogueBlock,
     Fold,
-    Listed,
+    ListBlock,
     Plot,
-    Reply,
+    QuestionBlock,
+    ReplyBlock,
     Report,
-    Table,
-    Talk,
-    Words,
+    TableBlock,
+    TextBlock,
 )
 from rolellm_agents.text import one_line
 
@@ -58,12 +58,12 @@ def _chapter(chapter: Chapter, number: int, pictures: str) -> Iterator[str]:
 
 def _block(block: Block, number: int, pictures: str) -> Iterator[str]:
     match block:
-        case Words(text):
+        case TextBlock(text):
             yield _plain(text)
-        case Listed(items):
+        case ListBlock(items):
             if items:
                 yield "\n".join(f"- {_plain(item)}" for item in items)
-        case Table():
+        case TableBlock():
             yield from _table(block)
         case Plot():
             yield from _plot(block, number, pictures)
@@ -72,12 +72,12 @@ def _block(block: Block, number: int, pictures: str) -> Iterator[str]:
             if told:
                 yield f"**{_plain(title)}**"
                 yield from told
-        case Asked() | Talk():
+        case QuestionBlock() | DialogueBlock():
             yield from _said(block)
 
 
-def _said(block: Asked | Talk) -> Iterator[str]:
-    if isinstance(block, Asked):
+def _said(block: QuestionBlock | DialogueBlock) -> Iterator[str]:
+    if isinstance(block, QuestionBlock):
         yield f"> {_plain(block.question)}"
     yield "\n".join(_reply(one) for one in block.replies)
 
@@ -90,14 +90,14 @@ def _plot(plot: Plot, number: int, pictures: str) -> Iterator[str]:
     yield from _table(plot.table)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: TableBlock) -> Iterator[str]:
     if table.caption:
         yield _plain(table.caption)
     rows = ([cell.replace("<", "&lt;") for cell in row] for row in table.rows)
     yield markdown_table(table.heads, rows, words=table.words).rstrip()
 
 
-def _reply(one: Reply) -> str:
+def _reply(one: ReplyBlock) -> str:
     verdicts = "; ".join(f"{verdict.measure} {verdict.value}" for verdict in one.verdicts)
     told = " · ".join(filter(None, (*one.marks, verdicts)))
     asked = f" (asked: {_plain(one.heading)})" if one.heading else ""

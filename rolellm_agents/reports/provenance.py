@@ -5,16 +5,16 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rolellm_agents.reports.content import Block, Fold, Section, Table, Words
+from rolellm_agents.reports.content import Block, Fold, Section, TableBlock, TextBlock
 from rolellm_agents.reports.figures import MISSING
 from rolellm_agents.reports.reading import ReadRun
 
 
 def made(run: ReadRun, *, notes: Iterable[str] = ()) -> Section:
     """The section that says it."""
-    blocks: list[Block] = [Words(note) for note in notes]
+    blocks: list[Block] = [TextBlock(note) for note in notes]
     blocks.append(
-        Table(
+        TableBlock(
             ("What", "Value"),
             [
                 ("Begun", run.begun or MISSING),
@@ -26,12 +26,12 @@ def made(run: ReadRun, *, notes: Iterable[str] = ()) -> Section:
         )
     )
     if command := _command(run):
-        blocks.append(Words(f"The same again, by its settings: {command}"))
+        blocks.append(TextBlock(f"The same again, by its settings: {command}"))
     settings = [(key, _told(value)) for key, value in run.config.items()]
     blocks.append(
         Fold(
             "All settings",
-            [Table(("Setting", "Value"), settings, words=2, caption="As config.json has it.")],
+            [TableBlock(("Setting", "Value"), settings, words=2, caption="As config.json has it.")],
         )
     )
     return Section("How it was made", blocks)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.reply_checks.detections import DETECTIONS
-from rolellm_agents.reports.content import Asked, Block, Fold, Judged, Reply, Words
+from rolellm_agents.reports.content import Block, Fold, QuestionBlock, ReplyBlock, TextBlock, VerdictBlock
 from rolellm_agents.reports.figures import MISSING, counted, short, system_name
 
 _MARKS = {
@@ -32,7 +32,7 @@ def replies_by_role(
     for (role, kind, _), held in sorted(by_question.items()):
         by_role[role][kind].append(held)
     shown = sum(min(samples, len(asked)) for kinds in by_role.values() for asked in kinds.values())
-    lead = Words(
+    lead = TextBlock(
         f"{counted(shown, 'question')} of {len(by_question):,}: the first {samples} of each role and kind. "
         "Every reply stands in the run's scored.jsonl."
     )
@@ -40,12 +40,14 @@ def replies_by_role(
     return [lead, *folds]
 
 
-def told_of_verdict(measure: str, verdict: Mapping[str, Any]) -> Judged:
+def told_of_verdict(measure: str, verdict: Mapping[str, Any]) -> VerdictBlock:
     """A verdict as it is read, with its status where it has no value."""
     value = verdict["value"]
     if value is None:
-        return Judged(measure, verdict["status"], verdict["reason"])
-    return Judged(measure, f"{value:+.3f}" if value != round(value) else f"{value:g}", verdict["reason"])
+        return VerdictBlock(measure, verdict["status"], verdict["reason"])
+    return VerdictBlock(
+        measure, f"{value:+.3f}" if value != round(value) else f"{value:g}", verdict["reason"]
+    )
 
 
 def _fold(
@@ -55,11 +57,11 @@ def _fold(
     return Fold(f"{role} ({len(asked)} of {sum(map(len, kinds.values()))})", asked)
 
 
-def _asked(lines: Sequence[Mapping[str, Any]], systems: Sequence[str], kind: str) -> Asked:
+def _asked(lines: Sequence[Mapping[str, Any]], systems: Sequence[str], kind: str) -> QuestionBlock:
     first = lines[0]
     known = [f"known from training: {first['overlap']}"] if first["overlap"] else []
     by_system = {system_name(line): line for line in lines}
-    return Asked(
+    return QuestionBlock(
         question=first["question"],
         replies=[_reply(name, by_system[name]) for name in systems if name in by_system],
         references=first["references"],
@@ -67,8 +69,8 @@ def _asked(lines: Sequence[Mapping[str, Any]], systems: Sequence[str], kind: str
     )
 
 
-def _reply(name: str, line: Mapping[str, Any]) -> Reply:
-    return Reply(
+def _reply(name: str, line: Mapping[str, Any]) -> ReplyBlock:
+    return ReplyBlock(
         by=name,
         text=line["reply"] or MISSING,
         marks=[

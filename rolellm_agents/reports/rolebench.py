@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.reports import rolebench_plots as plots
-from rolellm_agents.reports.content import Block, Chapter, Fold, Listed, Section, Table, Words
+from rolellm_agents.reports.content import Block, Chapter, Fold, ListBlock, Section, TableBlock, TextBlock
 from rolellm_agents.reports.figures import (
     MISSING,
     cell,
@@ -71,11 +71,11 @@ def _of_kind(rows: Rows, kind: str) -> Rows:
 def _result(
     results: Mapping[str, Any], rows: Rows, systems: Sequence[str], kinds: Sequence[str]
 ) -> Iterator[Block]:
-    yield Listed([*_warnings(results)])
+    yield ListBlock([*_warnings(results)])
     for kind in kinds:
         yield _main_table(_of_kind(rows, kind), kind_name(kind))
     yield plots.by_kind(rows, systems, kinds)
-    yield Listed(_MEANINGS)
+    yield ListBlock(_MEANINGS)
     yield _paper_table(results["paper_table"])
 
 
@@ -99,9 +99,9 @@ def _warnings(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"Passages withheld from personas, since they give answers away: {told}."
 
 
-def _main_table(rows: Rows, caption: str) -> Table:
+def _main_table(rows: Rows, caption: str) -> TableBlock:
     heads = ("System", "F1", "Less first", "Paper (recall)", "Words", "In role", "n", "Missing", "Roles")
-    return Table(heads, [_main_row(row) for row in rows], caption=caption)
+    return TableBlock(heads, [_main_row(row) for row in rows], caption=caption)
 
 
 def _main_row(row: Mapping[str, Any]) -> list[str]:
@@ -116,7 +116,7 @@ def _main_row(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _paper_table(rows: Rows) -> Table:
+def _paper_table(rows: Rows) -> TableBlock:
     cells = [
         (
             row["model"],
@@ -126,7 +126,7 @@ def _paper_table(rows: Rows) -> Table:
         for row in rows
     ]
     caption = "As the paper lays it out: ROUGE-L recall. RAW needs answers that are in no published file."
-    return Table(("Model", "Strategy", "RAW", "CUS", "SPE", "AVG"), cells, words=2, caption=caption)
+    return TableBlock(("Model", "Strategy", "RAW", "CUS", "SPE", "AVG"), cells, words=2, caption=caption)
 
 
 def _paper_figure(value: float | None) -> str:
@@ -135,7 +135,7 @@ def _paper_figure(value: float | None) -> str:
 
 def _differences(rows: Rows, systems: Sequence[str], kinds: Sequence[str]) -> Iterator[Section]:
     if plot := plots.differences(rows, systems, kinds):
-        words = Words(
+        words = TextBlock(
             f"By how much each system scores higher than the first, {systems[0]}, on the questions that "
             "both answered. p is how often chance would do as much, dealing with whole roles; few roles "
             "never show a difference."
@@ -147,7 +147,7 @@ def _judges(run: ReadRun, rows: Rows, systems: Sequence[str]) -> Iterator[Sectio
     judged = [(row, one) for row in rows for one in row["judged"]]
     if not judged:
         return
-    table = Table(
+    table = TableBlock(
         (
             *("System", "Questions", "Judge", "Measure", "Mean", "n", "Not scored"),
             *("At equal length", "First place preferred", "Both orders agree"),
@@ -184,14 +184,16 @@ def _judged_row(row: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
 
 def _overlap(results: Mapping[str, Any], rows: Rows) -> Iterator[Block]:
     if not results["training_rows"]:
-        yield Words("There are no training rows beside the test, so nobody knows which questions are new.")
+        yield TextBlock(
+            "There are no training rows beside the test, so nobody knows which questions are new."
+        )
         return
     overlap = results["overlap"]
-    yield Words(
+    yield TextBlock(
         f"{counted(len(overlap), 'question')} of the test; there are {results['training_rows']:,} training "
         "rows. Scores of new questions alone:"
     )
-    yield Table(
+    yield TableBlock(
         ("System", "Questions", "F1, all", "F1, new", "Paper, new", "n", "n new"),
         [_clean_row(row) for row in rows],
         words=2,
@@ -202,7 +204,7 @@ def _overlap(results: Mapping[str, Any], rows: Rows) -> Iterator[Block]:
             (one["role"], one["kind"].replace("_", "-"), one["question"], one["why"]) for one in overlap
         ]
         heads = ("Role", "Kind", "Question", "Why")
-        yield Fold(counted(len(overlap), "known question"), [Table(heads, cells, words=4)])
+        yield Fold(counted(len(overlap), "known question"), [TableBlock(heads, cells, words=4)])
 
 
 def _clean_row(row: Mapping[str, Any]) -> list[str]:
@@ -217,10 +219,10 @@ def _clean_row(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _every_figure(rows: Rows) -> Table:
+def _every_figure(rows: Rows) -> TableBlock:
     """A line for each figure, a column for each system."""
     names = distinct(name for row in rows for name in row if name not in _NO_FIGURE)
-    return Table(
+    return TableBlock(
         ("Figure", *map(system_name, rows)),
         [(_figure_name(name), *(cell(name, row.get(name)) for row in rows)) for name in names],
         caption="Names are those of results.json.",

@@ -9,8 +9,8 @@ from typing import Any, Final
 from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.metrics import Interval, correlated, mean_interval
 from rolellm_agents.metrics.correlation import spearman
-from rolellm_agents.reports.content import Block, Panel, Plot, Table, Words
-from rolellm_agents.reports.dot_plot import Dot, Line, dot_plot
+from rolellm_agents.reports.content import Block, Panel, Plot, TableBlock, TextBlock
+from rolellm_agents.reports.dot_plot import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.figures import bounds, counted, distinct, short, system_name, with_bounds
 from rolellm_agents.reports.scatter import Point, scatter
 
@@ -28,7 +28,7 @@ def by_kind(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot:
     panels = []
     for name, title in SHOWN.items():
         lines = [
-            Line(_kind(kind), [_dot(row, name, systems) for row in rows if _has(row, name, kind)])
+            PlotRow(_kind(kind), [_dot(row, name, systems) for row in rows if _has(row, name, kind)])
             for kind in kinds
         ]
         alt = f"{title} of each system on each kind of question, with intervals."
@@ -37,7 +37,7 @@ def by_kind(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot:
         (system_name(row), _kind(row["kind"]), *(with_bounds(row[n], row[_ci(n)]) for n in SHOWN))
         for row in rows
     ]
-    table = Table(("System", "Questions", *SHOWN.values()), cells, words=2)
+    table = TableBlock(("System", "Questions", *SHOWN.values()), cells, words=2)
     return Plot(name="by-kind", panels=panels, legend=systems, table=table)
 
 
@@ -49,7 +49,7 @@ def differences(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Pl
     panels = []
     for kind in kinds:
         own = [row for row in compared if row["kind"] == kind]
-        lines = [Line(SHOWN[name], [_less_first(row, name, systems) for row in own]) for name in SHOWN]
+        lines = [PlotRow(SHOWN[name], [_less_first(row, name, systems) for row in own]) for name in SHOWN]
         if own:
             alt = f"Differences to {systems[0]} on {_kind(kind)} questions; 0 is no difference."
             panels.append(dot_plot(lines, title=f"{_kind(kind)} questions", axis="difference", alt=alt))
@@ -59,13 +59,13 @@ def differences(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Pl
         for name in SHOWN
     ]
     heads = ("System", "Questions", "Score", "Difference", "95 % interval", "p")
-    return Plot(name="differences", panels=panels, legend=systems, table=Table(heads, cells, words=3))
+    return Plot(name="differences", panels=panels, legend=systems, table=TableBlock(heads, cells, words=3))
 
 
 def length(lines: Lines, systems: Sequence[str]) -> Iterator[Block]:
     """Words against both scores: that recall pays for length is to be seen."""
     if not lines:
-        yield Words("There are no replies.")
+        yield TextBlock("There are no replies.")
         return
     cells = _cells(lines)
     highest = max(fmean(one[name] for one in held) for held in cells.values() for name in SHOWN)
@@ -76,11 +76,11 @@ def length(lines: Lines, systems: Sequence[str]) -> Iterator[Block]:
         if own:
             rows.append(_length_row(system, own))
     heads = ("System", "Words", *(f"Rank correlation of words and {SHOWN[name]}" for name in SHOWN), "n")
-    yield Words(
+    yield TextBlock(
         "Each mark is a system's mean over one role's questions; the line goes through the means of all "
         "replies, from the shortest fifth to the longest. Where it rises, longer replies score higher."
     )
-    yield Plot(name="length", panels=panels, legend=systems, table=Table(heads, rows))
+    yield Plot(name="length", panels=panels, legend=systems, table=TableBlock(heads, rows))
 
 
 def by_role(lines: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Iterator[Block]:
@@ -103,7 +103,7 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
             )
         if by_line:
             alt = f"What the judge {judge} said of each system, with intervals."
-            drawn = [Line(label, dots) for label, dots in by_line.items()]
+            drawn = [PlotRow(label, dots) for label, dots in by_line.items()]
             panels.append(dot_plot(drawn, title=f"Judge: {judge}", axis="mean verdict", alt=alt))
     cells = [
         (
@@ -115,7 +115,7 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
         for row, one in told
     ]
     heads = ("System", "Measure", "Questions", "Mean", "95 % interval", "n")
-    return Plot(name="judges", panels=panels, legend=systems, table=Table(heads, cells, words=3))
+    return Plot(name="judges", panels=panels, legend=systems, table=TableBlock(heads, cells, words=3))
 
 
 def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
@@ -131,15 +131,15 @@ def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
             continue
         ci95 = None if found.low is None or found.high is None else (found.low, found.high)
         told_words = f"{one} and {other}: {with_bounds(found.value, ci95)}"
-        drawn.append(Line(f"{one}\nand {other}", [Dot(0, found.value, ci95, told_words)]))
+        drawn.append(PlotRow(f"{one}\nand {other}", [Dot(0, found.value, ci95, told_words)]))
         cells.append((one, other, short(found.value, "+"), bounds(ci95, "+"), str(found.n)))
     if not drawn:
-        yield Words(
+        yield TextBlock(
             "Judges cannot be compared: too few replies have verdicts, or all verdicts are the same."
         )
         return
     alt = "Rank correlations of each judge's verdicts with other judges', with F1 and with length."
-    yield Words(
+    yield TextBlock(
         "Whether judges order replies alike: Spearman's rank correlation over all replies, 1 for one order "
         "and 0 for none. A judge that goes with the words looks at length."
     )
@@ -148,7 +148,7 @@ def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
         name="agreement",
         panels=[dot_plot(drawn, title="Agreement", axis="rank correlation", alt=alt, include=(-1.0, 1.0))],
         legend=(),
-        table=Table(heads, cells, words=2),
+        table=TableBlock(heads, cells, words=2),
     )
 
 
@@ -205,7 +205,7 @@ def _by_role(lines: Lines, systems: Sequence[str], kind: str) -> Plot:
     # By the first system that answered the role, the best above.
     roles = sorted(by_role, key=lambda role: (-min(by_role[role])[1].mean, role))
     drawn = [
-        Line(
+        PlotRow(
             role,
             [
                 Dot(place, one.mean, _ends(one), _told(systems[place], role, one))
@@ -242,7 +242,7 @@ def _by_role(lines: Lines, systems: Sequence[str], kind: str) -> Plot:
         name=f"by-role-{kind.replace('_', '-')}",
         panels=panels,
         legend=systems,
-        table=Table(heads, rows, words=2),
+        table=TableBlock(heads, rows, words=2),
         note="Here intervals draw questions and hold for the role; a role that was asked once has none.",
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.reports.content import Report
 from rolellm_agents.reports.errors import ReportError
 from rolellm_agents.reports.markdown_page import markdown_of, picture_name, plots_of
@@ -15,7 +15,7 @@ NAME: Final = "report.html"
 _PAGES: Final = (".html", ".htm")
 
 
-class Written(NamedTuple):
+class ReportFiles(NamedTuple):
     """The files of a report."""
 
     page: Path
@@ -23,7 +23,7 @@ class Written(NamedTuple):
     pictures: list[Path]
 
 
-def write_report(report: Report, to: Path) -> Written:
+def write_report(report: Report, to: Path) -> ReportFiles:
     """Write a page with its Markdown.
 
     Args:
@@ -38,10 +38,10 @@ def write_report(report: Report, to: Path) -> Written:
     folder = page.with_name(f"{page.stem}-pictures")
     pictures = dict(_pictures(report))
     for name, svg in pictures.items():
-        write_whole(folder / name, svg, ReportError)
-    write_whole(markdown, markdown_of(report, folder.name), ReportError)
-    write_whole(page, page_of(report), ReportError)
-    return Written(page, markdown, [folder / name for name in pictures])
+        write_atomically(folder / name, svg, ReportError)
+    write_atomically(markdown, markdown_of(report, folder.name), ReportError)
+    write_atomically(page, page_of(report), ReportError)
+    return ReportFiles(page, markdown, [folder / name for name in pictures])
 
 
 def _pictures(report: Report) -> Iterator[tuple[str, str]]:

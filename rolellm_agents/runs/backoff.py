@@ -62,7 +62,7 @@ def _asked_for(error: BaseException) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-class Gate:
+class Backoff:
     """What everybody who asks a server goes through, so that one refusal holds up all."""
 
     def __init__(

@@ -16,7 +16,7 @@ _COMES: dict[Language, str] = {"en": "{name} comes in.", "zh": "{name}来了。"
 _GOES: dict[Language, str] = {"en": "{name} leaves.", "zh": "{name}走了。"}
 
 
-class Happening(NamedTuple):
+class ScheduledEvent(NamedTuple):
     """Something that is to happen now."""
 
     speaker: str
@@ -37,7 +37,7 @@ def due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[SceneLine]:
     return there[len(lines) :]
 
 
-def happened(loaded: LoadedScene, lines: Sequence[SceneLine], happening: Happening) -> SceneLine:
+def happened(loaded: LoadedScene, lines: Sequence[SceneLine], happening: ScheduledEvent) -> SceneLine:
     """A happening as a line after these, witnessed by whom it concerns."""
     present = present_in(loaded.scene, lines)
     return SceneLine(
@@ -62,24 +62,24 @@ def check_present(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) ->
     return seat
 
 
-def coming(loaded: LoadedScene, seat: str, text: str = "") -> Happening:
+def coming(loaded: LoadedScene, seat: str, text: str = "") -> ScheduledEvent:
     """Somebody comes in."""
     words = text.strip() or _COMES[loaded.scene.language].format(name=loaded.names[seat])
-    return Happening(seat, "join", (), words, {})
+    return ScheduledEvent(seat, "join", (), words, {})
 
 
-def going(loaded: LoadedScene, seat: str, text: str = "") -> Happening:
+def going(loaded: LoadedScene, seat: str, text: str = "") -> ScheduledEvent:
     """Somebody leaves."""
     words = text.strip() or _GOES[loaded.scene.language].format(name=loaded.names[seat])
-    return Happening(seat, "leave", (), words, {})
+    return ScheduledEvent(seat, "leave", (), words, {})
 
 
-def _due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[Happening]:
+def _due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[ScheduledEvent]:
     opened = {line["made_by"].get("opening") for line in lines}
     passed = {line["made_by"].get("event") for line in lines}
     over = len(turns(lines))
     opening = [
-        Happening(line.speaker, line.kind, line.to, line.text, {"opening": number})
+        ScheduledEvent(line.speaker, line.kind, line.to, line.text, {"opening": number})
         for number, line in enumerate(loaded.scene.opening)
         if number not in opened
     ]
@@ -91,9 +91,9 @@ def _due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[Happening]:
     return [*opening, *events]
 
 
-def _of_event(loaded: LoadedScene, event: Event) -> Happening:
+def _of_event(loaded: LoadedScene, event: Event) -> ScheduledEvent:
     if event.join:
         return coming(loaded, event.join, event.text)
     if event.leave:
         return going(loaded, event.leave, event.text)
-    return Happening(NARRATOR, "narrate", (), event.text.strip(), {})
+    return ScheduledEvent(NARRATOR, "narrate", (), event.text.strip(), {})

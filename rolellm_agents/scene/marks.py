@@ -9,7 +9,7 @@ import re
 from collections.abc import Container
 from typing import Literal, NamedTuple
 
-from rolellm_agents.scene.names import HAN, LETTER, Mention, Names, title_fits
+from rolellm_agents.scene.names import HAN, LETTER, Mention, SeatNames, title_fits
 from rolellm_agents.scene.scene import Manner
 from rolellm_agents.scripts.people import TITLES
 
@@ -96,7 +96,7 @@ _COLON = re.compile(r" ?[:：] ?")
 _THAT = re.compile(r" that ")
 
 
-def mark_in(inside: str, names: Names, manners: Container[Manner]) -> Mark | None:
+def mark_in(inside: str, names: SeatNames, manners: Container[Manner]) -> Mark | None:
     """What the words within brackets, or before a colon, mean.
 
     Args:
@@ -126,7 +126,7 @@ def mark_in(inside: str, names: Names, manners: Container[Manner]) -> Mark | Non
     return Mark("think", (), words) if for_few or _SOME_NAME.search(head) else None
 
 
-def _addressees(head: str, names: Names) -> tuple[tuple[str, ...], int]:
+def _addressees(head: str, names: SeatNames) -> tuple[tuple[str, ...], int]:
     """The seats that are spoken to, and where their list ends; none when that is not sure."""
     found = list(_TO.finditer(head))
     # Who whispers to one may turn to another.
@@ -138,7 +138,7 @@ def _addressees(head: str, names: Names) -> tuple[tuple[str, ...], int]:
     return (), 0
 
 
-def _list_at(head: str, place: int, names: Names) -> tuple[tuple[str, ...], int]:
+def _list_at(head: str, place: int, names: SeatNames) -> tuple[tuple[str, ...], int]:
     everybody = _ALL.match(head, place)
     if everybody:
         return tuple(names.names), everybody.end()
@@ -155,7 +155,7 @@ def _list_at(head: str, place: int, names: Names) -> tuple[tuple[str, ...], int]
     return tuple(dict.fromkeys(seats)), end
 
 
-def _one_at(head: str, place: int, names: Names) -> Mention | None:
+def _one_at(head: str, place: int, names: SeatNames) -> Mention | None:
     """The one person who is named here, if it is one and nobody of a longer name."""
     before = _BEFORE_A_NAME.match(head, place)
     place = before.end() if before else place
@@ -165,7 +165,7 @@ def _one_at(head: str, place: int, names: Names) -> Mention | None:
     return mention
 
 
-def _titled_at(head: str, place: int, names: Names) -> Mention | None:
+def _titled_at(head: str, place: int, names: SeatNames) -> Mention | None:
     title = _TITLE.match(head, place)
     mention = names.at(head, title.end()) if title else None
     if title is None or mention is None:

@@ -13,7 +13,7 @@ from typing import Literal
 from rolellm_agents.errors import MessageError
 from rolellm_agents.scene.names import HAN, Mention, forms_of, ready
 from rolellm_agents.scene.scene import Manner
-from rolellm_agents.scene.stage_directions import Head, HeadReader
+from rolellm_agents.scene.stage_directions import StageDirectionParser, StageDirections
 from rolellm_agents.text import did_you_mean, one_line
 
 Meant = Literal["say", "act", "whisper", "think", "narrate"]
@@ -40,7 +40,7 @@ def utterance_of(
         names: of those present whom the speaker knows, by seat.
         own_names: what the speaker is called; such a name before the words, with a colon, is removed.
     """
-    head = HeadReader(manners, ready(names), own_names).read(text, whole=True)
+    head = StageDirectionParser(manners, ready(names), own_names).read(text, whole=True)
     assert head is not None  # noqa: S101  # only of a part can more be needed
     return Utterance(head.kind, head.to, head.ended(head.kept + text[head.end :]))
 
@@ -57,8 +57,8 @@ class OpeningWords:
         self, manners: Container[Manner], names: Mapping[str, str], own_names: Sequence[str] = ()
     ) -> None:
         """Wait for words; for the arguments see `utterance_of`."""
-        self._reader = HeadReader(manners, ready(names), own_names)
-        self._head: Head | None = None
+        self._reader = StageDirectionParser(manners, ready(names), own_names)
+        self._head: StageDirections | None = None
         self._held = ""
         self._given: list[str] = []
 

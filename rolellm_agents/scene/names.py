@@ -101,7 +101,7 @@ def _word_pattern(word: str) -> str:
     return re.sub("['’]", "['’]", re.escape(word))
 
 
-class Names:
+class SeatNames:
     """The names of some seats, ready to be found in texts."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -138,11 +138,11 @@ class Names:
 
 
 @lru_cache(maxsize=256)
-def _names(items: tuple[tuple[str, str], ...]) -> Names:
-    return Names(dict(items))
+def _names(items: tuple[tuple[str, str], ...]) -> SeatNames:
+    return SeatNames(dict(items))
 
 
-def ready(names: Mapping[str, str]) -> Names:
+def ready(names: Mapping[str, str]) -> SeatNames:
     """Names ready to be found, kept for the next text of the same scene."""
     return _names(tuple(names.items()))
 

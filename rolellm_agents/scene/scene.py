@@ -18,11 +18,11 @@ Manner = Literal["say", "act", "whisper", "think"]
 """What somebody in a seat can do; `MessageKind` of the transcript without what only happens."""
 
 
-class _Part(BaseModel):
+class _ScenePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Seat(_Part):
+class Seat(_ScenePart):
     """A place in the scene, and who sits in it."""
 
     persona: Line | None = None
@@ -50,7 +50,7 @@ class Seat(_Part):
     strategy: Line | None = None
 
 
-class Opening(_Part):
+class OpeningLine(_ScenePart):
     """A line that stands at the beginning."""
 
     speaker: PersonaId = NARRATOR
@@ -67,7 +67,7 @@ class Opening(_Part):
         return data
 
 
-class Event(_Part):
+class Event(_ScenePart):
     """Something that happens when so many turns are over."""
 
     after: StrictInt = Field(ge=0)
@@ -89,7 +89,7 @@ class Event(_Part):
 DirectorKind = Literal["round-robin", "natural", "manual", "pooled", "scripted", "bidding", "model"]
 
 
-class Director(_Part):
+class Director(_ScenePart):
     """Who decides who speaks next."""
 
     kind: DirectorKind = "natural"
@@ -105,7 +105,7 @@ class Director(_Part):
         return self
 
 
-class Narrator(_Part):
+class Narrator(_ScenePart):
     """An agent that answers what is attempted and moves time."""
 
     about: str = ""
@@ -117,7 +117,7 @@ class Narrator(_Part):
     model: Line | None = None
 
 
-class Stop(_Part):
+class Stop(_ScenePart):
     """When the scene is over."""
 
     turns: StrictInt = Field(default=24, ge=1, le=100_000)
@@ -127,7 +127,7 @@ class Stop(_Part):
     """Turns in a row that say nothing new, after which it is over."""
 
 
-class Scene(_Part):
+class Scene(_ScenePart):
     """A scene as its file tells it."""
 
     id: PersonaId
@@ -138,7 +138,7 @@ class Scene(_Part):
     time: str = ""
     tags: tuple[Line, ...] = ()
     cast: tuple[Seat, ...] = Field(min_length=1, max_length=64)
-    opening: tuple[Opening, ...] = ()
+    opening: tuple[OpeningLine, ...] = ()
     events: tuple[Event, ...] = ()
     director: Director = Director()
     narrator: Narrator | None = None

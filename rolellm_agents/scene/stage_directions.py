@@ -9,7 +9,7 @@ from typing import NamedTuple
 import regex
 
 from rolellm_agents.scene.marks import Mark, mark_in
-from rolellm_agents.scene.names import HAN, Names, any_of, forms_of
+from rolellm_agents.scene.names import HAN, SeatNames, any_of, forms_of
 from rolellm_agents.scene.scene import Manner
 
 LONGEST = 240
@@ -41,7 +41,7 @@ _SPEAKS = re.compile(
 )
 
 
-class Head(NamedTuple):
+class StageDirections(NamedTuple):
     """What stands before the words, understood."""
 
     kind: Manner
@@ -58,22 +58,22 @@ class Head(NamedTuple):
         return text.strip() or self.alone
 
 
-class HeadReader:
+class StageDirectionParser:
     """Reads heads for one speaker.
 
     Of a part of an answer it finds either the same as of the whole, or that more is needed: nothing depends
     on where the part ends.
     """
 
-    def __init__(self, manners: Container[Manner], names: Names, own_names: Sequence[str]) -> None:
+    def __init__(self, manners: Container[Manner], names: SeatNames, own_names: Sequence[str]) -> None:
         """Prepare; see `manners.utterance_of`."""
         self._manners = manners
         self._names = names
         self._own = _own_pattern(tuple(own_names))
 
-    def read(self, text: str, *, whole: bool) -> Head | None:
+    def read(self, text: str, *, whole: bool) -> StageDirections | None:
         """The head of an answer, or of a part of it: then None, when only more of it can tell."""
-        ahead, found = _Ahead(text, whole), _Found()
+        ahead, found = _Ahead(text, whole), _HeadState()
         try:
             place = ahead.past_blanks(0)
             while place < LONGEST and ahead.there(place):
@@ -84,12 +84,12 @@ class HeadReader:
         except _MoreNeededError:
             return None
         if found.mark:
-            return Head(found.mark.kind, found.mark.to, found.kept, place, found.alone)
+            return StageDirections(found.mark.kind, found.mark.to, found.kept, place, found.alone)
         if found.acts and not found.others and place >= len(text) and "act" in self._manners:
-            return Head("act", (), "", place, " ".join(found.acts))
-        return Head(self._plain(), (), found.kept, place, "")
+            return StageDirections("act", (), "", place, " ".join(found.acts))
+        return StageDirections(self._plain(), (), found.kept, place, "")
 
-    def _piece(self, ahead: "_Ahead", place: int, found: "_Found") -> int | None:
+    def _piece(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
         """Read what stands here, and where it ends; None when here the words begin."""
         beyond = None if found.named else self._own_name(ahead, place, found)
         if beyond is not None:
@@ -119,7 +119,7 @@ class HeadReader:
             found.keep(ahead.text[place:beyond])
         return beyond
 
-    def _own_name(self, ahead: "_Ahead", place: int, found: "_Found") -> int | None:
+    def _own_name(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
         """Where the speaker's name and what belongs to it end, if that is what stands here."""
         name = ahead.starts_with(self._own, place) if self._own else None
         colon = ahead.within(_AFTER_NAME, name.end(), _BEFORE_COLON) if name else None
@@ -139,7 +139,7 @@ class HeadReader:
             return None
         return ahead.past_stars(colon.end(), name["stars"]) if name["stars"] not in between else colon.end()
 
-    def _bare_mark(self, ahead: "_Ahead", place: int, found: "_Found") -> int | None:
+    def _bare_mark(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
         """Where a mark without brackets and its colon end, if one stands here."""
         if found.mark or found.others or not ahead.starts_with(_BARE_MARK, place):
             return None
@@ -161,7 +161,7 @@ class _MoreNeededError(Exception):
 
 
 @dataclass
-class _Found:
+class _HeadState:
     """What was read of a head so far."""
 
     mark: Mark | None = None

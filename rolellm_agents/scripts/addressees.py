@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rolellm_agents.scripts.script import Passage
+from rolellm_agents.scripts.script import ScriptPassage
 
 _SOON = 3
 """Passages within which an answer comes, if one comes."""
 
 
-def add_addressees(passages: Sequence[Passage]) -> Iterator[Passage]:
+def add_addressees(passages: Sequence[ScriptPassage]) -> Iterator[ScriptPassage]:
     """Each speech with its addressee: who spoke before in the same scene, or else who speaks next."""
     before, scene = "", -1
     for at, passage in enumerate(passages):

@@ -21,7 +21,7 @@ _NEAR = 8
 
 
 @dataclass
-class Conversation:
+class NovelConversation:
     """Hears a novel paragraph by paragraph, and knows who has spoken and who was named."""
 
     people: People

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rolellm_agents.scripts.conversation import Conversation
+from rolellm_agents.scripts.conversation import NovelConversation
 from rolellm_agents.scripts.headings import is_heading, level, short_heading
-from rolellm_agents.scripts.paragraphs import Paragraph, paragraphs
+from rolellm_agents.scripts.paragraphs import SourceParagraph, paragraphs
 from rolellm_agents.scripts.people import People, find_people
 from rolellm_agents.scripts.quotations import Marks, Quotation, marks_of, quotations
-from rolellm_agents.scripts.script import Certainty, Passage, Script
+from rolellm_agents.scripts.script import Certainty, Script, ScriptPassage
 from rolellm_agents.scripts.tags import likely_names
 from rolellm_agents.text.language import Language
 
@@ -28,7 +28,7 @@ def read_novel(text: str, name: str, language: Language) -> Script | None:
         return None
     parts = [_cut(paragraph, marks) for paragraph in paragraphs(text)]
     people = _people(parts, language)
-    passages = list(_Reader(Conversation(people, language)).read(parts))
+    passages = list(_NovelReader(NovelConversation(people, language)).read(parts))
     if sum(bool(passage.speaker) for passage in passages) < _FEWEST:
         return None
     return Script(
@@ -40,7 +40,7 @@ def read_novel(text: str, name: str, language: Language) -> Script | None:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ParagraphPart:
     """A paragraph, cut into what is said and what is told."""
 
     line: int
@@ -62,25 +62,25 @@ class _Part:
         return " ".join(quotation.words for quotation in self.said)
 
 
-def _cut(paragraph: Paragraph, marks: Marks) -> _Part:
+def _cut(paragraph: SourceParagraph, marks: Marks) -> _ParagraphPart:
     said, is_open = quotations(paragraph.text, marks)
-    return _Part(paragraph.line, paragraph.text, tuple(said), is_open)
+    return _ParagraphPart(paragraph.line, paragraph.text, tuple(said), is_open)
 
 
-def _people(parts: Sequence[_Part], language: Language) -> People:
+def _people(parts: Sequence[_ParagraphPart], language: Language) -> People:
     told = [part.told for part in parts]
     return find_people(likely_names(told, language), "\n".join(told))
 
 
 @dataclass
-class _Reader:
+class _NovelReader:
     """Goes through the paragraphs, and knows the chapter."""
 
-    conversation: Conversation
+    conversation: NovelConversation
     scene: int = -1
     headings: dict[int, str] = field(default_factory=dict)
 
-    def read(self, parts: Sequence[_Part]) -> Iterator[Passage]:
+    def read(self, parts: Sequence[_ParagraphPart]) -> Iterator[ScriptPassage]:
         for part in parts:
             if not part.said and is_heading(part.text):
                 self._divide(part.text)
@@ -98,8 +98,8 @@ class _Reader:
         self.scene += 1
         self.conversation.end()
 
-    def _passage(self, part: _Part, speaker: str, certainty: Certainty) -> Passage:
-        return Passage(
+    def _passage(self, part: _ParagraphPart, speaker: str, certainty: Certainty) -> ScriptPassage:
+        return ScriptPassage(
             text=part.text,
             place=", ".join([*self.headings.values(), f"line {part.line}"]),
             scene=max(self.scene, 0),
@@ -109,7 +109,7 @@ class _Reader:
         )
 
 
-def _looked_back(passages: Sequence[Passage]) -> list[Passage]:
+def _looked_back(passages: Sequence[ScriptPassage]) -> list[ScriptPassage]:
     """Fill the beginning of a conversation in, once it is known who took turns in it."""
     done = list(passages)
     for at in range(len(done) - 3, -1, -1):
@@ -125,7 +125,7 @@ def _looked_back(passages: Sequence[Passage]) -> list[Passage]:
     return done
 
 
-def _title(parts: Sequence[_Part]) -> str:
+def _title(parts: Sequence[_ParagraphPart]) -> str:
     for part in parts[:30]:
         if found := re.match(r"Title:\s*(\S.*?)(?:\s+Author:|$)", part.text):
             return found[1]

@@ -13,14 +13,14 @@ _FULL = 0.85
 """Of a full line's width: a shorter line may be a paragraph's last."""
 
 
-class Paragraph(NamedTuple):
+class SourceParagraph(NamedTuple):
     """A paragraph and the number of the line on which it begins, from 1."""
 
     line: int
     text: str
 
 
-def paragraphs(text: str) -> Iterator[Paragraph]:
+def paragraphs(text: str) -> Iterator[SourceParagraph]:
     """Cut a text into paragraphs: at empty lines, at every line, or by sense when all lines stand alone."""
     lines = [line.strip() for line in text.split("\n")]
     blocks = list(_blocks(lines))
@@ -28,30 +28,30 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     if _is_double_spaced(blocks, lines):
         yield from _rejoined(blocks)
     elif len(blocks) <= 2 or lengths[len(lengths) // 2] > 3_000:
-        yield from (Paragraph(number, line) for number, line in enumerate(lines, 1) if line)
+        yield from (SourceParagraph(number, line) for number, line in enumerate(lines, 1) if line)
     else:
         yield from blocks
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[Paragraph]:
+def _blocks(lines: Sequence[str]) -> Iterator[SourceParagraph]:
     """Runs of lines between empty ones."""
     held: list[str] = []
     for number, line in enumerate([*lines, ""], 1):
         if line:
             held.append(" ".join(line.split()))
         elif held:
-            yield Paragraph(number - len(held), " ".join(held))
+            yield SourceParagraph(number - len(held), " ".join(held))
             held = []
 
 
-def _is_double_spaced(blocks: Sequence[Paragraph], lines: Sequence[str]) -> bool:
+def _is_double_spaced(blocks: Sequence[SourceParagraph], lines: Sequence[str]) -> bool:
     """Whether an empty line stands after every line, also in the middle of sentences."""
     filled = sum(map(bool, lines))
     unfinished = sum(not _ENDS.search(block.text) for block in blocks)
     return len(blocks) > 20 and len(blocks) > 0.7 * filled and unfinished > 0.3 * len(blocks)
 
 
-def _rejoined(blocks: Sequence[Paragraph]) -> Iterator[Paragraph]:
+def _rejoined(blocks: Sequence[SourceParagraph]) -> Iterator[SourceParagraph]:
     width = quantiles([min(len(block.text), 80) for block in blocks], n=4)[2]
     held = blocks[0]
     last = held.text
@@ -60,7 +60,7 @@ def _rejoined(blocks: Sequence[Paragraph]) -> Iterator[Paragraph]:
             yield held
             held = block
         else:
-            held = Paragraph(held.line, f"{held.text} {block.text}")
+            held = SourceParagraph(held.line, f"{held.text} {block.text}")
         last = block.text
     yield held
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rolellm_agents.scripts.headings import is_cut, is_heading, level, short_heading
 from rolellm_agents.scripts.quotations import count_quotations
-from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.scripts.script import Script, ScriptPassage
 from rolellm_agents.text.language import Language
 
 _NAME = r"[A-Z][A-Z0-9.'’\-]*(?:[ &][A-Z0-9#][A-Z0-9.'’\-]*){0,4}"
@@ -39,11 +39,11 @@ _SHARE = 0.3
 def read_play(text: str, name: str, language: Language) -> Script | None:
     """Read a play or screenplay in plain text; `None` if it is none."""
     lines = text.split("\n")
-    best: list[Passage] = []
+    best: list[ScriptPassage] = []
     for way in _WAYS:
         names = _names(lines, way)
         if names:
-            passages = list(_Reader(way, names).read(lines))
+            passages = list(_PlayReader(way, names).read(lines))
             if _spoken(passages) > _spoken(best):
                 best = passages
     speeches = [passage for passage in best if passage.speech]
@@ -55,7 +55,7 @@ def read_play(text: str, name: str, language: Language) -> Script | None:
     return Script(title=_title(lines) or name, kind="play", language=language, passages=tuple(best))
 
 
-def _spoken(passages: Sequence[Passage]) -> int:
+def _spoken(passages: Sequence[ScriptPassage]) -> int:
     return sum(not character.isspace() for passage in passages for character in passage.speech)
 
 
@@ -79,7 +79,7 @@ def _words_follow(lines: Sequence[str], number: int) -> bool:
 
 
 @dataclass
-class _Reader:
+class _PlayReader:
     """Goes through the lines, and knows who speaks and in which scene."""
 
     way: re.Pattern[str]
@@ -91,7 +91,7 @@ class _Reader:
     held: list[str] = field(default_factory=list)
     blank_lines: int = 0
 
-    def read(self, lines: Sequence[str]) -> Iterator[Passage]:
+    def read(self, lines: Sequence[str]) -> Iterator[ScriptPassage]:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 self.blank_lines += 1
@@ -100,7 +100,7 @@ class _Reader:
             self.blank_lines = 0
         yield from self._end()
 
-    def _line(self, number: int, line: str) -> Iterator[Passage]:
+    def _line(self, number: int, line: str) -> Iterator[ScriptPassage]:
         if is_heading(line):
             yield from self._end()
             self._divide(line)
@@ -132,11 +132,11 @@ class _Reader:
         self.headings = {at: told for at, told in self.headings.items() if at < depth} | {depth: heading}
         self.scene += 1
 
-    def _end(self) -> Iterator[Passage]:
+    def _end(self) -> Iterator[ScriptPassage]:
         text = " ".join(" ".join(self.held).split())
         speech = " ".join(_DIRECTION.sub(" ", text).split()) if self.speaker else ""
         if text:
-            yield Passage(
+            yield ScriptPassage(
                 text=f"{self.speaker}: {text}" if self.speaker else text,
                 place=", ".join([*self.headings.values(), f"line {self.began}"]),
                 scene=max(self.scene, 0),

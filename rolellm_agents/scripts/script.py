@@ -13,7 +13,7 @@ Certainty = Literal["named", "pronoun", "turn", "none"]
 
 
 @dataclass(frozen=True)
-class Passage:
+class ScriptPassage:
     """A speech, or what stands between speeches."""
 
     text: str
@@ -38,7 +38,7 @@ class Script:
     title: str
     kind: Kind
     language: Language
-    passages: tuple[Passage, ...]
+    passages: tuple[ScriptPassage, ...]
     cast: Mapping[str, str] = field(default_factory=dict)
     """Who somebody is, where the source lists its persons."""
 

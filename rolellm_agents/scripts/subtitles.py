@@ -7,7 +7,7 @@ from dataclasses import replace
 import pysubs2
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.scripts.script import Script, ScriptPassage
 from rolellm_agents.text.language import language_of
 
 _TIMES = re.compile(r"^\d+:\d\d(?::\d\d)?[.,]\d+\s*-->", re.MULTILINE)
@@ -57,7 +57,7 @@ def read_subtitles(text: str, name: str) -> Script:
     return Script(name, "subtitles", language_of(text), passages)
 
 
-def _passages(events: list[pysubs2.SSAEvent]) -> Iterator[tuple[Passage, int, int]]:
+def _passages(events: list[pysubs2.SSAEvent]) -> Iterator[tuple[ScriptPassage, int, int]]:
     """Each line with the milliseconds at which it begins and ends."""
     scene = 0
     ended = 0
@@ -70,7 +70,7 @@ def _passages(events: list[pysubs2.SSAEvent]) -> Iterator[tuple[Passage, int, in
             named = _SPEAKER.match(_SOUND_FIRST.sub("", text))
             speaker = event.name or (named and (named["named"] or named["bracketed"])) or ""
             speech = " ".join(_SOUND.sub(" ", named["words"] if named else text).split())
-            passage = Passage(
+            passage = ScriptPassage(
                 text=" ".join(text.split()),
                 place=pysubs2.time.ms_to_str(event.start),
                 scene=scene,
@@ -87,9 +87,9 @@ def _by_dashes(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _joined(timed: Iterator[tuple[Passage, int, int]]) -> Iterator[Passage]:
+def _joined(timed: Iterator[tuple[ScriptPassage, int, int]]) -> Iterator[ScriptPassage]:
     """Lines of one speech as one passage."""
-    held: tuple[Passage, int, int] | None = None
+    held: tuple[ScriptPassage, int, int] | None = None
     for passage, start, end in timed:
         if held and passage.speech and held[0].speaker and start - held[2] < _NEXT:
             before = held[0]

@@ -10,7 +10,7 @@ from defusedxml.ElementTree import fromstring
 
 from rolellm_agents.errors import ScriptError
 from rolellm_agents.scripts.headings import short_heading
-from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.scripts.script import Script, ScriptPassage
 from rolellm_agents.text.language import language_of
 
 _DIVISIONS = {"act", "scene", "div", "div1", "div2", "div3", "prologue", "epilogue", "induction"}
@@ -40,7 +40,7 @@ def read_tagged(text: str, name: str) -> Script:
         raise ScriptError(f"{name} is damaged XML ({error}); mend it, or give plain text.") from error
     except DefusedXmlException as error:
         raise ScriptError(f"{name} declares XML entities, which are not read; remove them.") from error
-    passages = tuple(_Reader().read(root))
+    passages = tuple(_TaggedReader().read(root))
     return Script(
         title=_title(root) or name,
         kind="tagged play",
@@ -50,14 +50,14 @@ def read_tagged(text: str, name: str) -> Script:
     )
 
 
-class _Reader:
+class _TaggedReader:
     """Walks the divisions, and knows where it stands."""
 
     def __init__(self) -> None:
         self._scene = -1
         self._number = 0
 
-    def read(self, node: Element, headings: tuple[str, ...] = ()) -> Iterator[Passage]:
+    def read(self, node: Element, headings: tuple[str, ...] = ()) -> Iterator[ScriptPassage]:
         for child in node:
             tag = _tag(child)
             if tag in _DIVISIONS:
@@ -66,22 +66,22 @@ class _Reader:
             elif tag in {"speech", "sp"}:
                 yield from self._speech(child, headings)
             elif tag in {"stagedir", "stage"}:
-                yield Passage(_text(child), self._place(headings), max(self._scene, 0))
+                yield ScriptPassage(_text(child), self._place(headings), max(self._scene, 0))
             elif tag not in {"personae", "castlist", "teiheader"}:
                 yield from self.read(child, headings)
 
-    def _division(self, node: Element, headings: tuple[str, ...]) -> Iterator[Passage]:
+    def _division(self, node: Element, headings: tuple[str, ...]) -> Iterator[ScriptPassage]:
         if not any(_tag(child) in _DIVISIONS for child in node):
             self._scene += 1
         yield from self.read(node, headings)
 
-    def _speech(self, node: Element, headings: tuple[str, ...]) -> Iterator[Passage]:
+    def _speech(self, node: Element, headings: tuple[str, ...]) -> Iterator[ScriptPassage]:
         self._number += 1
         names = [_text(child) for child in node if _tag(child) == "speaker"]
         speech = " ".join(filter(None, (_text(part) for part in _spoken(node))))
         # Two who speak at once are told apart by an ampersand nowhere: each says the whole.
         for speaker in names or [""]:
-            yield Passage(
+            yield ScriptPassage(
                 text=f"{speaker}: {speech}",
                 place=self._place(headings),
                 scene=max(self._scene, 0),

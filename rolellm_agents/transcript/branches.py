@@ -22,7 +22,7 @@ ORDER BY place.number
 """
 
 
-class Place(NamedTuple):
+class BranchPosition(NamedTuple):
     """Where a branch points."""
 
     name: str
@@ -56,7 +56,7 @@ class Branches(Conversations):
             head = self._message_number(conversation, message)
             rows.insert_move(db, rows.branch_number(db, number, branch), head)
 
-    def _places(self, conversation: str) -> list[Place]:
+    def _places(self, conversation: str) -> list[BranchPosition]:
         return [_as_place(row) for row in self._rows(_PLACES, {"conversation": conversation})]
 
     def _message_number(self, conversation: str, message: str | None) -> int | None:
@@ -77,10 +77,10 @@ class Branches(Conversations):
         raise MessageError(f"There is no message {message!r} in conversation {conversation!r}.")
 
 
-def _as_place(row: sqlite3.Row) -> Place:
+def _as_place(row: sqlite3.Row) -> BranchPosition:
     said, moved = row["newest"], row["moved"]
     if moved is not None and row["after"] >= (said or 0):
         since = (row["after"], moved)
     else:
         since = (-1, 0) if said is None else (said, 0)
-    return Place(row["name"], row["head"], row["head_id"].hex() if row["head_id"] else None, since)
+    return BranchPosition(row["name"], row["head"], row["head_id"].hex() if row["head_id"] else None, since)

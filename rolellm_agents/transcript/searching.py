@@ -68,7 +68,7 @@ class Searching(Database):
         return [found.shown for found in newest[:limit]]
 
 
-class _Found(NamedTuple):
+class _FoundRow(NamedTuple):
     number: int
     shown: FoundMessage
 
@@ -80,18 +80,18 @@ def _match(sought: Sequence[Sought]) -> str:
     return " AND ".join(list(asked)[:_MOST_WORDS_TO_THE_INDEX])
 
 
-def _take(rows: Iterable[sqlite3.Row], sought: Sequence[Sought], limit: int) -> list[_Found]:
+def _take(rows: Iterable[sqlite3.Row], sought: Sequence[Sought], limit: int) -> list[_FoundRow]:
     """The first `limit` rows in which the sought words stand as they should."""
     return list(islice(_those_with(sought, rows), limit))
 
 
-def _those_with(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_Found]:
+def _those_with(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_FoundRow]:
     for row in rows:
         text = plain(unpack_text(row["text"]))
         hits = hits_of(sought, text)
         if hits:
             snippet, shown = snippet_of(text, hits)
-            yield _Found(
+            yield _FoundRow(
                 row["number"],
                 FoundMessage(
                     conversation=row["conversation"],

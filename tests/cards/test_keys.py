@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from rolellm_agents.cards.lore import keys
 from rolellm_agents.cards.lore.keys import (
-    Key,
     KeyIndex,
+    LoreKey,
     Matching,
     PatternSearch,
     SearchedText,
@@ -18,7 +18,7 @@ from rolellm_agents.cards.lore.keys import (
 from rolellm_speed.lore import measure_lore
 
 
-def key(text: str) -> Key:
+def key(text: str) -> LoreKey:
     found = parse_key(text)
     assert found is not None
     return found

@@ -12,12 +12,12 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import LoadedScene, SceneLine, load_scene
-from rolellm_agents.scene.events import Happening, happened
+from rolellm_agents.scene.events import ScheduledEvent, happened
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.scene.view import history_for, instruction_for, known_names, told_line
 from rolellm_train.data.conversations import conversations_of
 from rolellm_train.data.encoding import Encoder
-from rolellm_train.data.rows import Prompts, Row, cast_rows
+from rolellm_train.data.rows import Prompts, TrainingRow, cast_rows
 
 _END = "<|im_end|>"
 _ASKED = {
@@ -71,7 +71,7 @@ def training(place: Path) -> Files:
     for who in _ASKED:
         persona = load_persona(who)
         rows = [*cast_rows([persona])][:3]
-        rows.append(Row(persona, "What do you keep?", "What I keep I keep.", "general"))
+        rows.append(TrainingRow(persona, "What do you keep?", "What I keep I keep.", "general"))
         (whole, *_) = sorted(conversations_of(rows, 1.0, seed=3), key=len, reverse=True)
         turns = [(prompts.of(row, whole[:before]), row.answer) for before, row in enumerate(whole)]
         encoded = Encoder(_Letters(), _template(), ord("\n"), bos=None).encode(who, turns)
@@ -131,7 +131,7 @@ def played(loaded: LoadedScene) -> list[SceneLine]:
     """The lines of one of the inputs' scenes."""
     lines: list[SceneLine] = []
     for speaker, kind, text, *to in _SAID[loaded.scene.id]:
-        happening = Happening(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
+        happening = ScheduledEvent(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
         lines.append(happened(loaded, lines, happening))
     return lines
 

@@ -18,8 +18,8 @@ from rolellm_graphs.generate.context_instruct import (
     context_guess,
     context_instruct,
 )
-from rolellm_graphs.generate.run import Outcome
-from rolellm_graphs.runs.items import Hearing, Limits, Wanted
+from rolellm_graphs.generate.run import GenerationOutcome
+from rolellm_graphs.runs.items import PlannedItem, RunCallbacks, RunLimits
 
 
 def persona(name: str) -> Persona:
@@ -46,9 +46,9 @@ def persona(name: str) -> Persona:
 ADA, BEN = (read_character(persona(name), script=None, most=300) for name in ("Ada", "Ben"))
 
 
-async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> Outcome:
-    limits = changes.pop("limits", Limits(at_once=4))
-    hearing = changes.pop("hearing", Hearing())
+async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> GenerationOutcome:
+    limits = changes.pop("limits", RunLimits(at_once=4))
+    hearing = changes.pop("hearing", RunCallbacks())
     request = ContextRequest(**{"characters": (ADA,), "limit": 12, **changes})
     return await context_instruct(
         request, model or Oracle(), model_name="oracle", folder=folder, limits=limits, hearing=hearing
@@ -118,7 +118,7 @@ async def test_a_model_that_writes_prose_is_counted_and_its_words_are_kept(tmp_p
 
 async def test_fewer_questions_than_hoped_for_are_no_gap(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    hearing = Hearing(progress=lambda done, total: told.append((done, total)))
+    hearing = RunCallbacks(progress=lambda done, total: told.append((done, total)))
     outcome = await run(tmp_path, questions=5, limit=15, hearing=hearing)
     assert outcome.complete
     assert (told[0], told[-1]) == ((0, 18), (12, 12))
@@ -126,9 +126,9 @@ async def test_fewer_questions_than_hoped_for_are_no_gap(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("at_once", [1, 8])
 async def test_the_same_bytes_come_out_in_whatever_order_answers_end(tmp_path: Path, at_once: int) -> None:
-    await run(tmp_path / "one", limits=Limits(at_once=2), limit=None)
+    await run(tmp_path / "one", limits=RunLimits(at_once=2), limit=None)
     model = Oracle(seconds=0.02)
-    await run(tmp_path / "other", model, limits=Limits(at_once=at_once), limit=None)
+    await run(tmp_path / "other", model, limits=RunLimits(at_once=at_once), limit=None)
     assert model.most_at_once[1] <= at_once
     for name in ("samples", "left_out"):
         one, other = (tmp_path / folder / f"{name}.jsonl" for folder in ("one", "other"))
@@ -148,7 +148,7 @@ async def test_nothing_is_paid_for_twice_and_a_greater_limit_goes_on(tmp_path: P
 
 async def test_what_failed_is_made_by_the_next_start(tmp_path: Path) -> None:
     broken = Oracle(failures=[ModelError("The model has gone.")] * 2)
-    outcome = await run(tmp_path, broken, limits=Limits(at_once=1))
+    outcome = await run(tmp_path, broken, limits=RunLimits(at_once=1))
     assert outcome.failures.count == 2
     assert not outcome.complete
     assert (await run(tmp_path)).complete
@@ -157,7 +157,7 @@ async def test_what_failed_is_made_by_the_next_start(tmp_path: Path) -> None:
 
 
 async def test_a_budget_stops_before_it_is_overdrawn(tmp_path: Path) -> None:
-    outcome = await run(tmp_path, limit=None, limits=Limits(at_once=3, most_tokens=6_000))
+    outcome = await run(tmp_path, limit=None, limits=RunLimits(at_once=3, most_tokens=6_000))
     assert outcome.stopped == "budget"
     assert outcome.tokens.total <= 6_000
     assert 0 < outcome.done < outcome.planned
@@ -183,7 +183,7 @@ async def test_a_led_model_gets_a_narrower_form(tmp_path: Path) -> None:
             forms.append(schema)
             return super().with_structured_output(schema, **kwargs)
 
-    await run(tmp_path, Formed(), limit=3, guided=True, limits=Limits(at_once=1))
+    await run(tmp_path, Formed(), limit=3, guided=True, limits=RunLimits(at_once=1))
     assert "prefixItems" in forms[0]["properties"]["questions"]
 
 
@@ -194,7 +194,7 @@ async def test_the_graph_is_anybodys() -> None:
     async def answer(put: Any) -> dict[str, Any] | None:
         return None if put["wanted"]["number"] == 2 else {"answered": put["question"]["text"]}
 
-    wanted = [Wanted(number=number, key=str(number)) for number in range(4)]
+    wanted = [PlannedItem(number=number, key=str(number)) for number in range(4)]
     state = PassState(place=7, wanted=wanted[0], wanted_answers=wanted[1:], answers=[])
     found = await context_graph(ask, answer).ainvoke(state)
     assert found["answers"] == [{"answered": "Question 0 of 7?"}, {"answered": "Question 2 of 7?"}]

@@ -8,7 +8,7 @@ from rolellm_agents.generation.instructions import Instruction, bundled_instruct
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_graphs.generate.dialogues import DialoguesRequest, dialogues, dialogues_guess, interview
-from rolellm_graphs.runs.items import Limits
+from rolellm_graphs.runs.items import RunLimits
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 EVE = Persona(id="eve", name="Eve", description="Eve sells apples and doubts numbers.")
@@ -65,7 +65,7 @@ async def test_what_has_a_fault_is_labelled_and_kept_apart(tmp_path: Path) -> No
 
 async def test_a_run_that_is_stopped_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     _, guess = dialogues_guess(request())
-    few = Limits(at_once=1, most_tokens=guess.total)
+    few = RunLimits(at_once=1, most_tokens=guess.total)
     echo = ScriptedChatModel(replies=[*REPLIES])
     first = await dialogues(request(), echo, model_name="scripted:", folder=tmp_path, limits=few)
     assert (first.done, first.stopped, first.complete) == (1, "budget", False)
@@ -77,7 +77,7 @@ async def test_a_run_that_is_stopped_goes_on_and_pays_for_nothing_twice(tmp_path
 
     whole = tmp_path / "whole"
     model = ScriptedChatModel(replies=[*REPLIES])
-    await dialogues(request(), model, model_name="scripted:", folder=whole, limits=Limits(at_once=1))
+    await dialogues(request(), model, model_name="scripted:", folder=whole, limits=RunLimits(at_once=1))
     assert samples(whole) == samples(tmp_path)
 
 

@@ -16,7 +16,7 @@ from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.persona import Persona
 from rolellm_agents.runs.folder import LongRun
 from rolellm_graphs.generate.rolegpt import RoleGPTRequest, rolegpt
-from rolellm_graphs.runs.items import Limits
+from rolellm_graphs.runs.items import RunLimits
 
 ADA = Persona(id="ada", name="Ada", description="Ada keeps a lighthouse on Gull Rock.")
 ASKED = tuple(Instruction(f"i{number}", f"Tell me thing {number}.", "en", "") for number in range(12))
@@ -25,12 +25,12 @@ KILLED = """
 import asyncio, os, random, signal, sys, time
 from pathlib import Path
 from helpers.oracle import Oracle
-from rolellm_agents.generating.characters import read_character
-from rolellm_agents.generating.instructions import Instruction
+from rolellm_agents.generation.characters import read_character
+from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.persona import Knowledge, Persona
-from rolellm_graphs.context_instruct import ContextRequest, context_instruct
-from rolellm_graphs.generation import Limits
-from rolellm_graphs.rolegpt import RoleGPTRequest, rolegpt
+from rolellm_graphs.generate.context_instruct import ContextRequest, context_instruct
+from rolellm_graphs.runs.items import RunLimits
+from rolellm_graphs.generate.rolegpt import RoleGPTRequest, rolegpt
 
 text = "The storm took the lamp, the herring, the bell and the rope."
 told = tuple(Knowledge(title=f"Thing {n}", text=text) for n in range(8))
@@ -99,7 +99,7 @@ def _keys(file: Path) -> list[str]:
 async def run(folder: Path, model: Oracle | None = None) -> Any:
     request = RoleGPTRequest(personas=(ADA,), instructions=ASKED, samples=2)
     return await rolegpt(
-        request, model or Oracle(), model_name="oracle", folder=folder, limits=Limits(at_once=3)
+        request, model or Oracle(), model_name="oracle", folder=folder, limits=RunLimits(at_once=3)
     )
 
 

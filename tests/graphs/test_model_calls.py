@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from rolellm_agents.generation.questions import question_form, read_questions
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.runs.backoff import Gate
+from rolellm_agents.runs.backoff import Backoff
 from rolellm_agents.runs.budget import Budget, Tokens
 from rolellm_graphs.runs.items import prepared
 from rolellm_graphs.runs.model_calls import BudgetSpentError, ModelCalls, with_settings
@@ -32,8 +32,8 @@ class Clock:
         self.now += seconds
         await asyncio.sleep(0)
 
-    def gate(self) -> Gate:
-        return Gate(clock=lambda: self.now, sleep=self.sleep, tell=self.told.append)
+    def gate(self) -> Backoff:
+        return Backoff(clock=lambda: self.now, sleep=self.sleep, tell=self.told.append)
 
 
 def calls_of(

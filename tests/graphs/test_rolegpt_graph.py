@@ -13,8 +13,8 @@ from rolellm_agents.persona import Demonstration, Persona, load_persona
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.runs.budget import Prices
 from rolellm_graphs.generate.rolegpt import RoleGPTRequest, RowState, rolegpt, rolegpt_graph, rolegpt_guess
-from rolellm_graphs.generate.run import Outcome
-from rolellm_graphs.runs.items import Hearing, Limits, Wanted
+from rolellm_graphs.generate.run import GenerationOutcome
+from rolellm_graphs.runs.items import PlannedItem, RunCallbacks, RunLimits
 
 ADA = Persona(
     id="ada",
@@ -30,9 +30,9 @@ def request(**changes: Any) -> RoleGPTRequest:
     return RoleGPTRequest(**{"personas": (ADA, BEN), "instructions": ASKED, "samples": 3, **changes})
 
 
-async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> Outcome:
-    limits = changes.pop("limits", Limits(at_once=4))
-    hearing = changes.pop("hearing", Hearing())
+async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> GenerationOutcome:
+    limits = changes.pop("limits", RunLimits(at_once=4))
+    hearing = changes.pop("hearing", RunCallbacks())
     return await rolegpt(
         request(**changes),
         model or Oracle(),
@@ -49,7 +49,9 @@ def rows(folder: Path, name: str = "samples") -> list[dict[str, Any]]:
 
 async def test_every_persona_answers_every_instruction(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    outcome = await run(tmp_path, hearing=Hearing(progress=lambda done, total: told.append((done, total))))
+    outcome = await run(
+        tmp_path, hearing=RunCallbacks(progress=lambda done, total: told.append((done, total)))
+    )
     assert outcome.complete
     assert (outcome.done, told[0], told[-1]) == (30, (0, 30), (30, 30))
     assert [(row["persona"], row["question"]) for row in rows(tmp_path)] == [
@@ -68,7 +70,7 @@ async def test_each_strategy_sends_its_own_messages(tmp_path: Path) -> None:
     model = Oracle()
     names = ("zero-shot", "few-shot-prompt", "few-shot-dialogue")
     await run(
-        tmp_path, model, personas=(ADA,), strategies=names, samples=1, limit=1, limits=Limits(at_once=1)
+        tmp_path, model, personas=(ADA,), strategies=names, samples=1, limit=1, limits=RunLimits(at_once=1)
     )
     recalled: Any = {"kind": "demonstration", "index": 0, "score": 0, "why": ""}
     for name, sent in zip(names, model.calls, strict=True):
@@ -90,9 +92,9 @@ async def test_answers_with_faults_are_left_out_and_counted(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("at_once", [1, 3, 16])
 async def test_the_same_bytes_come_out_in_whatever_order_answers_end(tmp_path: Path, at_once: int) -> None:
-    await run(tmp_path / "one", Oracle(spoiled=5), limits=Limits(at_once=1))
+    await run(tmp_path / "one", Oracle(spoiled=5), limits=RunLimits(at_once=1))
     model = Oracle(spoiled=5, seconds=0.02)
-    await run(tmp_path / "other", model, limits=Limits(at_once=at_once))
+    await run(tmp_path / "other", model, limits=RunLimits(at_once=at_once))
     assert model.most_at_once[1] <= at_once
     for name in ("samples", "left_out", "rolegpt_baseline"):
         one, other = (tmp_path / folder / f"{name}.jsonl" for folder in ("one", "other"))
@@ -149,7 +151,7 @@ async def test_what_waits_when_a_run_gives_up_is_not_sent(tmp_path: Path) -> Non
     many = tuple(Instruction(f"i{number}", f"Tell me thing {number}.", "en", "") for number in range(60))
     model = Oracle(failures=[ModelError("The key is wrong.")] * 1_000)
     # One request at a time, six samples of an instruction at once: the twentieth is in mid-instruction.
-    outcome = await run(tmp_path, model, instructions=many, limits=Limits(at_once=1))
+    outcome = await run(tmp_path, model, instructions=many, limits=RunLimits(at_once=1))
     assert outcome.stopped == "failures"
     assert len(model.calls) == 20
 
@@ -167,22 +169,22 @@ async def test_a_defect_of_ours_is_an_error_and_what_is_finished_is_kept(tmp_pat
 
 
 async def test_a_budget_is_kept_and_a_greater_one_goes_on(tmp_path: Path) -> None:
-    stopped = await run(tmp_path, limits=Limits(at_once=4, most_tokens=1_500))
+    stopped = await run(tmp_path, limits=RunLimits(at_once=4, most_tokens=1_500))
     assert stopped.stopped == "budget"
     assert 3 <= stopped.done < 30
     assert stopped.tokens.total <= 1_500
     assert rows(tmp_path) != []
-    again = await run(tmp_path, limits=Limits(at_once=4, most_tokens=1_500))
+    again = await run(tmp_path, limits=RunLimits(at_once=4, most_tokens=1_500))
     assert again.tokens.total <= 1_500
     prices = Prices(1_000_000.0, 0.0)
-    whole = await run(tmp_path, limits=Limits(at_once=4, most_cost=1e9, prices=prices))
+    whole = await run(tmp_path, limits=RunLimits(at_once=4, most_cost=1e9, prices=prices))
     assert whole.complete
     assert whole.cost == whole.tokens.read
 
 
 async def test_a_greatest_cost_without_prices_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="needs prices"):
-        await run(tmp_path, limits=Limits(most_cost=1.0))
+        await run(tmp_path, limits=RunLimits(most_cost=1.0))
 
 
 async def test_the_same_persona_twice_answers_once(tmp_path: Path) -> None:
@@ -212,7 +214,7 @@ async def test_the_graph_is_anybodys() -> None:
         return {"text": asked["prompt"][-1]["data"]["content"], "number": asked["wanted"]["number"]}
 
     graph = rolegpt_graph(Prompting(ADA, "zero-shot", user="you"), answer)
-    wanted = [Wanted(number=number, key=str(number)) for number in (4, 2)]
+    wanted = [PlannedItem(number=number, key=str(number)) for number in (4, 2)]
     found = await graph.ainvoke(RowState(instruction="Say it.", wanted=wanted, answers=[]))
     assert found["answers"] == [{"text": "Say it.", "number": 4}, {"text": "Say it.", "number": 2}]
     assert set(graph.get_graph().nodes) >= {"compose", "answer"}

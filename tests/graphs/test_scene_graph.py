@@ -14,7 +14,7 @@ from langgraph.types import Command
 from rolellm_agents.errors import MessageError, ModelError, SceneError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
-from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
+from rolellm_agents.scene.scene import Director, Event, Narrator, OpeningLine, Stop
 from rolellm_graphs import scene_graph
 from rolellm_graphs.scene.graph import SceneGraph
 from rolellm_graphs.scene.state import SceneContext, SceneInput
@@ -154,7 +154,7 @@ def test_what_is_given_is_gone_on_with() -> None:
 
 
 def test_on_a_thread_each_line_stands_once() -> None:
-    loaded = room(opening=(Opening(text="It is late."), Opening(speaker="ben", text="Well?")))
+    loaded = room(opening=(OpeningLine(text="It is late."), OpeningLine(speaker="ben", text="Well?")))
     graph = kept(loaded)
     before: list[SceneLine] = []
     for calls in range(1, 5):
@@ -590,7 +590,9 @@ def test_values_grow_line_by_line() -> None:
 
 def test_what_a_thread_keeps_is_plain() -> None:
     loaded = room(
-        seats={"ben": {"person": True}}, narrator=Narrator(every=1), opening=(Opening(text="It is late."),)
+        seats={"ben": {"person": True}},
+        narrator=Narrator(every=1),
+        opening=(OpeningLine(text="It is late."),),
     )
     graph = kept(loaded, model=ScriptedChatModel(replies=["The lamp flickers."]))
     play(graph)

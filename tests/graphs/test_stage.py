@@ -32,7 +32,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.yaml import to_yaml
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, Seat, cast_scene
-from rolellm_agents.scene.scene import Director, Narrator, Opening, Stop
+from rolellm_agents.scene.scene import Director, Narrator, OpeningLine, Stop
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.events import (
     MessageDone,
@@ -141,7 +141,7 @@ def in_file(file: Path, stage: Stage) -> list[Message]:
 async def test_a_turn_tells_who_speaks_what_they_read_their_words_and_the_line(
     transcript: Transcript, file: Path
 ) -> None:
-    loaded = room(opening=(Opening(text="It is late."),))
+    loaded = room(opening=(OpeningLine(text="It is late."),))
     ada = ScriptedChatModel(replies=["One, two, three, and four."], seconds_per_word=SLOW)
     stage = open_stage(transcript, loaded, models={"ada": ada})
     opened, chosen, recalled, prompted, *words, done = await hear(stage.step())
@@ -910,7 +910,7 @@ def test_only_models_that_have_a_part_are_made() -> None:
 
 async def test_a_scene_is_kept_as_it_was_told(transcript: Transcript) -> None:
     scene = room(
-        opening=(Opening(kind="say", text="Silence!"), Opening(text="It is late.")),
+        opening=(OpeningLine(kind="say", text="Silence!"), OpeningLine(text="It is late.")),
         director=SCRIPT.model_copy(update={"order": ("ada", "ben")}),
         seats={"ada": {"secrets": ("She has the key.",), "relations": {"ben": "a friend"}}},
         narrator=Narrator(every=2),

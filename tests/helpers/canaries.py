@@ -19,7 +19,7 @@ from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import Passage
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, Seat
 from rolellm_agents.scene.directors import DIRECTORS
-from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
+from rolellm_agents.scene.scene import Director, Event, Narrator, OpeningLine, Stop
 from rolellm_agents.text.language import Language
 
 DIRECTOR = "director"
@@ -159,12 +159,12 @@ def _entry(number: int, content: str, *, constant: bool = False) -> dict[str, An
     return {"id": number, "keys": keys, "content": content, "enabled": True, "constant": constant}
 
 
-def _opening(chance: random.Random, canaries: Canaries, there: Sequence[str]) -> Opening:
+def _opening(chance: random.Random, canaries: Canaries, there: Sequence[str]) -> OpeningLine:
     if chance.random() < 0.3:
-        return Opening(text=f"opening {canaries.new()}")
+        return OpeningLine(text=f"opening {canaries.new()}")
     kind = chance.choice(("say", "act", "whisper", "think"))
     to = tuple(chance.sample(_IDS[:2], chance.randint(1, 2)))
-    return Opening(speaker=chance.choice(there), kind=kind, to=to, text=f"opening {canaries.new()}")
+    return OpeningLine(speaker=chance.choice(there), kind=kind, to=to, text=f"opening {canaries.new()}")
 
 
 def _event(chance: random.Random, canaries: Canaries, ids: Sequence[str]) -> Event:

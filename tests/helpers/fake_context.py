@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.engine.context import Row
-from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.context import BatchToken
+from rolellm_agents.models.llamacpp.engine.kv_cache import CacheLimits, KVCache
 
 END = 0
 N_VOCABULARY = 40
@@ -66,7 +66,7 @@ class FakeLlama:
         """
         self.n_ctx, self.n_batch, self.sequences = n_ctx, n_batch, sequences
         room = n_ctx * sequences
-        self.limits = Limits(
+        self.limits = CacheLimits(
             n_ctx=n_ctx,
             slots=sequences,
             idle=room if idle is None else idle,
@@ -76,7 +76,7 @@ class FakeLlama:
         self.memory = memory
         self.states_move = states_move
         self.gate = threading.Event()
-        self.batches: list[tuple[str | None, list[Row]]] = []
+        self.batches: list[tuple[str | None, list[BatchToken]]] = []
         self.fail_at: set[int] = set()
         self.contexts: list[FakeContext] = []
 
@@ -110,7 +110,7 @@ class FakeContext:
         self.closed = False
         self._following: dict[int, int] = {}
 
-    def decode(self, rows: Sequence[Row], adapter: str | None) -> None:
+    def decode(self, rows: Sequence[BatchToken], adapter: str | None) -> None:
         assert self.llama.gate.wait(20)
         assert not self.closed
         assert 0 < len(rows) <= self.n_batch

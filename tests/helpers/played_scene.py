@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, cast_scene
-from rolellm_agents.scene.events import Happening, happened
+from rolellm_agents.scene.events import ScheduledEvent, happened
 from rolellm_agents.transcript import Transcript
 
 SECRETS = ("The letter is forged.", "He owes the baker.", "She never liked tea.", "Play for time.")
@@ -39,7 +39,7 @@ def play(loaded: LoadedScene, *said: tuple[str, ...]) -> list[SceneLine]:
     """Lines, each told as speaker, kind, text, and those whom a whisper is for."""
     lines: list[SceneLine] = []
     for speaker, kind, text, *to in said:
-        happening = Happening(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
+        happening = ScheduledEvent(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
         lines.append(happened(loaded, lines, happening))
     return lines
 

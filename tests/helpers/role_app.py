@@ -16,7 +16,7 @@ from rolellm_graphs.chat.session import Session
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
-from rolellm_tui.widgets.chat.prompt import Prompt
+from rolellm_tui.widgets.chat.prompt import PromptInput
 
 _PATIENCE = 60.0
 
@@ -65,9 +65,9 @@ async def say(pilot: Pilot[Any], text: str) -> None:
     await pilot.press("enter")
 
 
-def prompt(pilot: Pilot[Any]) -> Prompt:
+def prompt(pilot: Pilot[Any]) -> PromptInput:
     """Where the person writes."""
-    return pilot.app.screen.query_one("#prompt", Prompt)
+    return pilot.app.screen.query_one("#prompt", PromptInput)
 
 
 def screen(pilot: Pilot[Any]) -> str:

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from helpers.answering_model import AnsweringModel, number_of
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat, cast_scene
-from rolellm_agents.scene.scene import Director, Event, Narrator, Opening, Stop
+from rolellm_agents.scene.scene import Director, Event, Narrator, OpeningLine, Stop
 from rolellm_agents.transcript.message import Kind
 from rolellm_graphs.scene.state import PersonsLine
 
@@ -130,7 +130,10 @@ def full_room(director: str | Director) -> LoadedScene:
         "Dora",
         director=director,
         seats={"dora": {"present": False}},
-        opening=(Opening(text="It is late."), Opening(speaker="ben", kind="think", text="At last.")),
+        opening=(
+            OpeningLine(text="It is late."),
+            OpeningLine(speaker="ben", kind="think", text="At last."),
+        ),
         events=(Event(after=2, join="dora"), Event(after=5, leave="ben"), Event(after=5, text="It rains.")),
         narrator=Narrator(every=4),
         stop=Stop(turns=9),

@@ -13,7 +13,7 @@ from rolellm_agents.judging.flaws import (
     LINES_AT_ONCE,
     Flaw,
     JudgedScene,
-    SceneTurn,
+    JudgedSceneLine,
     flaw_question,
     flaw_score,
     parts_of,
@@ -28,7 +28,7 @@ def scene(lines: int = 4, language: Any = "en") -> JudgedScene:
         setting="A kitchen.",
         language=language,
         people={"Ada": "Keeps a lighthouse.", "Ben": "Catches herring."},
-        lines=tuple(SceneTurn(("Ada", "Ben", "")[n % 3], f"Line {n + 1}.") for n in range(lines)),
+        lines=tuple(JudgedSceneLine(("Ada", "Ben", "")[n % 3], f"Line {n + 1}.") for n in range(lines)),
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from rolellm_agents.judging import Judged, JudgingError, Turn
+from rolellm_agents.judging import ConversationTurn, Judged, JudgingError
 from rolellm_agents.judging.grading import Grade, grade_question, read_grade, why_not_graded
 from rolellm_agents.judging.rubrics import RUBRICS, RubricChoice, choose_rubrics, load_rubric
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
@@ -35,8 +35,14 @@ grades: [never, hardly, a little, mostly, all of it]
 
 
 def judged(reply: str = "By the lamp, no.", persona: Persona = ADA, turns: int = 1) -> Judged:
-    before = [turn for n in range(turns - 1) for turn in (Turn("user", f"Q{n}"), Turn("persona", f"A{n}"))]
-    return Judged(key="k", persona=persona, turns=(*before, Turn("user", "Is it cold?")), reply=reply)
+    before = [
+        turn
+        for n in range(turns - 1)
+        for turn in (ConversationTurn("user", f"Q{n}"), ConversationTurn("persona", f"A{n}"))
+    ]
+    return Judged(
+        key="k", persona=persona, turns=(*before, ConversationTurn("user", "Is it cold?")), reply=reply
+    )
 
 
 @pytest.mark.parametrize(

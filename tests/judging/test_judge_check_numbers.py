@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.judging.checking import (
     ALL,
-    Outcome,
+    FaultOutcome,
     agreement_on_preferences,
     agreement_on_scores,
     detections,
@@ -41,10 +41,10 @@ def test_the_higher_value_is_the_better_reply(
 def test_faults_are_counted_by_kind_and_all_together() -> None:
     found = detections(
         [
-            Outcome("padding", "ada", 1.0),
-            Outcome("padding", "ben", 0.5),
-            Outcome("ai-talk", "ada", 0.0),
-            Outcome("ai-talk", "ben", None),
+            FaultOutcome("padding", "ada", 1.0),
+            FaultOutcome("padding", "ben", 0.5),
+            FaultOutcome("ai-talk", "ada", 0.0),
+            FaultOutcome("ai-talk", "ben", None),
         ]
     )
     assert [*found] == ["padding", "ai-talk", ALL]
@@ -56,7 +56,7 @@ def test_faults_are_counted_by_kind_and_all_together() -> None:
 
 
 def test_nothing_judged_is_nothing_known_and_not_zero() -> None:
-    assert detections([Outcome("padding", "ada", None)])["padding"].value is None
+    assert detections([FaultOutcome("padding", "ada", None)])["padding"].value is None
 
 
 @given(
@@ -67,7 +67,7 @@ def test_nothing_judged_is_nothing_known_and_not_zero() -> None:
 )
 @settings(deadline=None, max_examples=30)
 def test_nothing_is_lost_between_kinds_and_all(rows: list[tuple[str, str, float | None]]) -> None:
-    found = detections([Outcome(*row) for row in rows])
+    found = detections([FaultOutcome(*row) for row in rows])
     every = found.pop(ALL)
     assert sum(one.n + one.unjudged for one in found.values()) == every.n + every.unjudged == len(rows)
     for one in found.values():

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError, StorageError
-from rolellm_agents.judging import Judged, JudgingError, Turn, Verdict
-from rolellm_agents.judging.flaws import JudgedScene, SceneTurn
+from rolellm_agents.judging import ConversationTurn, Judged, JudgingError, Verdict
+from rolellm_agents.judging.flaws import JudgedScene, JudgedSceneLine
 from rolellm_agents.judging.json_form import (
     judged_from_json,
     judged_to_json,
@@ -33,7 +33,7 @@ def reply(number: int, text: str = "") -> Judged:
     return Judged(
         key=f"k{number}",
         persona=persona,
-        turns=(Turn("user", f"Q{number}?"),),
+        turns=(ConversationTurn("user", f"Q{number}?"),),
         reply=text or f"Answer {number}.",
         references=("Good.",),
     )
@@ -178,7 +178,7 @@ async def test_pairs_and_scenes_have_runs_that_can_be_read_back(tmp_path: Path) 
     pairs = [(reply(n), reply(n, "Other.")) for n in range(2)]
     compared = await compare_replies(Counting(), pairs, folder=tmp_path / "pairs", config={"judge": "x"})
     scene = JudgedScene(
-        key="k7", title="Tea", setting="", language="en", people={}, lines=(SceneTurn("Ada", "Hm."),)
+        key="k7", title="Tea", setting="", language="en", people={}, lines=(JudgedSceneLine("Ada", "Hm."),)
     )
     looked = await judge_scenes(Counting(), [scene], folder=tmp_path / "scenes")
     read = read_verdicts(tmp_path / "pairs")
@@ -232,7 +232,9 @@ def test_what_is_no_verdict_is_refused(change: dict[str, Any]) -> None:
 @given(words=TEXT, turns=st.lists(st.tuples(st.sampled_from(["user", "persona"]), TEXT), min_size=1))
 def test_what_is_judged_comes_back_from_json_as_it_was(words: str, turns: list[tuple[Any, str]]) -> None:
     persona = Persona(id="ada", name="Ada", description="Ada.", extensions={"x": words})
-    one = Judged(key="k", persona=persona, turns=tuple(Turn(*turn) for turn in turns), reply=words)
+    one = Judged(
+        key="k", persona=persona, turns=tuple(ConversationTurn(*turn) for turn in turns), reply=words
+    )
     assert judged_from_json(json.loads(json.dumps(judged_to_json(one)))) == one
 
 

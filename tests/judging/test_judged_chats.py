@@ -9,9 +9,9 @@ from helpers.played_scene import SECRETS, play, tea_party
 from helpers.transcripts import PERSONA, say
 
 from rolellm_agents.errors import PersonaError, RoleBenchError
-from rolellm_agents.judging import JudgingError, Turn
+from rolellm_agents.judging import ConversationTurn, JudgingError
 from rolellm_agents.judging.chats import judged_of_chat, played_scene, scene_of_chat
-from rolellm_agents.judging.flaws import SceneTurn
+from rolellm_agents.judging.flaws import JudgedSceneLine
 from rolellm_agents.judging.predictions import pair_replies, read_predictions
 from rolellm_agents.persona import Persona
 from rolellm_agents.scene.export import uncast
@@ -54,13 +54,16 @@ def test_each_answer_is_judged_with_what_was_said_before_it() -> None:
         ("c/3", "Cold?", "No."),
         ("c/5", "Late?", ""),
     ]
-    assert judged[1].turns[:2] == (Turn("persona", "Good day."), Turn("user", "Cold?"))
+    assert judged[1].turns[:2] == (
+        ConversationTurn("persona", "Good day."),
+        ConversationTurn("user", "Cold?"),
+    )
     assert judged[0].persona.description == "Ada knows Ben."
 
 
 def test_a_chat_is_a_scene_of_two() -> None:
     told = scene_of_chat(ADA, chat(("user", "Cold?"), (PERSONA, "No.")), user="Ben", key="c")
-    assert told.lines == (SceneTurn("Ben", "Cold?"), SceneTurn("Ada", "No."))
+    assert told.lines == (JudgedSceneLine("Ben", "Cold?"), JudgedSceneLine("Ada", "No."))
     assert told.people == {"Ada": "Ada knows Ben."}
 
 
@@ -73,7 +76,7 @@ def test_a_played_scene_is_told_with_who_is_in_it_and_what_they_hide() -> None:
         ("cole", "whisper", "Now.", "ada"),
     )
     told = played_scene(uncast(loaded.scene), lines, "k")
-    assert told.lines[:2] == (SceneTurn("", "It rains."), SceneTurn("Ada Byron", "Tea?"))
+    assert told.lines[:2] == (JudgedSceneLine("", "It rains."), JudgedSceneLine("Ada Byron", "Tea?"))
     assert told.lines[2].speaker == "Dr. Cole"
     assert "Now." in told.lines[2].text
     assert "Ada Byron" in told.lines[2].text, "to whom it was whispered belongs to it"

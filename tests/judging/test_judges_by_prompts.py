@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.judging import Judged, JudgingError, Turn, Verdict
-from rolellm_agents.judging.flaws import DIMENSIONS, JudgedScene, SceneTurn
+from rolellm_agents.judging import ConversationTurn, Judged, JudgingError, Verdict
+from rolellm_agents.judging.flaws import DIMENSIONS, JudgedScene, JudgedSceneLine
 from rolellm_agents.judging.pooling import agreement, members_of, pooled
 from rolellm_agents.judging.ranking import EMPTY_RULE
 from rolellm_agents.judging.rubrics import RUBRICS, RubricChoice, choose_rubrics
@@ -39,7 +39,7 @@ FOUR = '{"reason": "It is hers.", "grade": 4}'
 
 
 def reply(text: str = "By the lamp, no.", key: str = "k") -> Judged:
-    return Judged(key=key, persona=ADA, turns=(Turn("user", "Cold?"),), reply=text)
+    return Judged(key=key, persona=ADA, turns=(ConversationTurn("user", "Cold?"),), reply=text)
 
 
 def saying(*replies: str | Exception) -> JudgingModel:
@@ -64,7 +64,7 @@ def scene(lines: int = 3) -> JudgedScene:
         setting="A kitchen.",
         language="en",
         people={"Ada": "Keeps a lighthouse."},
-        lines=tuple(SceneTurn("Ada", f"Line {n}.") for n in range(lines)),
+        lines=tuple(JudgedSceneLine("Ada", f"Line {n}.") for n in range(lines)),
     )
 
 
@@ -226,7 +226,12 @@ async def test_a_long_scene_is_looked_through_in_parts_and_needs_all_of_them() -
 
 async def test_a_scene_in_which_nobody_speaks_is_skipped() -> None:
     empty = JudgedScene(
-        key="k", title="T", setting="", language="en", people={}, lines=(SceneTurn("", "Night falls."),)
+        key="k",
+        title="T",
+        setting="",
+        language="en",
+        people={},
+        lines=(JudgedSceneLine("", "Night falls."),),
     )
     assert {one.status for one in await SceneJudge(saying()).judge(empty)} == {"skipped"}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.judging import Turn
+from rolellm_agents.judging import ConversationTurn
 from rolellm_agents.judging.likelihood import (
     evidence,
     gain,
@@ -103,7 +103,11 @@ def test_what_anybodys_replies_come_to_is_taken_off() -> None:
 
 
 def test_a_persona_is_told_of_as_in_chats(holmes: Persona) -> None:
-    turns = [Turn("user", "Who are you?"), Turn("persona", "A detective."), Turn("user", "Where?")]
+    turns = [
+        ConversationTurn("user", "Who are you?"),
+        ConversationTurn("persona", "A detective."),
+        ConversationTurn("user", "Where?"),
+    ]
     [instruction, *said] = persona_prompt(holmes, turns)
     assert instruction == get_strategy("system")(holmes, [], [], "Where?")[0]
     assert [(one.type, one.text) for one in said] == [

@@ -9,7 +9,7 @@ import pytest
 from helpers.scoring_model import WordScoringModel
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.judging import Judged, Turn
+from rolellm_agents.judging import ConversationTurn, Judged
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona, load_persona
@@ -25,7 +25,9 @@ _T = TypeVar("_T")
 
 
 def judged(reply: str, persona: Persona = BEES, key: str = "k") -> Judged:
-    return Judged(key=key, persona=persona, turns=(Turn("user", "What do you do?"),), reply=reply)
+    return Judged(
+        key=key, persona=persona, turns=(ConversationTurn("user", "What do you do?"),), reply=reply
+    )
 
 
 def judge_with(model: WordScoringModel) -> LikelihoodJudge:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from rolellm_agents.judging import Judged, Turn, Verdict
+from rolellm_agents.judging import ConversationTurn, Judged, Verdict
 from rolellm_agents.judging.position import position_bias
 from rolellm_agents.judging.ranking import (
     EMPTY_RULE,
@@ -26,9 +26,13 @@ ADA = Persona(id="ada", name="Ada", description="Ada keeps a lighthouse.")
 
 
 def reply(text: str, key: str = "k", asked: str = "Cold?", references: tuple[str, ...] = ()) -> Judged:
-    before = (Turn("user", "Hello."), Turn("persona", f"Well, {key}."))
+    before = (ConversationTurn("user", "Hello."), ConversationTurn("persona", f"Well, {key}."))
     return Judged(
-        key=key, persona=ADA, turns=(*before, Turn("user", asked)), reply=text, references=references
+        key=key,
+        persona=ADA,
+        turns=(*before, ConversationTurn("user", asked)),
+        reply=text,
+        references=references,
     )
 
 

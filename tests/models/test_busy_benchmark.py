@@ -20,19 +20,19 @@ from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_speed import engine as benchmark
 from rolellm_speed.engine import background, busy, measure, plan
 from rolellm_speed.engine.background import background_load, require, total_weight
-from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Sample, duration, report, time_left
+from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Measurement, duration, report, time_left
 from rolellm_speed.engine.child import Child
-from rolellm_speed.engine.contender import Job, Turn
+from rolellm_speed.engine.contender import EngineTask, SpokenTurn
 from rolellm_speed.engine.fair_share import fair_seconds, fair_share, relative_weight, times_fair
 from rolellm_speed.engine.figures import Figures, omitted_ratios, ratios
-from rolellm_speed.engine.load import Load, Reading, disturbance, most, others_share
+from rolellm_speed.engine.load import CounterReading, MachineLoad, disturbance, most, others_share
 from rolellm_speed.engine.load_meter import LoadMeter, own_seconds, read
-from rolellm_speed.engine.play import Outcome, time_answers
+from rolellm_speed.engine.play import EngineOutcome, time_answers
 from rolellm_speed.engine.process import TimedOutError, run_job
 
 PATIENCE = 120
 """Seconds after which a test fails that waits for something; usually it waits for less than one."""
-NO_JOB = Job("nowhere", "w.gguf", 1, 512, 1)
+NO_JOB = EngineTask("nowhere", "w.gguf", 1, 512, 1)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_a_time_is_told_as_a_multiple_of_the_fair_time() -> None:
 
 
 def test_what_others_used_is_what_the_processors_computed_less_our_own() -> None:
-    first = Reading(moment=100.0, busy=1000.0, own=50.0)
-    assert others_share(first, Reading(110.0, 1015.0, 52.4), processors=2) == 0.63
-    assert others_share(first, Reading(110.0, 1015.0, 65.0), processors=2) == 0
+    first = CounterReading(moment=100.0, busy=1000.0, own=50.0)
+    assert others_share(first, CounterReading(110.0, 1015.0, 52.4), processors=2) == 0.63
+    assert others_share(first, CounterReading(110.0, 1015.0, 65.0), processors=2) == 0
     # Counters that step make less than nothing, or more than all there is.
-    assert others_share(first, Reading(110.0, 1014.9, 65.0), processors=2) == 0
-    assert others_share(first, Reading(110.0, 1020.1, 50.0), processors=2) == 1
+    assert others_share(first, CounterReading(110.0, 1014.9, 65.0), processors=2) == 0
+    assert others_share(first, CounterReading(110.0, 1020.1, 50.0), processors=2) == 1
     assert others_share(first, first, processors=2) == 0
 
 
@@ -129,9 +129,9 @@ class Answering:
     def __init__(self) -> None:
         self.asked: list[tuple[int, list[int], int]] = []
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         self.asked.append((character, list(prompt), n))
-        return Turn([1] * n, 0.0, 1)
+        return SpokenTurn([1] * n, 0.0, 1)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None: ...
 
@@ -152,14 +152,14 @@ def test_no_answer_is_begun_that_would_not_fit_into_the_limit() -> None:
 
 
 BESIDE = Beside("spin", 2)
-QUIET = Load(1.0, 0.02)
+QUIET = MachineLoad(1.0, 0.02)
 
 
-def samples(*seconds: float | None, others: float = 0.02) -> list[Sample]:
-    return [Sample(one, QUIET, Load(2.0, others)) for one in seconds]
+def samples(*seconds: float | None, others: float = 0.02) -> list[Measurement]:
+    return [Measurement(one, QUIET, MachineLoad(2.0, others)) for one in seconds]
 
 
-def scene_beside(alone: Sequence[Sample], beside: Sequence[Sample]) -> dict[str, Any]:
+def scene_beside(alone: Sequence[Measurement], beside: Sequence[Measurement]) -> dict[str, Any]:
     found = {Cell(ALONE, "raw", "scene"): alone, Cell(BESIDE, "raw", "scene"): beside}
     rows = report(found, {ALONE: 1.0, BESIDE: 0.5})
     assert [row["processes"] for row in rows] == [0, 2]
@@ -235,7 +235,7 @@ def module(folder: Path, name: str, source: str) -> None:
 STUCK = """
 import subprocess, sys, time
 from pathlib import Path
-from rolellm_agents.models.llamacpp.benchmark.contender import Turn
+from rolellm_speed.engine.contender import SpokenTurn
 
 def wait():
     started = subprocess.Popen((sys.executable, "-c", "import time; time.sleep(1000)"))
@@ -279,7 +279,7 @@ def test_a_system_that_is_stuck_is_not_waited_for(modules: Path, *, before_it_is
     module(modules, "stuck", STUCK)
     before = own_children()
     meter = LoadMeter()
-    job = Job("stuck", "w.gguf", 1, 512, 1, answer_to=[1], flash_attention=before_it_is_ready)
+    job = EngineTask("stuck", "w.gguf", 1, 512, 1, answer_to=[1], flash_attention=before_it_is_ready)
     with pytest.raises(TimedOutError, match=r"'raw' (was not ready|did not finish) in 2 s"):
         run_job("raw", job, limit=2, meter=meter)
 
@@ -308,7 +308,7 @@ def test_the_raw_loop_writes_one_answer_to_a_prompt_that_it_has_read() -> None:
 
     prompt = answer.answer_to[-8:]
     meter = LoadMeter()
-    job = Job(**{**vars(answer), "warm_up": prompt, "answer_to": prompt, "n_ctx": 512, "threads": 1})
+    job = EngineTask(**{**vars(answer), "warm_up": prompt, "answer_to": prompt, "n_ctx": 512, "threads": 1})
     figures = run_job("raw", job, limit=PATIENCE, meter=meter).figures
     assert figures["answers"] == 1
     assert figures["answer_s"]
@@ -318,7 +318,7 @@ def test_the_raw_loop_writes_one_answer_to_a_prompt_that_it_has_read() -> None:
 
 @contextmanager
 def load(
-    kind: str, count: int, job: Job = NO_JOB
+    kind: str, count: int, job: EngineTask = NO_JOB
 ) -> Iterator[tuple[list[psutil.Process], Callable[[], None]]]:
     """Background processes, and what looks after them."""
     before = own_children()
@@ -417,7 +417,7 @@ def test_an_engine_in_the_background_answers_all_the_time(modules: Path) -> None
         "def open_contender(job):\n"
         "    return Counting()\n",
     )
-    with load("engine", 1, Job("counting", "w.gguf", 1, 512, 1, warm_up=[1, 2])):
+    with load("engine", 1, EngineTask("counting", "w.gguf", 1, 512, 1, warm_up=[1, 2])):
         end = time.monotonic() + PATIENCE
         while len((modules / "answers").read_text().split()) < 3 and time.monotonic() < end:
             time.sleep(0.01)
@@ -451,7 +451,7 @@ def test_a_background_process_that_cannot_start_is_told_with_its_last_words() ->
 def test_a_background_process_that_is_stuck_is_not_waited_for(modules: Path) -> None:
     module(modules, "stuck", STUCK)
     before = own_children()
-    job = Job("stuck", "w.gguf", 1, 512, 1, flash_attention=True)
+    job = EngineTask("stuck", "w.gguf", 1, 512, 1, flash_attention=True)
     with (
         pytest.raises(ModelError, match=r"'engine' did not begin to compute in 1 s; .*--limit"),
         background_load("engine", 1, threads=1, job=job, limit=1),
@@ -504,21 +504,21 @@ STARTED: list[tuple[str, int, int]] = []
 
 @contextmanager
 def nothing_started(
-    kind: str, count: int, *, threads: int, job: Job, limit: float
+    kind: str, count: int, *, threads: int, job: EngineTask, limit: float
 ) -> Iterator[Callable[[], None]]:
     """Instead of background processes."""
     STARTED.append((kind, count, len(job.answer_to)))
     yield lambda: None
 
 
-def measured_at_once(name: str, job: Job, *, limit: float, meter: LoadMeter) -> Outcome:
+def measured_at_once(name: str, job: EngineTask, *, limit: float, meter: LoadMeter) -> EngineOutcome:
     """Instead of a process: the last background processes are too much for `llama_cpp`."""
-    meter.before = meter.during = Load(1.0, 0.01)
+    meter.before = meter.during = MachineLoad(1.0, 0.01)
     _, count, _ = STARTED[-1]
     if name == "llama_cpp" and count == 2:
         raise TimedOutError("too slow")
     alone = 8.0 if job.scene else 2.0
-    return Outcome(["AVX2"], {"scene_s" if job.scene else "answer_s": alone * (1 + count)})
+    return EngineOutcome(["AVX2"], {"scene_s" if job.scene else "answer_s": alone * (1 + count)})
 
 
 @pytest.fixture

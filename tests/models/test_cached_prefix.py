@@ -192,7 +192,7 @@ async def test_everybody_who_plays_a_persona_keeps_the_same_file(
 
 _CHAT = """
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.gguf import embedded_gguf
+from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_graphs import role_graph
 
 model = ChatLlamaCpp(

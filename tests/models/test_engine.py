@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.engine import Engine
-from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard
-from rolellm_agents.models.llamacpp.engine.prompt_cache import WarmStart
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 
 SECONDS = 20.0
@@ -28,7 +28,7 @@ def no_sampler(sampling: Sampling, prompt: Sequence[int]) -> Any:
     return None
 
 
-def make_engine(context: FakeLlama, warm_start: WarmStart | None = None) -> Engine:
+def make_engine(context: FakeLlama, warm_start: PromptCache | None = None) -> Engine:
     return Engine(context.cache(), FakeVocabulary(), no_sampler, warm_start, n_batch=context.n_batch)
 
 
@@ -72,7 +72,7 @@ def alone(prompt: Sequence[int], adapter: str | None, max_tokens: int, n_ctx: in
 
 def ask(
     engine: Engine, prompt: Sequence[int], adapter: str | None = None, **sampling: Any
-) -> tuple[Listener, Answer]:
+) -> tuple[Listener, AnswerJob]:
     listener = Listener()
     return listener, engine.submit(prompt, Sampling(**sampling), listener.hear, adapter=adapter)
 
@@ -123,7 +123,7 @@ def test_running_answers_share_batches_and_nobody_waits_for_a_long_prompt() -> N
     engine = make_engine(context)
     writer = Listener()
     long_one = Listener()
-    reader: list[Answer] = []
+    reader: list[AnswerJob] = []
 
     def hear(part: Heard) -> None:
         writer.hear(part)
@@ -225,7 +225,7 @@ def test_a_cancelled_answer_keeps_what_was_said_and_frees_its_sequence() -> None
     context = FakeLlama(sequences=1)
     engine = make_engine(context)
     listener = Listener()
-    answers: list[Answer] = []
+    answers: list[AnswerJob] = []
 
     def hear(part: Heard) -> None:
         listener.hear(part)
@@ -294,7 +294,7 @@ def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
     for _ in range(2):
         context = FakeLlama(n_ctx=64)
         context.gate.set()
-        warm_start = WarmStart(tmp_path, "one model", limit=10_000)
+        warm_start = PromptCache(tmp_path, "one model", limit=10_000)
         engine = make_engine(context, warm_start)
         listener = Listener()
         engine.submit(prompt, Sampling(max_tokens=8), listener.hear, fixed=38)
@@ -310,7 +310,7 @@ def test_what_is_read_ahead_is_kept_on_disk_and_taken_from_there(tmp_path: Path,
     for read in (39, 39 - fixed):
         context = FakeLlama(n_ctx=64)
         context.gate.set()
-        warm_start = WarmStart(tmp_path, "one model", limit=10_000)
+        warm_start = PromptCache(tmp_path, "one model", limit=10_000)
         engine = make_engine(context, warm_start)
         reading = engine.prefetch(list(range(1, 40)), fixed=fixed)
         while not reading.done:
@@ -331,7 +331,7 @@ class Op:
     fixed: int
 
 
-class InMemory(WarmStart):
+class InMemory(PromptCache):
     """A warm start without a disk."""
 
     def __init__(self) -> None:
@@ -370,7 +370,7 @@ class Run:
         self.context = context
         self.warm_start = InMemory()
         self.engine = make_engine(context, self.warm_start)
-        self.asked: list[tuple[Op, Listener, Answer]] = []
+        self.asked: list[tuple[Op, Listener, AnswerJob]] = []
         self.scores: list[Any] = []
         self.played: set[int] = set()
 

@@ -17,17 +17,17 @@ from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_speed import engine as benchmark
 from rolellm_speed.engine import figures, measure, plan
 from rolellm_speed.engine.cast import bundled_roles, take
-from rolellm_speed.engine.contender import Job, Turn, features_in, together_rate
-from rolellm_speed.engine.load import Load
+from rolellm_speed.engine.contender import EngineTask, SpokenTurn, features_in, together_rate
+from rolellm_speed.engine.load import MachineLoad
 from rolellm_speed.engine.load_meter import LoadMeter
-from rolellm_speed.engine.play import Outcome, peak_memory_mb, play_scene, time_decoding
+from rolellm_speed.engine.play import EngineOutcome, peak_memory_mb, play_scene, time_decoding
 from rolellm_speed.engine.process import run_job
 from rolellm_speed.engine.workload import (
     NARRATOR,
     OPENING,
     Role,
-    Scene,
-    Talk,
+    WorkloadScene,
+    WorkloadTalk,
     make_scene,
     shared_prefix,
     slices,
@@ -46,7 +46,7 @@ def render(turns: Sequence[dict[str, str]]) -> str:
     return "".join(f"<{turn['role']}>{turn['content']}</>\n" for turn in turns) + "<assistant>"
 
 
-def small_scene(turns: int = 7, reply: int = 5, card_tokens: int = 40) -> Scene:
+def small_scene(turns: int = 7, reply: int = 5, card_tokens: int = 40) -> WorkloadScene:
     return make_scene(
         CAST, tokenize=letters, render=render, card_tokens=card_tokens, turns=turns, reply=reply
     )
@@ -68,10 +68,10 @@ class Parrot:
         self.heard: list[list[list[int]]] = []
         self.together: list[tuple[int, int]] = []
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         self.prompts.append((character, list(prompt)))
         self.lines.append(spoken(len(self.lines), n))
-        return Turn(self.lines[-1], len(self.lines) / 1000, len(prompt) // 2)
+        return SpokenTurn(self.lines[-1], len(self.lines) / 1000, len(prompt) // 2)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
         self.heard.append([list(one) for one in heard])
@@ -146,7 +146,7 @@ def test_a_scene_s_figures() -> None:
 
 
 def test_nobody_speaks_twice_in_a_row() -> None:
-    talk = Talk(small_scene())
+    talk = WorkloadTalk(small_scene())
     talk.say(1, [1, 2])
     with pytest.raises(ValueError, match="twice in a row"):
         talk.prompt(1)
@@ -191,10 +191,10 @@ def test_the_cast_is_bundled_and_long_enough_to_be_cut() -> None:
 
 
 def test_a_job_survives_the_way_to_another_process() -> None:
-    job = Job("m", "w.gguf", 2, 4096, 4, warm_up=[1], scene=small_scene(), prompts=[[1], [2]])
-    assert Job.from_json(job.to_json()) == job
-    bare = Job("m", "w.gguf", 2, 4096, 4)
-    assert Job.from_json(bare.to_json()) == bare
+    job = EngineTask("m", "w.gguf", 2, 4096, 4, warm_up=[1], scene=small_scene(), prompts=[[1], [2]])
+    assert EngineTask.from_json(job.to_json()) == job
+    bare = EngineTask("m", "w.gguf", 2, 4096, 4)
+    assert EngineTask.from_json(bare.to_json()) == bare
 
 
 def test_features_are_those_that_are_on() -> None:
@@ -239,14 +239,16 @@ DISTURBED: set[str] = set()
 """Whose scenes are played while other programs compute."""
 
 
-def played(name: str, job: Job, *, meter: LoadMeter) -> Outcome:
+def played(name: str, job: EngineTask, *, meter: LoadMeter) -> EngineOutcome:
     """Instead of a process."""
     busy_with = 0.63 if name in DISTURBED and job.scene else 0.05
-    meter.before, meter.during = Load(0.5, 0.0), Load(1.5, busy_with)
+    meter.before, meter.during = MachineLoad(0.5, 0.0), MachineLoad(1.5, busy_with)
     if job.scene:
-        return Outcome(["AVX2"], {"scene_s": 10.0, "ttft_ms": 50.0, "memory_mb": 100.0})
+        return EngineOutcome(["AVX2"], {"scene_s": 10.0, "ttft_ms": 50.0, "memory_mb": 100.0})
     faster = 2.0 if name.startswith("ours") else 1.0
-    return Outcome(["AVX2"], {"decode_1": 50.0 * faster, "decode_8": 100.0 * faster, "memory_mb": 900.0})
+    return EngineOutcome(
+        ["AVX2"], {"decode_1": 50.0 * faster, "decode_8": 100.0 * faster, "memory_mb": 900.0}
+    )
 
 
 @pytest.fixture
@@ -355,7 +357,7 @@ def test_the_embedded_model_s_template_and_tokens_make_the_scene() -> None:
     assert made.flash_attention
 
     model = LlamaModel(embedded_gguf())
-    prompt = Talk(made.scene).prompt(0)
+    prompt = WorkloadTalk(made.scene).prompt(0)
     text = b"".join(model.bytes_of(token, special=True) for token in prompt).decode()
     card, rest = text.split("<|im_end|>", 1)
     assert card.startswith("<|im_start|>system\n")
@@ -366,8 +368,8 @@ def test_the_raw_loop_plays_a_tiny_scene_in_its_own_process() -> None:
     """Whatever is evaluated is new: each head once, then the lines and marks that came since."""
     made = plan.make_plan(embedded_gguf(), plan.Size(characters=2, turns=3, reply=3), flash_attention=False)
     scene = made.jobs(RAW, embedded_gguf())["scene"]
-    short = Scene(**{**vars(made.scene), "heads": [head[-40:] for head in made.scene.heads]})
-    job = Job(
+    short = WorkloadScene(**{**vars(made.scene), "heads": [head[-40:] for head in made.scene.heads]})
+    job = EngineTask(
         **{**vars(scene), "scene": short, "prompts": [made.prompts[0][:8]], "n_ctx": 512, "threads": 1}
     )
     outcome = run_job("raw", job)
@@ -385,7 +387,7 @@ def test_the_raw_loop_plays_a_tiny_scene_in_its_own_process() -> None:
 
 
 def test_a_process_that_fails_is_told_with_its_last_words() -> None:
-    job = Job("rolellm_agents.nowhere", "w.gguf", 1, 512, 1)
+    job = EngineTask("rolellm_agents.nowhere", "w.gguf", 1, 512, 1)
     with pytest.raises(ModelError, match=r"'raw' ended with exit code 1 .*No module named") as raised:
         run_job("raw", job)
     assert len(str(raised.value)) < 1000

@@ -24,10 +24,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.context import BatchToken, LlamaContext
 from rolellm_agents.models.llamacpp.engine.engine import Engine
-from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard
-from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.kv_cache import CacheLimits, KVCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.engine.threads import FixedThreads, Threads
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
@@ -78,7 +78,7 @@ def make_engine(
         return LlamaContext(model, n_ctx=cells, sequences=slots, tuning=Tuning(), threads=threads)
 
     room = n_ctx * sequences
-    limits = Limits(n_ctx=n_ctx, slots=sequences, idle=room, parked=room, smallest=smallest)
+    limits = CacheLimits(n_ctx=n_ctx, slots=sequences, idle=room, parked=room, smallest=smallest)
     cache = KVCache(make_context, limits, room_left=lambda: 2 * room)
     return Engine(cache, model, partial(Sampler, model), n_batch=Tuning().n_batch)
 
@@ -90,7 +90,7 @@ class Reply:
         self, engine: Engine, prompt: Sequence[int], *, adapter: str | None = None, **sampling: Any
     ) -> None:
         self.heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
-        self.answer: Answer = engine.submit(
+        self.answer: AnswerJob = engine.submit(
             prompt, Sampling(**{"temperature": 0, **sampling}), self.heard.put, adapter=adapter
         )
         self.text = ""
@@ -133,10 +133,10 @@ def raw_answers(embedded: LlamaModel) -> list[tuple[list[int], list[int]]]:
 def raw_greedy(model: LlamaModel, context: LlamaContext, prompt: Sequence[int], count: int) -> list[int]:
     """llama.cpp in the plainest loop there is."""
     context.truncate(0, 0)
-    context.decode([Row(token, n, 0, n == len(prompt) - 1) for n, token in enumerate(prompt)], None)
+    context.decode([BatchToken(token, n, 0, n == len(prompt) - 1) for n, token in enumerate(prompt)], None)
     written = [int(np.argmax(context.log_probabilities(-1)))]
     while len(written) < count and not model.is_end(written[-1]):
-        context.decode([Row(written[-1], len(prompt) + len(written) - 1, 0, True)], None)
+        context.decode([BatchToken(written[-1], len(prompt) + len(written) - 1, 0, True)], None)
         written.append(int(np.argmax(context.log_probabilities(-1))))
     return written
 
@@ -174,11 +174,11 @@ def _likeliest_together(
     """The likeliest token after each of those written behind a prompt, all prompts in one batch."""
     for sequence, prompt in enumerate(prompts):
         context.truncate(sequence, 0)
-        context.decode([Row(token, n, sequence, False) for n, token in enumerate(prompt)], None)
+        context.decode([BatchToken(token, n, sequence, False) for n, token in enumerate(prompt)], None)
     likeliest: list[list[int]] = [[] for _ in prompts]
     for n in range(max(map(len, written))):
         rows = [
-            Row(tokens[n], len(prompts[sequence]) + n, sequence, True)
+            BatchToken(tokens[n], len(prompts[sequence]) + n, sequence, True)
             for sequence, tokens in enumerate(written)
             if n < len(tokens)
         ]
@@ -237,7 +237,7 @@ def test_a_score_is_the_models_own_probability(tiny: LlamaModel, engine: Engine)
     prompt, continuation = tiny.prompt_tokens("Who are you?"), tiny.prompt_tokens(" Nobody at all.")
     raw = LlamaContext(tiny, n_ctx=256, sequences=1, tuning=Tuning(), threads=ONE_THREAD)
     tokens = [*prompt, *continuation]
-    raw.decode([Row(token, n, 0, True) for n, token in enumerate(tokens)], None)
+    raw.decode([BatchToken(token, n, 0, True) for n, token in enumerate(tokens)], None)
     expected = [raw.log_probabilities(len(prompt) - 1 + n)[token] for n, token in enumerate(continuation)]
     assert engine.score(prompt, continuation).result(SECONDS) == pytest.approx(expected, abs=1e-4)
     assert sum(np.exp(raw.log_probabilities(0))) == pytest.approx(1)
@@ -248,13 +248,13 @@ def test_a_state_moves_to_another_sequence_and_into_another_context(tiny: LlamaM
     first, second = (
         LlamaContext(tiny, n_ctx=128, sequences=3, tuning=Tuning(), threads=ONE_THREAD) for _ in range(2)
     )
-    first.decode([Row(token, n, 0, False) for n, token in enumerate(prompt)], None)
+    first.decode([BatchToken(token, n, 0, False) for n, token in enumerate(prompt)], None)
     state = first.save(0)
     likeliest = []
     for context, sequence in ((first, 0), (first, 2), (second, 1)):
         if context is second or sequence:
             assert context.restore(sequence, state)
-        context.decode([Row(prompt[0], len(prompt), sequence, True)], None)
+        context.decode([BatchToken(prompt[0], len(prompt), sequence, True)], None)
         likeliest.append(context.log_probabilities(0))
     assert np.allclose(likeliest[0], likeliest[1], atol=1e-5)
     assert np.allclose(likeliest[0], likeliest[2], atol=1e-5)
@@ -262,10 +262,10 @@ def test_a_state_moves_to_another_sequence_and_into_another_context(tiny: LlamaM
 
 def test_a_damaged_state_is_refused_and_the_sequence_is_empty(tiny: LlamaModel) -> None:
     context = LlamaContext(tiny, n_ctx=128, sequences=2, tuning=Tuning(), threads=ONE_THREAD)
-    context.decode([Row(5, 0, 0, False)], None)
+    context.decode([BatchToken(5, 0, 0, False)], None)
     state = context.save(0)
     assert not context.restore(1, b"\0" * len(state))
-    context.decode([Row(5, 0, 1, True)], None)  # position 0 is free
+    context.decode([BatchToken(5, 0, 1, True)], None)  # position 0 is free
 
 
 OPS = st.lists(

@@ -6,7 +6,7 @@ from helpers.tiny_gguf import make_tiny_gguf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.context import BatchToken, LlamaContext
 from rolellm_agents.models.llamacpp.engine.kv_state import with_streams
 from rolellm_agents.models.llamacpp.engine.threads import FixedThreads
 from rolellm_agents.models.llamacpp.model import LlamaModel
@@ -24,7 +24,7 @@ def make_context(model: LlamaModel, sequences: int, n_ctx: int, *, flash: bool =
 
 
 def read(context: LlamaContext, sequence: int, tokens: list[int], start: int = 0) -> np.ndarray:
-    rows = [Row(token, start + place, sequence, True) for place, token in enumerate(tokens)]
+    rows = [BatchToken(token, start + place, sequence, True) for place, token in enumerate(tokens)]
     context.decode(rows, None)
     return context.log_probabilities(len(tokens) - 1)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.context import BatchToken, LlamaContext
 from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads, FixedThreads, Use, threads_for
 from rolellm_agents.models.llamacpp.tuning.settings import Tuning
 
@@ -123,9 +123,9 @@ def test_the_number_of_threads_changes_no_number(small_model: ChatLlamaCpp) -> N
     found = []
     for count in (1, 2, 3):
         context = LlamaContext(model, n_ctx=256, sequences=1, tuning=Tuning(), threads=FixedThreads(count))
-        context.decode([Row(token, place, 0, True) for place, token in enumerate(tokens)], None)
+        context.decode([BatchToken(token, place, 0, True) for place, token in enumerate(tokens)], None)
         read = [context.log_probabilities(row) for row in range(len(tokens))]
-        context.decode([Row(tokens[0], len(tokens), 0, True)], None)
+        context.decode([BatchToken(tokens[0], len(tokens), 0, True)], None)
         found.append(np.stack([*read, context.log_probabilities(0)]))
         context.close()
     assert np.array_equal(found[0], found[1])

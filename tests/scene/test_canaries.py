@@ -39,7 +39,7 @@ from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
 from rolellm_agents.scene import events as happenings_module
 from rolellm_agents.scene import summaries as summaries_module
 from rolellm_agents.scene import view as view_module
-from rolellm_agents.scene.events import Happening, coming, due, going, happened
+from rolellm_agents.scene.events import ScheduledEvent, coming, due, going, happened
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.scene.view import instruction_for
 from rolellm_agents.transcript import Transcript
@@ -204,12 +204,12 @@ class Play:
         made_by = {"model": "ear", **({"summary": dict(summary)} if summary else {})}
         kind = self.chance.choice(TURNS)
         to = self.chance.sample(list(self.loaded.seats), self.chance.randint(1, 2))
-        self._happen(Happening(speaker, kind, tuple(to), self._text(), made_by))
+        self._happen(ScheduledEvent(speaker, kind, tuple(to), self._text(), made_by))
         self.heard[-1] |= remembered
         narrated = self._narrate.invoke({"lines": self.lines})
         for line in narrated.get("lines", ()):
             # What it would say of all it read is of no interest: it is a fault of a model's, if any.
-            self._happen(Happening(NARRATOR, "narrate", (), self._text(), line["made_by"]))
+            self._happen(ScheduledEvent(NARRATOR, "narrate", (), self._text(), line["made_by"]))
 
     def come(self) -> None:
         self._happen(coming(self.loaded, self.chance.choice(list(self.loaded.seats)), self._text()))
@@ -221,7 +221,7 @@ class Play:
     def tell(self) -> None:
         kind = self.chance.choice(TOLD)
         to = tuple(self.chance.sample(list(self.loaded.seats), 1))
-        self._happen(Happening(NARRATOR, kind, to, self._text(), {"person": True}))
+        self._happen(ScheduledEvent(NARRATOR, kind, to, self._text(), {"person": True}))
 
     def go_back(self) -> None:
         """Go on from an earlier line: nobody has said what came after it."""
@@ -232,7 +232,7 @@ class Play:
     def _text(self) -> str:
         return f"{words(self.chance, self.scene.language)} {self.canaries.new()}"
 
-    def _happen(self, happening: Happening) -> None:
+    def _happen(self, happening: ScheduledEvent) -> None:
         self._add(happened(self.loaded, self.lines, happening), happening.to)
 
     def _add(self, line: SceneLine, to: Sequence[str]) -> None:

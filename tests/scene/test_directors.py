@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.scene.chance import chance_for
-from rolellm_agents.scene.directors import DIRECTORS, Choice, Situation
+from rolellm_agents.scene.directors import DIRECTORS, NextSpeaker, Situation
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.scene import NARRATOR, Scene
 from rolellm_agents.scene.turns import is_by_a_seat, last_speaker, turns
@@ -31,7 +31,7 @@ LINES = st.lists(
 )
 
 
-def asked(kind: str, scene: Scene, lines: Sequence[SceneLine], seed: int = 1, **more: Any) -> Choice:
+def asked(kind: str, scene: Scene, lines: Sequence[SceneLine], seed: int = 1, **more: Any) -> NextSpeaker:
     present = more.get("present", present_in(scene, lines))
     situation = Situation(
         scene=scene,

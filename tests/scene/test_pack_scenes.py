@@ -9,7 +9,7 @@ from typing import NamedTuple, get_args
 import pytest
 
 from rolellm_agents.scene.loading import LoadedScene, list_scenes, load_scene
-from rolellm_agents.scene.scene import NARRATOR, DirectorKind, Event, Opening, Scene
+from rolellm_agents.scene.scene import NARRATOR, DirectorKind, Event, OpeningLine, Scene
 from rolellm_agents.scene.witness import audience_of
 from rolellm_agents.text.language import Language
 from rolellm_agents.text.words import weight, words_of
@@ -113,16 +113,16 @@ def planted(loaded: LoadedScene, secret: Secret, text: str) -> Iterator[tuple[st
     owner = next(seat for seat in scene.cast if seat.id == secret.seat)
     other = next(seat for seat in scene.cast if seat.id != secret.seat and seat.present)
     said, whispered = (
-        Opening(speaker=owner.id, text=text),
-        Opening(speaker=owner.id, kind="whisper", to=(other.id,), text=text),
+        OpeningLine(speaker=owner.id, text=text),
+        OpeningLine(speaker=owner.id, kind="whisper", to=(other.id,), text=text),
     )
-    thought = Opening(speaker=other.id, kind="think", text=text)
+    thought = OpeningLine(speaker=other.id, kind="think", text=text)
     changes: dict[str, dict[str, object]] = {
         "title": {"title": text},
         "setting": {"setting": f"{scene.setting} {text}"},
         "time": {"time": text},
         "an event": {"events": (*scene.events, Event(after=1, text=text))},
-        "a narration": {"opening": (*scene.opening, Opening(kind="narrate", text=text))},
+        "a narration": {"opening": (*scene.opening, OpeningLine(kind="narrate", text=text))},
         "a line": {"opening": (said,)},
         "a whisper": {"opening": (whispered,)},
         "another's thought": {"opening": (thought,)},
@@ -251,6 +251,6 @@ def test_a_secret_is_found_by_one_telling_word_wherever_others_may_read_it(name:
 def test_a_secret_that_only_its_owner_thinks_of_is_no_leak(name: str) -> None:
     loaded = load_scene(name)
     for secret in secrets_of(loaded):
-        thought = Opening(speaker=secret.seat, kind="think", text=secret.text)
+        thought = OpeningLine(speaker=secret.seat, kind="think", text=secret.text)
         scene = loaded.scene.model_copy(update={"opening": (*loaded.scene.opening, thought)})
         assert leaks(LoadedScene(scene=scene, personas=loaded.personas)) == []

@@ -10,7 +10,7 @@ from rolellm_agents.persona import list_personas
 from rolellm_train.data.batches import batch_of
 from rolellm_train.data.conversations import conversations_of
 from rolellm_train.data.material import encoded
-from rolellm_train.data.packing import Pack, Tree, pack
+from rolellm_train.data.packing import PackedSequence, PrefixTree, pack
 from rolellm_train.data.rows import cast_rows
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import open_base, with_adapter
@@ -30,7 +30,7 @@ def test_losses_and_gradients_are_those_of_the_rows_one_by_one(tmp_path: Path) -
     (together,) = pack(short[:12], 60_000, seed=0)
     assert max(tree.shared for tree in together.trees) > 100
 
-    def measured(packs: list[Pack]) -> tuple[float, list[float]]:
+    def measured(packs: list[PackedSequence]) -> tuple[float, list[float]]:
         model.zero_grad()
         loss = torch.stack([answer_loss(model, batch_of(one)) for one in packs]).sum()
         torch.autograd.backward(loss)
@@ -39,7 +39,7 @@ def test_losses_and_gradients_are_those_of_the_rows_one_by_one(tmp_path: Path) -
             float(weight.grad.norm()) for weight in learning if weight.grad is not None
         ]
 
-    alone = [Pack((Tree(0, (row,)),)) for row in short[:12]]
+    alone = [PackedSequence((PrefixTree(0, (row,)),)) for row in short[:12]]
     loss, gradients = measured([together])
     expected, expected_gradients = measured(alone)
     assert loss == pytest.approx(expected, rel=1e-5)

@@ -26,7 +26,7 @@ from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.transcript import Transcript
 from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoded
-from rolellm_train.data.packing import Pack, Tree, pack_together
+from rolellm_train.data.packing import PackedSequence, PrefixTree, pack_together
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.dpo import train
 from rolellm_train.training.loading import open_base, with_adapter
@@ -116,7 +116,7 @@ def log_probabilities(model: Any, pairs: list[tuple[Encoded, Encoded]]) -> list[
         return [[-float(answer_loss(model, alone(row))) for row in pair] for pair in pairs]
 
 
-def trainer(recipe: Recipe, model: Any, packs: list[Pack], folder: Path) -> PairTrainer:
+def trainer(recipe: Recipe, model: Any, packs: list[PackedSequence], folder: Path) -> PairTrainer:
     made = trainer_of(
         model, recipe, packs, [], folder=folder, tell=lambda *_: None, kind=PairTrainer, beta=recipe.beta
     )
@@ -125,7 +125,7 @@ def trainer(recipe: Recipe, model: Any, packs: list[Pack], folder: Path) -> Pair
 
 
 def alone(row: Encoded) -> dict[str, Any]:
-    return batch_of(Pack((Tree(0, (row,)),)))
+    return batch_of(PackedSequence((PrefixTree(0, (row,)),)))
 
 
 def test_preferences_in_a_pack_are_those_of_the_answers_one_by_one(recipe: Recipe, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ import sys
 from pathlib import Path
 from rolellm_agents.persona import list_personas
 from rolellm_train.recipe import load_recipe
-from rolellm_train.dpo import train
+from rolellm_train.training.dpo import train
 recipe, data, run = sys.argv[1:]
 cast = [found.persona for found in list_personas().found if found.origin == "user"]
 train(load_recipe(recipe), [Path(data)], cast, Path(run), tell=lambda *_: print("step", flush=True))

@@ -18,7 +18,7 @@ from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoder
 from rolellm_train.data.material import encoded
 from rolellm_train.data.packing import pack
-from rolellm_train.data.rows import Prompts, Row, cast_rows
+from rolellm_train.data.rows import Prompts, TrainingRow, cast_rows
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import OpenBase, encoder_for, open_base
 
@@ -41,12 +41,12 @@ def embedded(tokenizer: Any) -> Encoder:
     return encoder_for(Recipe(id="embedded", about="", base="llamacpp:smollm2"), tokenizer)
 
 
-def some_rows() -> list[Row]:
+def some_rows() -> list[TrainingRow]:
     sherlock, wukong = load_persona("sherlock-holmes"), load_persona("孙悟空")
     return [*cast_rows([sherlock]), *cast_rows([wukong])]
 
 
-def alone(rows: Iterable[Row]) -> list[list[Row]]:
+def alone(rows: Iterable[TrainingRow]) -> list[list[TrainingRow]]:
     return [[row] for row in rows]
 
 

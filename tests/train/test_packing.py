@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_train.data.encoding import Encoded
-from rolellm_train.data.packing import Pack, pack, shared_beginning
+from rolellm_train.data.packing import PackedSequence, pack, shared_beginning
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 
@@ -24,7 +24,7 @@ def rows(draw: st.DrawFn) -> list[Encoded]:
     return made
 
 
-def read_back(packs: list[Pack]) -> Counter[Encoded]:
+def read_back(packs: list[PackedSequence]) -> Counter[Encoded]:
     return Counter(row for one in packs for tree in one.trees for row in tree.rows)
 
 

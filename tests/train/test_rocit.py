@@ -125,7 +125,7 @@ import sys
 from pathlib import Path
 from rolellm_agents.persona import list_personas
 from rolellm_train.recipe import load_recipe
-from rolellm_train.rocit import train
+from rolellm_train.training.rocit import train
 recipe, data, run = sys.argv[1:]
 cast = [found.persona for found in list_personas().found if found.origin == "user"]
 train(load_recipe(recipe), [Path(data)], cast, Path(run), tell=lambda *_: print("step", flush=True))

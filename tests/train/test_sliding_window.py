@@ -10,7 +10,7 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_train.data import attention
 from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoded
-from rolellm_train.data.packing import Pack, pack
+from rolellm_train.data.packing import PackedSequence, pack
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import with_adapter
 from rolellm_train.training.preflight import check
@@ -91,7 +91,7 @@ def test_losses_and_gradients_are_those_of_transformers_row_by_row(size: int) ->
     rows = conversations()
     expected, expected_gradients = gradients(model, [as_transformers_has_it(model, row) for row in rows])
     model.base_model.model.set_attn_implementation(attention.NAME)
-    packs: list[Pack] = pack(rows, size, seed=0)
+    packs: list[PackedSequence] = pack(rows, size, seed=0)
     assert any(tree.shared > WINDOW and len(tree.rows) > 1 for one in packs for tree in one.trees)
     loss, found = gradients(model, [answer_loss(model, batch_of(one)) for one in packs])
     assert loss == pytest.approx(expected, rel=1e-5)

@@ -13,7 +13,7 @@ from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.persona.user_persona import present_self
+from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.app import RoleApp
@@ -58,10 +58,10 @@ def app_of(transcript: Transcript, first: Persona, *, is_slow: bool = False) -> 
             model_name=model or "script",
             strategy=strategy or load_settings().strategy,
             conversation=conversation,
-            user_name=present_self(load_settings()).name,
+            user_name=current_user_persona(load_settings()).name,
         )
 
-    return RoleApp(open_session, transcript, first=first, user=present_self(settings).name)
+    return RoleApp(open_session, transcript, first=first, user=current_user_persona(settings).name)
 
 
 def words(pilot: Pilot[Any]) -> list[str]:

@@ -16,7 +16,7 @@ from rolellm_agents.config.paths import user_paths
 from rolellm_agents.transcript import ConversationRecord, Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.conversations import ConversationsScreen
-from rolellm_tui.widgets.conversations.list import ConversationList, Place
+from rolellm_tui.widgets.conversations.list import ConversationList, RowTarget
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -189,9 +189,9 @@ async def test_five_hundred_conversations_are_listed_at_once_and_keep_their_plac
     async with Conversations(transcript).run_test(size=NARROW) as pilot:
         await to_list(pilot, 500)
         await pilot.press("end", "up")
-        assert rows(pilot).place == Place(ids[1])
+        assert rows(pilot).place == RowTarget(ids[1])
         await until(pilot, lambda: "Line 0. 3 Mar 2024" in drawn(pilot))
-        assert rows(pilot).place == Place(ids[1])
+        assert rows(pilot).place == RowTarget(ids[1])
 
 
 # Finding
@@ -351,7 +351,7 @@ async def test_a_conversation_is_renamed_and_the_old_title_comes_back(
         await pilot.press(*" [b]!", "enter")
         await until(pilot, lambda: "The missing pipe [b]! 1 May 2024" in drawn(pilot))
         assert transcript.find_conversation(three["pipe"]).title == "The missing pipe [b]!"
-        assert rows(pilot).place == Place(three["pipe"])
+        assert rows(pilot).place == RowTarget(three["pipe"])
         assert text_of(pilot, "#status") == "It is called “The missing pipe [b]!” now."
         await pilot.press("ctrl+z")
         await until(pilot, lambda: "The missing pipe 1 May 2024" in drawn(pilot))
@@ -393,7 +393,7 @@ async def test_what_is_put_away_is_found_among_the_archived_and_comes_back(
         await to_list(pilot, 3)
         await pilot.press("down", "a")
         await until(pilot, lambda: listed(pilot) == [three["moon"], three["rain"]])
-        assert rows(pilot).place == Place(three["rain"])
+        assert rows(pilot).place == RowTarget(three["rain"])
         assert text_of(pilot, "#status").startswith("It is put away; Ctrl+Z takes it back")
         await pilot.press("v")
         await until(pilot, lambda: sorted(listed(pilot)) == sorted([three["pipe"], three["old"]]))
@@ -617,7 +617,7 @@ async def test_what_is_brought_in_is_highlighted(
         await bring_in(pilot, "chat.json", "shrek")
         await until(pilot, lambda: len(listed(pilot)) == 4)
         new = transcript.conversations("shrek")[0].id
-        await until(pilot, lambda: rows(pilot).place == Place(new))
+        await until(pilot, lambda: rows(pilot).place == RowTarget(new))
         assert text_of(pilot, "#status") == "A conversation is here now."
         await until(pilot, lambda: "Who goes?" in drawn(pilot))
 

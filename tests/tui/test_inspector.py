@@ -35,7 +35,7 @@ from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.inspector.numbers_view import NumbersView, figures_of, tables_of
 from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
 from rolellm_tui.widgets.inspector.prompt_view import PromptView
-from rolellm_tui.widgets.inspector.provenance import Made
+from rolellm_tui.widgets.inspector.provenance import AnswerProvenance
 from rolellm_tui.widgets.inspector.recalled_view import RecalledView, kept_of
 from rolellm_tui.widgets.inspector.rows import rows_of, visible
 from rolellm_tui.widgets.inspector.silent_lore import SilentLore, conversation_in, silent_lore
@@ -71,7 +71,7 @@ class Told:
     """An answer, as a chat hears of it."""
 
     message: Message
-    made: Made
+    made: AnswerProvenance
     voice: Voice
 
     def screen(self) -> InspectorScreen:
@@ -79,19 +79,19 @@ class Told:
 
     def later(self) -> InspectorScreen:
         """What another session, which did not see it being made, can show."""
-        return InspectorScreen(self.message, Made(None, ()), self.voice)
+        return InspectorScreen(self.message, AnswerProvenance(None, ()), self.voice)
 
 
 async def answer(session: Session, *lines: str) -> Told:
     """The last answer to what is said."""
-    made = Made(None, ())
+    made = AnswerProvenance(None, ())
     for line in lines:
         prompted: Prompted | None = None
         recalled: Recalled | None = None
         async for event in session.send(line):
             prompted = event if isinstance(event, Prompted) else prompted
             recalled = event if isinstance(event, Recalled) else recalled
-        made = Made(prompted, recalled.items if recalled else ())
+        made = AnswerProvenance(prompted, recalled.items if recalled else ())
     return Told(session.messages[-1], made, session.voice)
 
 
@@ -190,7 +190,7 @@ async def test_a_model_that_goes_on_is_shown_with_the_words_it_went_on_from(tran
     told = await answer(session, "The lamp?")
     events = [event async for event in session.continue_answer()]
     (prompted,) = [event for event in events if isinstance(event, Prompted)]
-    told = replace(told, message=session.messages[-1], made=Made(prompted, ()))
+    told = replace(told, message=session.messages[-1], made=AnswerProvenance(prompted, ()))
     async with Host(told.screen()).run_test(size=(120, 60)) as pilot:
         heading, words = parts_on_screen(prompt_view(pilot))[-1]
         assert (heading.split("  ")[0], words) == ("begun answer", "It is")

@@ -365,7 +365,7 @@ def test_home_is_completed_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (home / "Downloads" / "ada.png").write_bytes(b"")
     assert completed("~/Dow").text == f"~/Downloads{os.sep}"
     assert completed("~/Downloads/a").text == "~/Downloads/ada.png"
-    assert completed("~/Downloads/b") == incoming.Completion("~/Downloads/b", ())
+    assert completed("~/Downloads/b") == incoming.PathCompletion("~/Downloads/b", ())
 
 
 # Pictures

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.scene.message_kinds import Utterance
-from rolellm_tui.widgets.scene.commands import Order, typed_in_scene
+from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
 
 NAMES = {"ann": "Ann Grey", "ben-stone": "Ben Stone", "li-bai": "李白", "narrator": "Narrator"}
 HEARD = {"ben-stone": "Ben Stone", "li-bai": "李白"}
@@ -15,18 +15,18 @@ HEARD = {"ben-stone": "Ben Stone", "li-bai": "李白"}
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("/skip", Order("skip")),
-        ("  /pass ", Order("skip")),
-        ("/next Ben", Order("next", "ben-stone")),
-        ("/next ben-stone", Order("next", "ben-stone")),
-        ("/next 李白", Order("next", "li-bai")),
-        ("/NEXT ann grey", Order("next", "ann")),
-        ("/in Ann: She is wet.", Order("in", "ann", "She is wet.")),
-        ("/out ben Stone slams the door", Order("out", "ben-stone", "slams the door")),
-        ("/as narrator", Order("as", "narrator")),
-        ("/play", Order("play")),
-        ("/step", Order("step")),
-        ("/again", Order("again")),
+        ("/skip", SceneCommand("skip")),
+        ("  /pass ", SceneCommand("skip")),
+        ("/next Ben", SceneCommand("next", "ben-stone")),
+        ("/next ben-stone", SceneCommand("next", "ben-stone")),
+        ("/next 李白", SceneCommand("next", "li-bai")),
+        ("/NEXT ann grey", SceneCommand("next", "ann")),
+        ("/in Ann: She is wet.", SceneCommand("in", "ann", "She is wet.")),
+        ("/out ben Stone slams the door", SceneCommand("out", "ben-stone", "slams the door")),
+        ("/as narrator", SceneCommand("as", "narrator")),
+        ("/play", SceneCommand("play")),
+        ("/step", SceneCommand("step")),
+        ("/again", SceneCommand("again")),
         ("Hello.", Utterance("say", (), "Hello.")),
         ("//skip", Utterance("say", (), "/skip")),
         ("/w ben hush", Utterance("whisper", ("ben-stone",), "hush")),
@@ -34,7 +34,7 @@ HEARD = {"ben-stone": "Ben Stone", "li-bai": "李白"}
         ("in the fog", Utterance("say", (), "in the fog")),
     ],
 )
-def test_orders_are_told_from_what_is_said(text: str, meant: Order | Utterance) -> None:
+def test_orders_are_told_from_what_is_said(text: str, meant: SceneCommand | Utterance) -> None:
     assert typed_in_scene(text, NAMES, HEARD) == meant
 
 
@@ -63,14 +63,14 @@ def test_whatever_is_typed_is_understood_or_complained_of_in_one_line(text: str)
     match understood(text):
         case str(complaint):
             assert "\n" not in complaint
-        case Order(seat=seat):
+        case SceneCommand(seat=seat):
             assert seat is None or seat in NAMES
             assert text.lstrip().startswith("/")
         case Utterance(text=words):
             assert words
 
 
-def understood(text: str) -> Order | Utterance | str:
+def understood(text: str) -> SceneCommand | Utterance | str:
     try:
         return typed_in_scene(text, NAMES, HEARD)
     except MessageError as error:

@@ -13,8 +13,13 @@ from textual.widgets import Input, Select, Switch, TextArea
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import Settings, load_settings, write_settings
-from rolellm_agents.persona.user_persona import Yourself, add_yourself, present_self, yourselves
-from rolellm_tui.screens.settings import Given, SettingsScreen
+from rolellm_agents.persona.user_persona import (
+    UserPersona,
+    add_user_persona,
+    current_user_persona,
+    user_personas,
+)
+from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.widgets.settings.setting import Setting
 
 NARROW, TALL = (80, 24), (120, 60)
@@ -22,7 +27,7 @@ BY_HAND = "# mine\ntemperature = 0.5 # calm\n"
 
 
 class SettingsApp(ScreenApp):
-    def __init__(self, flags: dict[str, Given] | None = None) -> None:
+    def __init__(self, flags: dict[str, Override] | None = None) -> None:
         super().__init__(SettingsScreen(flags))
 
 
@@ -363,7 +368,7 @@ async def test_what_a_variable_gives_is_shown_and_cannot_be_changed(
 
 async def test_what_a_flag_gives_is_shown_and_cannot_be_changed() -> None:
     write_config('model = "scripted:file"\n')
-    async with SettingsApp({"model": Given("--model", "scripted:flag")}).run_test(size=TALL) as pilot:
+    async with SettingsApp({"model": Override("--model", "scripted:flag")}).run_test(size=TALL) as pilot:
         await filled(pilot)
         assert menu(pilot, "model").value == "scripted:flag"
         assert note(pilot, "model") == "Given by --model, so it cannot be changed here."
@@ -393,12 +398,12 @@ async def test_a_persona_of_ones_own_is_added_and_chosen() -> None:
         await pilot.press("escape")
         await until(pilot, lambda: app.left)
     assert app.result is True
-    flint = Yourself("captain-b-flint", "Captain [b]Flint", "An old\nsailor.")
-    assert present_self(load_settings()) == flint
+    flint = UserPersona("captain-b-flint", "Captain [b]Flint", "An old\nsailor.")
+    assert current_user_persona(load_settings()) == flint
 
 
 async def test_one_is_chosen_in_the_menu_and_only_a_name_again() -> None:
-    add_yourself("Ada")
+    add_user_persona("Ada")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await filled(pilot)
         await pick(pilot, "you", "ada")
@@ -417,7 +422,7 @@ async def open_yourselves(pilot: Pilot[Any]) -> None:
 
 
 async def test_one_is_changed() -> None:
-    add_yourself("Ada", "A mathematician.")
+    add_user_persona("Ada", "A mathematician.")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
         await pilot.press("down", "e")
@@ -426,12 +431,12 @@ async def test_one_is_changed() -> None:
         pilot.app.screen.query_one("#name", Input).value = "Ada Lovelace"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "Ada Lovelace A mathematician." in text_of(pilot, "#yourselves"))
-    assert yourselves() == [Yourself("ada", "Ada Lovelace", "A mathematician.")]
+    assert user_personas() == [UserPersona("ada", "Ada Lovelace", "A mathematician.")]
 
 
 @pytest.mark.parametrize("key", ["d", "delete"])
 async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
-    ada = add_yourself("Ada", "A mathematician.")
+    ada = add_user_persona("Ada", "A mathematician.")
     write_settings({"you": "ada"})
     app = SettingsApp()
     async with app.run_test(size=TALL) as pilot:
@@ -439,10 +444,10 @@ async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
         assert "Ada ● you are this one" in text_of(pilot, "#yourselves")
         await pilot.press(key)
         await until(pilot, lambda: text_of(pilot, "#complaint") == "Ada is out; Ctrl+Z brings it back.")
-        assert (yourselves(), load_settings().you) == ([], "")
+        assert (user_personas(), load_settings().you) == ([], "")
         await pilot.press("ctrl+z")
         await until(pilot, lambda: "Ada ● you are this one" in text_of(pilot, "#yourselves"))
-        assert present_self(load_settings()) == ada
+        assert current_user_persona(load_settings()) == ada
         await pilot.press("ctrl+z", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
         await until(pilot, lambda: menu(pilot, "you").value == "ada")
@@ -468,12 +473,12 @@ async def test_a_name_is_needed() -> None:
         await until(pilot, lambda: text_of(pilot, "#complaint").startswith("A name is needed"))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
-    assert yourselves() == []
+    assert user_personas() == []
 
 
 async def test_who_one_is_by_a_variable_is_not_chosen_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    add_yourself("Ada")
-    add_yourself("Eve")
+    add_user_persona("Ada")
+    add_user_persona("Eve")
     monkeypatch.setenv("ROLELLM_YOU", "eve")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
@@ -484,7 +489,7 @@ async def test_who_one_is_by_a_variable_is_not_chosen_here(monkeypatch: pytest.M
 
 
 async def test_a_file_of_ones_own_that_is_broken_is_told(home: Path) -> None:
-    add_yourself("Ada")
+    add_user_persona("Ada")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await filled(pilot)
         (home / "config" / "you.toml").write_text("[you", encoding="utf-8")
@@ -516,8 +521,10 @@ def test_the_settings_look_as_they_did(
 
 
 def test_the_personas_of_ones_own_look_as_they_did(snap_compare: SnapCompare) -> None:
-    add_yourself("Captain Flint", "An old sailor with a limp, kind to cabin boys and harsh to officers.")
-    add_yourself("李白", "喝酒的诗人。")
+    add_user_persona(
+        "Captain Flint", "An old sailor with a limp, kind to cabin boys and harsh to officers."
+    )
+    add_user_persona("李白", "喝酒的诗人。")
     write_settings({"you": "captain-flint"})
 
     assert snap_compare(SettingsApp(), run_before=open_yourselves, terminal_size=NARROW)

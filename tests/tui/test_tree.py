@@ -19,9 +19,9 @@ from rolellm_graphs import Session
 from rolellm_tui.screens import two_branches
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.widgets.common.search_bar import SearchBar
-from rolellm_tui.widgets.tree.line import Drawing, draw_line
+from rolellm_tui.widgets.tree.line import TreeStyle, draw_line
 from rolellm_tui.widgets.tree.message_preview import MessagePreview
-from rolellm_tui.widgets.tree.rows import Row
+from rolellm_tui.widgets.tree.rows import TreeRow
 from rolellm_tui.widgets.tree.view import TreeView
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
@@ -470,9 +470,9 @@ async def test_of_ten_thousand_messages_only_those_in_view_are_drawn(
         for n in range(10_000)
     ]
     session = session_of(transcript, lines, {"main": "9999"})
-    drawn_lines: list[Row] = []
+    drawn_lines: list[TreeRow] = []
 
-    def counting(drawing: Drawing, row: Row, width: int) -> Content:
+    def counting(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
         drawn_lines.append(row)
         return draw_line(drawing, row, width)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.transcript import Message
-from rolellm_tui.widgets.tree.rows import LEAST_FOLDED, Row, Tree
+from rolellm_tui.widgets.tree.rows import LEAST_FOLDED, ConversationTree, TreeRow
 
 Parents = list[int | None]
 
@@ -44,20 +44,24 @@ def parents_of_any_tree(draw: st.DrawFn) -> Parents:
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> Tree:
+def trees(draw: st.DrawFn) -> ConversationTree:
     parents = draw(parents_of_any_tree())
     places = st.integers(0, max(0, len(parents) - 1)).map(str)
     here = draw(st.none() | places) if parents else None
-    return Tree(said(parents), here=here, branches=draw(st.lists(places, max_size=4)) if parents else ())
+    return ConversationTree(
+        said(parents), here=here, branches=draw(st.lists(places, max_size=4)) if parents else ()
+    )
 
 
-def some_of(tree: Tree, draw: st.DataObject) -> set[int]:
+def some_of(tree: ConversationTree, draw: st.DataObject) -> set[int]:
     return draw.draw(st.sets(st.sampled_from(range(len(tree.messages))))) if tree.messages else set()
 
 
 @settings(deadline=None, max_examples=200)
 @given(trees(), st.data())
-def test_every_message_stands_in_exactly_one_row_or_one_fold(tree: Tree, data: st.DataObject) -> None:
+def test_every_message_stands_in_exactly_one_row_or_one_fold(
+    tree: ConversationTree, data: st.DataObject
+) -> None:
     rows = tree.rows(some_of(tree, data))
     placed = [place for row in rows for place in tree.places_in(row)]
     assert sorted(placed) == list(range(len(tree.messages)))
@@ -68,7 +72,9 @@ def test_every_message_stands_in_exactly_one_row_or_one_fold(tree: Tree, data: s
 
 @settings(deadline=None, max_examples=200)
 @given(trees())
-def test_parents_stand_above_children_and_the_present_path_in_the_first_lane(tree: Tree) -> None:
+def test_parents_stand_above_children_and_the_present_path_in_the_first_lane(
+    tree: ConversationTree,
+) -> None:
     rows = tree.rows(tree.order)
     for place, parent in enumerate(tree.parents):
         assert parent is None or tree.row_of(parent, rows) < tree.row_of(place, rows)
@@ -77,7 +83,7 @@ def test_parents_stand_above_children_and_the_present_path_in_the_first_lane(tre
 
 @settings(deadline=None, max_examples=200)
 @given(trees())
-def test_a_fold_is_a_stretch_without_forks_ends_or_branches(tree: Tree) -> None:
+def test_a_fold_is_a_stretch_without_forks_ends_or_branches(tree: ConversationTree) -> None:
     heads = {tree.here}
     for row in tree.rows():
         places = tree.places_in(row)
@@ -91,8 +97,8 @@ def test_a_fold_is_a_stretch_without_forks_ends_or_branches(tree: Tree) -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(trees())
-def test_what_a_branch_points_to_is_never_folded(tree: Tree) -> None:
-    again = Tree(tree.messages, branches=[message.id for message in tree.messages[::7]])
+def test_what_a_branch_points_to_is_never_folded(tree: ConversationTree) -> None:
+    again = ConversationTree(tree.messages, branches=[message.id for message in tree.messages[::7]])
     assert all(
         set(range(0, len(tree.messages), 7)).isdisjoint(again.places_in(row))
         for row in again.rows()
@@ -102,7 +108,7 @@ def test_what_a_branch_points_to_is_never_folded(tree: Tree) -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(trees(), st.data())
-def test_opening_one_fold_after_another_restores_all(tree: Tree, data: st.DataObject) -> None:
+def test_opening_one_fold_after_another_restores_all(tree: ConversationTree, data: st.DataObject) -> None:
     shown: set[int] = set()
     while folds := [row for row in tree.rows(shown) if row.folded]:
         opened = set(tree.places_in(data.draw(st.sampled_from(folds))))
@@ -114,7 +120,7 @@ def test_opening_one_fold_after_another_restores_all(tree: Tree, data: st.DataOb
 
 @settings(deadline=None, max_examples=200)
 @given(trees(), st.data())
-def test_what_must_be_shown_is_shown(tree: Tree, data: st.DataObject) -> None:
+def test_what_must_be_shown_is_shown(tree: ConversationTree, data: st.DataObject) -> None:
     shown = some_of(tree, data)
     rows = tree.rows(shown)
     assert not any(rows[tree.row_of(place, rows)].folded for place in shown)
@@ -122,10 +128,10 @@ def test_what_must_be_shown_is_shown(tree: Tree, data: st.DataObject) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(trees())
-def test_a_lane_is_one_line_with_only_later_lanes_beside_it(tree: Tree) -> None:
+def test_a_lane_is_one_line_with_only_later_lanes_beside_it(tree: ConversationTree) -> None:
     rows = tree.rows(tree.order)
 
-    def row(place: int) -> Row:
+    def row(place: int) -> TreeRow:
         return rows[tree.row_of(place, rows)]
 
     for place in tree.order:
@@ -149,13 +155,13 @@ def test_n_messages_need_no_more_than_1_and_log2_n_lanes_beside_the_first(
     parents = [seed % (place + 1) - 1 for place, seed in enumerate(seeds)]
     messages = said([None if parent < 0 else parent for parent in parents])
     here = data.draw(st.sampled_from(messages)).id if messages else None
-    depths = [row.depth for row in Tree(messages, here=here).rows(range(len(messages)))]
+    depths = [row.depth for row in ConversationTree(messages, here=here).rows(range(len(messages)))]
     assert max(depths, default=0) <= 1 + log2(max(1, len(messages)))
 
 
 @settings(deadline=None, max_examples=200)
 @given(trees(), st.data())
-def test_to_a_sibling_and_back_is_where_one_was(tree: Tree, data: st.DataObject) -> None:
+def test_to_a_sibling_and_back_is_where_one_was(tree: ConversationTree, data: st.DataObject) -> None:
     for place in range(len(tree.messages)):
         beside = tree.beside(place, 1)
         if beside is not None:
@@ -168,7 +174,9 @@ def test_to_a_sibling_and_back_is_where_one_was(tree: Tree, data: st.DataObject)
 
 @settings(deadline=None, max_examples=100)
 @given(trees(), st.data())
-def test_two_messages_share_the_way_up_to_where_they_part(tree: Tree, data: st.DataObject) -> None:
+def test_two_messages_share_the_way_up_to_where_they_part(
+    tree: ConversationTree, data: st.DataObject
+) -> None:
     if tree.messages:
         places = st.sampled_from(range(len(tree.messages)))
         one, other = data.draw(places), data.draw(places)
@@ -179,10 +187,10 @@ def test_two_messages_share_the_way_up_to_where_they_part(tree: Tree, data: st.D
 
 
 def test_a_long_line_shows_its_beginning_and_its_end() -> None:
-    tree = Tree(said([None, *range(19)]), here="19")
+    tree = ConversationTree(said([None, *range(19)]), here="19")
     assert [row.size for row in tree.rows()] == [1, 15, 1, 1, 1, 1]
 
 
 def test_the_way_on_is_along_what_was_said_last() -> None:
-    tree = Tree(said([None, 0, 0, 1, 2, 2, 3]))
+    tree = ConversationTree(said([None, 0, 0, 1, 2, 2, 3]))
     assert (tree.way_on(0), tree.way_on(1), tree.way_on(5)) == ([2, 5], [3, 6], [])

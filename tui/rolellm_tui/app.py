@@ -16,7 +16,7 @@ from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.persona.user_persona import present_self
+from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.scene import LoadedScene, cast_scene
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
@@ -30,10 +30,10 @@ from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
-from rolellm_tui.screens.settings import Given, SettingsScreen
+from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
-from rolellm_tui.widgets.chat.opening import Opening
+from rolellm_tui.widgets.chat.opening import ChatOpening
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
@@ -96,7 +96,7 @@ class RoleApp(App[RoleLLMError]):
         welcome: bool = False,
         theme: str = "",
         user: str = DEFAULT_USER,
-        flags: Mapping[str, Given] | None = None,
+        flags: Mapping[str, Override] | None = None,
         pixels: "PixelWidget | None" = None,
         stage: Stage | None = None,
         open_stage: OpenStage | None = None,
@@ -136,7 +136,7 @@ class RoleApp(App[RoleLLMError]):
         if has_terminal():
             self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
-            chat = self._chat(Opening(self._first, new=self._first_is_new)) if self._first else None
+            chat = self._chat(ChatOpening(self._first, new=self._first_is_new)) if self._first else None
             conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
@@ -167,7 +167,7 @@ class RoleApp(App[RoleLLMError]):
 
         def go_on(chosen: str | None) -> None:
             if chosen == "talk":
-                self._open(Opening(greeter))
+                self._open(ChatOpening(greeter))
 
         self.push_screen(WelcomeScreen(greeter, user=self._user), go_on)
 
@@ -176,7 +176,7 @@ class RoleApp(App[RoleLLMError]):
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the persona that was picked."""
         self._open(
-            Opening(
+            ChatOpening(
                 event.persona,
                 new=event.new,
                 strategy=event.strategy,
@@ -187,7 +187,7 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Replace the chat by an empty one with the same persona."""
-        self._open(Opening(event.persona, new=True))
+        self._open(ChatOpening(event.persona, new=True))
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """The library shows first whom one talked with last."""
@@ -202,7 +202,7 @@ class RoleApp(App[RoleLLMError]):
     def talk_with(self, persona_id: str) -> None:
         """Open the chat with a persona."""
         try:
-            opening = Opening(load_persona(persona_id))
+            opening = ChatOpening(load_persona(persona_id))
         except RoleLLMError as error:
             self._complain(error)
             return
@@ -219,7 +219,7 @@ class RoleApp(App[RoleLLMError]):
         if persona is None:
             self._go_on_with_scene(found.id, message)
         else:
-            self._open(Opening(persona, conversation, at=message))
+            self._open(ChatOpening(persona, conversation, at=message))
 
     def use_strategy(self, name: str) -> None:
         """Let the present chat go on by another strategy."""
@@ -258,7 +258,7 @@ class RoleApp(App[RoleLLMError]):
 
     def _take_name(self) -> None:
         try:
-            self._user = present_self(load_settings()).name
+            self._user = current_user_persona(load_settings()).name
         except RoleLLMError as error:
             self._complain(error)
             return
@@ -287,7 +287,7 @@ class RoleApp(App[RoleLLMError]):
 
     # Chats
 
-    def _open(self, opening: Opening) -> None:
+    def _open(self, opening: ChatOpening) -> None:
         """Show a chat, or tell why it cannot be had."""
         try:
             chat = self._chat(opening)
@@ -296,7 +296,7 @@ class RoleApp(App[RoleLLMError]):
         else:
             self._show(chat)
 
-    def _chat(self, opening: Opening) -> ChatScreen:
+    def _chat(self, opening: ChatOpening) -> ChatScreen:
         conversation = opening.conversation or (None if opening.new else self._latest(opening.persona))
         named = {"strategy": opening.strategy, "model": opening.model}
         session = self._open_session(

@@ -25,7 +25,7 @@ _STEPS = 10
 """LangGraph's recursion limit for one turn, which takes three."""
 
 
-class Answer:
+class PendingAnswer:
     """A voice's answer to the last message of a path, which is the person's."""
 
     def __init__(

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from rolellm_graphs.chat.answer import Answer
+from rolellm_graphs.chat.answer import PendingAnswer
 from rolellm_graphs.events import Event
 
 
@@ -18,7 +18,7 @@ class Compared:
     event: Event
 
 
-async def follow_all(answers: Sequence[Answer]) -> AsyncGenerator[Compared, None]:
+async def follow_all(answers: Sequence[PendingAnswer]) -> AsyncGenerator[Compared, None]:
     """The events of all answers as they come. Whoever stops listening stops all."""
     heard: asyncio.Queue[Compared | int] = asyncio.Queue()
     tasks = [asyncio.create_task(_follow(place, answer, heard)) for place, answer in enumerate(answers)]
@@ -37,7 +37,7 @@ async def follow_all(answers: Sequence[Answer]) -> AsyncGenerator[Compared, None
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _follow(place: int, answer: Answer, heard: "asyncio.Queue[Compared | int]") -> None:
+async def _follow(place: int, answer: PendingAnswer, heard: "asyncio.Queue[Compared | int]") -> None:
     try:
         async with aclosing(answer.events()) as events:
             async for event in events:

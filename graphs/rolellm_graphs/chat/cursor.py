@@ -13,7 +13,7 @@ from rolellm_agents.transcript.store import MAIN
 STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
 
 
-class Walk(ABC):
+class ConversationCursor(ABC):
     """A conversation on one of its branches; one thing is done at a time, and can be undone."""
 
     def __init__(self, transcript: Transcript, conversation: str | None) -> None:

@@ -23,14 +23,14 @@ from rolellm_agents.recall import RecallOptions, memories_of
 from rolellm_agents.text import whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
-from rolellm_graphs.chat.answer import Answer, as_langchain, lore_so_far
+from rolellm_graphs.chat.answer import PendingAnswer, as_langchain, lore_so_far
 from rolellm_graphs.chat.comparison import Compared, follow_all
-from rolellm_graphs.chat.cursor import Walk
+from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone
 
 
-class Session(Walk):
+class Session(ConversationCursor):
     """One person's conversation with one persona."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Session(Walk):
         self._seed = seed
         self._note = transcript.note(conversation) if conversation else ""
         self._cancelled = False
-        self._answers: list[Answer] = []
+        self._answers: list[PendingAnswer] = []
         self._ahead: Cancellable | None = None
 
     @property
@@ -243,7 +243,9 @@ class Session(Walk):
             names = [self._branch, *(f"{self._branch}/{number}" for number in range(2, len(voices) + 1))]
             self._listen_to(
                 [
-                    Answer(voice, self._transcript, asked, branch=name, seed=self._seed, note=self._note)
+                    PendingAnswer(
+                        voice, self._transcript, asked, branch=name, seed=self._seed, note=self._note
+                    )
                     for voice, name in zip(voices, names, strict=True)
                 ]
             )
@@ -357,7 +359,7 @@ class Session(Walk):
 
     async def _hear(self, path: list[Message], begun: str = "") -> AsyncGenerator[Event, None]:
         """Let the persona answer the last message of a path, and go on from its answer if one comes."""
-        answer = Answer(
+        answer = PendingAnswer(
             self.voice,
             self._transcript,
             path,
@@ -377,7 +379,7 @@ class Session(Walk):
             if answer.message:
                 self._path = [*path, answer.message]
 
-    def _listen_to(self, answers: list[Answer]) -> None:
+    def _listen_to(self, answers: list[PendingAnswer]) -> None:
         """Let `cancel` reach them, even if it came before they did."""
         self._answers = answers
         if self._cancelled:

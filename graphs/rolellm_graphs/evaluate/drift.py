@@ -17,10 +17,10 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import ModelError, SettingsError, StorageError
 from rolellm_agents.evaluation.drift import PlannedQuestion, load_course, planned_questions
-from rolellm_agents.evaluation.drift.results import Interview, InterviewResult, scored_line
-from rolellm_agents.files.atomic_write import write_whole, writing_whole
+from rolellm_agents.evaluation.drift.results import DriftConversation, DriftResult, scored_line
+from rolellm_agents.files.atomic_write import write_atomically, writing_atomically
 from rolellm_agents.generation.instructions import bundled_instructions
-from rolellm_agents.judging import Judged, ReplyJudge, Turn
+from rolellm_agents.judging import ConversationTurn, Judged, ReplyJudge
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
@@ -33,9 +33,9 @@ from rolellm_agents.runs.folder import LongRun, open_long_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge
-from rolellm_graphs.evaluate.predictions import Contender
+from rolellm_graphs.evaluate.predictions import SystemUnderTest
 from rolellm_graphs.judge.graph import judge_replies
-from rolellm_graphs.runs.items import Failures, Generation, Hearing, Limits, prepared
+from rolellm_graphs.runs.items import Failures, Generation, RunCallbacks, RunLimits, prepared
 
 TURNS: Final = 10
 INTERVIEWS: Final = 7
@@ -52,7 +52,7 @@ class InterviewsRequest:
     strategy: str = "system"
     turns: int = TURNS
     interviews: int = INTERVIEWS
-    interviewer: Contender | None = None
+    interviewer: SystemUnderTest | None = None
     """A model that asks; the bundled course when None."""
     seed: int = 0
 
@@ -72,18 +72,18 @@ class _Planned:
 
 async def hold_interviews(
     request: InterviewsRequest,
-    contenders: Sequence[Contender],
+    systems: Sequence[SystemUnderTest],
     *,
     folder: Path,
     judge: NamedJudge | None = None,
-    limits: Limits | None = None,
-    hearing: Hearing | None = None,
-) -> InterviewResult:
+    limits: RunLimits | None = None,
+    hearing: RunCallbacks | None = None,
+) -> DriftResult:
     """Hold the interviews that are missing, have them judged, and tell how they go on by turn.
 
     Args:
         request: who is interviewed.
-        contenders: models that answer, one after the other.
+        systems: models that answer, one after the other.
         folder: of the run, which goes on where it was stopped.
         judge: of single replies; none when None. It may be another than before.
         limits: how many interviews are held at the same time.
@@ -94,22 +94,22 @@ async def hold_interviews(
         ModelError: a model cannot be loaded; what is finished is kept.
         StorageError: the folder cannot be written, or holds another run.
     """
-    limits, hearing = limits or Limits(), hearing or Hearing()
-    contenders = list({one.name: one for one in contenders}.values())
-    _check(request, contenders)
-    planned = [*_planned(request, contenders)]
-    config = _config(request, contenders, limits)
+    limits, hearing = limits or RunLimits(), hearing or RunCallbacks()
+    systems = list({one.name: one for one in systems}.values())
+    _check(request, systems)
+    planned = [*_planned(request, systems)]
+    config = _config(request, systems, limits)
     with open_long_run(folder, config) as run:
         run.reopen()
         finished = FinishedItems(run, lambda: (one.key for one in planned))
         failures = Failures()
-        for contender in contenders:
-            failed = await _hold(request, contender, planned, finished, limits, hearing)
+        for system in systems:
+            failed = await _hold(request, system, planned, finished, limits, hearing)
             failures.count += failed.count
             failures.first = failures.first or failed.first
         held = [_interview(one, finished.get(one.number)) for one in planned if one.number in finished]
         verdicts, broken = await _judge(held, judge, folder, limits, hearing)
-        result = InterviewResult(
+        result = DriftResult(
             config=config,
             complete=len(held) == len(planned) and not broken,
             failed=failures.count,
@@ -129,39 +129,39 @@ def run_name(
     return f"interviews-{digest_of(told)[:8]}"
 
 
-def _check(request: InterviewsRequest, contenders: Sequence[Contender]) -> None:
+def _check(request: InterviewsRequest, systems: Sequence[SystemUnderTest]) -> None:
     get_strategy(request.strategy)
-    for given, what in ((contenders, "model"), (request.personas, "persona")):
+    for given, what in ((systems, "model"), (request.personas, "persona")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
 
 
-def _planned(request: InterviewsRequest, contenders: Sequence[Contender]) -> Iterator[_Planned]:
+def _planned(request: InterviewsRequest, systems: Sequence[SystemUnderTest]) -> Iterator[_Planned]:
     personas = {one.id: one for one in request.personas}.values()
     number = 0
-    for contender in contenders:
+    for system in systems:
         for persona in personas:
             for nth in range(request.interviews):
-                key = f"{contender.name}/{persona.id}/{nth}"
-                yield _Planned(number, key, contender.name, with_macros(persona, DEFAULT_USER), nth)
+                key = f"{system.name}/{persona.id}/{nth}"
+                yield _Planned(number, key, system.name, with_macros(persona, DEFAULT_USER), nth)
                 number += 1
 
 
 async def _hold(
     request: InterviewsRequest,
-    contender: Contender,
+    system: SystemUnderTest,
     planned: Sequence[_Planned],
     finished: FinishedItems,
-    limits: Limits,
-    hearing: Hearing,
+    limits: RunLimits,
+    hearing: RunCallbacks,
 ) -> Failures:
     """The interviews of one model that are missing."""
-    model = prepared(contender.model, limits.at_once).model_copy()
+    model = prepared(system.model, limits.at_once).model_copy()
     generation = Generation(finished, model, limits, hearing)
     asking = generation
     if request.interviewer is not None:
         asks = prepared(request.interviewer.model, limits.at_once).model_copy()
-        asking = Generation(finished, asks, limits, Hearing())
+        asking = Generation(finished, asks, limits, RunCallbacks())
     generation.expect(len(planned))
 
     async def hold(one: _Planned) -> None:
@@ -170,7 +170,7 @@ async def _hold(
 
         await generation.item(one.number, one.key, make)
 
-    await generation.work_through((one for one in planned if one.model == contender.name), hold)
+    await generation.work_through((one for one in planned if one.model == system.name), hold)
     return generation.failures
 
 
@@ -252,12 +252,16 @@ class _Interviewing:
         return [SystemMessage(prompt), HumanMessage(persona.name), *turned]
 
 
-def _interview(one: _Planned, item: Mapping[str, Any]) -> Interview:
-    return Interview.of(one.key, one.persona, item)
+def _interview(one: _Planned, item: Mapping[str, Any]) -> DriftConversation:
+    return DriftConversation.of(one.key, one.persona, item)
 
 
 async def _judge(
-    held: Sequence[Interview], judge: NamedJudge | None, folder: Path, limits: Limits, hearing: Hearing
+    held: Sequence[DriftConversation],
+    judge: NamedJudge | None,
+    folder: Path,
+    limits: RunLimits,
+    hearing: RunCallbacks,
 ) -> tuple[Sequence[Any], str]:
     """All verdicts, and why there are no more if the judge could not go on."""
     if judge is None or not held:
@@ -285,7 +289,9 @@ async def _judge(
         return read_verdicts(own).verdicts, f"The judge {judge.name} gave up: {error}"
 
 
-def _judged_turns(one: Interview, back: int | None) -> Iterator[tuple[str, tuple[Turn, ...], str]]:
+def _judged_turns(
+    one: DriftConversation, back: int | None
+) -> Iterator[tuple[str, tuple[ConversationTurn, ...], str]]:
     """Each answer's key, what the judge reads before it, and the answer.
 
     Args:
@@ -294,11 +300,11 @@ def _judged_turns(one: Interview, back: int | None) -> Iterator[tuple[str, tuple
             question alone: what the character said earlier would tell nobody in particular, too, who
             speaks, and its gain would fall whatever the answers are like.
     """
-    said: list[Turn] = []
+    said: list[ConversationTurn] = []
     for turn, answer in enumerate(one.answers, 1):
-        said.append(Turn("user", answer.question))
+        said.append(ConversationTurn("user", answer.question))
         yield one.turn_key(turn), tuple(said[-back:] if back else said), answer.reply
-        said.append(Turn("persona", answer.reply))
+        said.append(ConversationTurn("persona", answer.reply))
 
 
 def _settings(request: InterviewsRequest) -> dict[str, Any]:
@@ -318,19 +324,21 @@ def _settings(request: InterviewsRequest) -> dict[str, Any]:
     }
 
 
-def _config(request: InterviewsRequest, contenders: Sequence[Contender], limits: Limits) -> dict[str, Any]:
+def _config(
+    request: InterviewsRequest, systems: Sequence[SystemUnderTest], limits: RunLimits
+) -> dict[str, Any]:
     asks = request.interviewer
     return {
         "benchmark": "interviews",
         **_settings(request),
-        "models": {one.name: describe_sampling(one.model) for one in contenders},
+        "models": {one.name: describe_sampling(one.model) for one in systems},
         "interviewer_sampling": describe_sampling(asks.model) if asks else None,
         "at_once": limits.at_once,
     }
 
 
-def _write(run: LongRun, result: InterviewResult, judge: NamedJudge | None) -> None:
-    with writing_whole(run.folder / SCORED, StorageError) as out:
+def _write(run: LongRun, result: DriftResult, judge: NamedJudge | None) -> None:
+    with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in result.interviews:
             out.write(json_line(scored_line(one)))
     files = {
@@ -339,6 +347,6 @@ def _write(run: LongRun, result: InterviewResult, judge: NamedJudge | None) -> N
         "judges": {judge.name: f"{FOLDER}/{judge.name}"} if judge else {},
     }
     told = json.dumps({**result.to_json(), "files": files}, ensure_ascii=False, indent=2)
-    write_whole(run.folder / RESULTS, f"{told}\n", StorageError)
+    write_atomically(run.folder / RESULTS, f"{told}\n", StorageError)
     if result.complete:
         run.finish({"interviews": len(result.interviews)})

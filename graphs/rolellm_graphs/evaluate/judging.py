@@ -8,11 +8,11 @@ from typing import Any, Final
 from typing_extensions import TypeIs
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.evaluation import Scored, System
-from rolellm_agents.judging import Judged, PairJudge, ReplyJudge, Turn, Verdict
+from rolellm_agents.evaluation import ScoredReply, System
+from rolellm_agents.judging import ConversationTurn, Judged, PairJudge, ReplyJudge, Verdict
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_graphs.judge.graph import compare_replies, judge_replies
-from rolellm_graphs.runs.items import Hearing
+from rolellm_graphs.runs.items import RunCallbacks
 
 FOLDER: Final = "judges"
 """In a run's folder; below it lies a run of each judge, by its name."""
@@ -32,7 +32,7 @@ class NamedJudge:
 class Judging:
     """What a judge came to."""
 
-    scored: Sequence[Scored]
+    scored: Sequence[ScoredReply]
     """The replies, with its verdicts beside those of others."""
     failure: str = ""
     """Why it could not go on; empty when it is through."""
@@ -40,12 +40,12 @@ class Judging:
 
 async def judged_by(
     named: NamedJudge,
-    scored: Sequence[Scored],
+    scored: Sequence[ScoredReply],
     first: System,
     folder: Path,
     *,
     at_once: int,
-    hearing: Hearing,
+    hearing: RunCallbacks,
 ) -> Judging:
     """Have a judge judge all replies, as far as it has not yet.
 
@@ -76,11 +76,11 @@ async def judged_by(
 
 async def _verdicts(
     named: NamedJudge,
-    scored: Sequence[Scored],
+    scored: Sequence[ScoredReply],
     first: System,
     folder: Path,
     at_once: int,
-    hearing: Hearing,
+    hearing: RunCallbacks,
 ) -> list[Verdict]:
     judge = named.judge
     if _judges_replies(judge):
@@ -107,7 +107,7 @@ def _judges_replies(judge: ReplyJudge | PairJudge) -> TypeIs[ReplyJudge]:
     return hasattr(judge, "judge")
 
 
-def _pairs(scored: Sequence[Scored], first: System) -> list[tuple[Scored, Scored]]:
+def _pairs(scored: Sequence[ScoredReply], first: System) -> list[tuple[ScoredReply, ScoredReply]]:
     theirs = {one.question: one for one in scored if one.system == first}
     return [
         (one, theirs[one.question])
@@ -116,26 +116,26 @@ def _pairs(scored: Sequence[Scored], first: System) -> list[tuple[Scored, Scored
     ]
 
 
-def _once(scored: Sequence[Scored]) -> list[Scored]:
+def _once(scored: Sequence[ScoredReply]) -> list[ScoredReply]:
     """Each reply once, question by question, so that what a judge is told of a persona stays the same."""
-    different: dict[str, Scored] = {}
+    different: dict[str, ScoredReply] = {}
     for one in scored:
         different.setdefault(one.key, one)
     return sorted(different.values(), key=lambda one: one.question)
 
 
-def _judged(one: Scored) -> Judged:
+def _judged(one: ScoredReply) -> Judged:
     sample = one.said.sample
     return Judged(
         key=one.key,
         persona=one.said.persona,
-        turns=(Turn("user", sample.question),),
+        turns=(ConversationTurn("user", sample.question),),
         reply=one.said.reply,
         references=sample.references,
     )
 
 
-def _with_verdicts(one: Scored, judge: str, by_reply: Mapping[str, Sequence[Verdict]]) -> Scored:
+def _with_verdicts(one: ScoredReply, judge: str, by_reply: Mapping[str, Sequence[Verdict]]) -> ScoredReply:
     if one.key not in by_reply:
         return one
     return replace(one, verdicts={**one.verdicts, judge: by_reply[one.key]})

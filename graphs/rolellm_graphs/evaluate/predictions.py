@@ -13,18 +13,18 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Sample
 from rolellm_agents.datasets.keys import question_key, role_key
 from rolellm_agents.evaluation import System
-from rolellm_agents.evaluation.speakers import Speakers
+from rolellm_agents.evaluation.speakers import RolePersonas
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.runs.items import FinishedItems
-from rolellm_graphs.runs.items import Failures, Generation, Hearing, Limits, prepared
-from rolellm_graphs.runs.model_calls import Reply
+from rolellm_graphs.runs.items import Failures, Generation, RunCallbacks, RunLimits, prepared
+from rolellm_graphs.runs.model_calls import ModelReply
 
 
 @dataclass(frozen=True)
-class Contender:
+class SystemUnderTest:
     """A model that takes part, and what the run calls it."""
 
     name: str
@@ -32,7 +32,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlannedReply:
     """One reply that is to be made."""
 
     number: int
@@ -55,7 +55,7 @@ class ReplyPlan:
         models: Sequence[str],
         strategies: Sequence[str],
         asked: Sequence[Sample],
-        speakers: Speakers,
+        speakers: RolePersonas,
     ) -> None:
         """Know who answers what.
 
@@ -74,7 +74,7 @@ class ReplyPlan:
         self._samples = sorted(different, key=lambda sample: roles[role_key(sample.role)])
         self.size = sum(1 for _ in self.keys())
 
-    def wanted(self) -> Iterator[Wanted]:
+    def wanted(self) -> Iterator[PlannedReply]:
         """Every reply."""
         number = 0
         for model in self.models:
@@ -85,7 +85,7 @@ class ReplyPlan:
                     for sample in samples:
                         persona = self.speakers.of(sample)
                         if persona is not None:
-                            yield Wanted(number, reply_key(system, sample), system, sample, persona)
+                            yield PlannedReply(number, reply_key(system, sample), system, sample, persona)
                             number += 1
 
     def keys(self) -> Iterator[str]:
@@ -129,7 +129,7 @@ class Answering:
         self._own_recall = replace(recall, chroma_folder=own_store)
         self._seed = seed
 
-    async def run(self, contender: Contender, limits: Limits, hearing: Hearing) -> Failures:
+    async def run(self, system: SystemUnderTest, limits: RunLimits, hearing: RunCallbacks) -> Failures:
         """Make those replies of one model that are missing.
 
         Raises:
@@ -137,15 +137,15 @@ class Answering:
             ModelError: the model cannot be loaded.
         """
         # What a copy loads goes with it: the next model may need the memory.
-        model = prepared(contender.model, limits.at_once).model_copy()
+        model = prepared(system.model, limits.at_once).model_copy()
         generation = Generation(self._finished, model, limits, hearing)
         generation.expect(self._plan.size)
         await generation.work_through(
-            self._missing(contender.name), lambda work: self._make(generation, *work)
+            self._missing(system.name), lambda work: self._make(generation, *work)
         )
         return generation.failures
 
-    def _missing(self, model: str) -> Iterator[tuple[Wanted, Prompting]]:
+    def _missing(self, model: str) -> Iterator[tuple[PlannedReply, Prompting]]:
         """What is left of a model's replies; one persona under one strategy looks up in one place."""
         open_items = (
             wanted
@@ -158,7 +158,7 @@ class Answering:
             for wanted in (first, *others):
                 yield wanted, prompting
 
-    def _prompting(self, wanted: Wanted) -> Prompting:
+    def _prompting(self, wanted: PlannedReply) -> Prompting:
         known = self._plan.speakers.is_as_it_was(wanted.sample.role)
         return Prompting(
             with_macros(wanted.persona, DEFAULT_USER),
@@ -167,7 +167,7 @@ class Answering:
             recall=self._recall if known else self._own_recall,
         )
 
-    async def _make(self, generation: Generation, wanted: Wanted, prompting: Prompting) -> None:
+    async def _make(self, generation: Generation, wanted: PlannedReply, prompting: Prompting) -> None:
         async def make() -> dict[str, Any]:
             began = time.perf_counter()
             found = prompting.look_up([], wanted.sample.question, {}, seed=self._seed)
@@ -178,7 +178,7 @@ class Answering:
         await generation.item(wanted.number, wanted.key, make)
 
 
-def _item(wanted: Wanted, reply: Reply, recalled: Sequence[str], began: float) -> dict[str, Any]:
+def _item(wanted: PlannedReply, reply: ModelReply, recalled: Sequence[str], began: float) -> dict[str, Any]:
     """What the run keeps of a reply."""
     return {
         "model": wanted.system.model,

@@ -13,15 +13,15 @@ from typing import Any, Final
 from rolellm_agents.datasets import Kind, Split
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import SettingsError, StorageError
-from rolellm_agents.evaluation import BASELINE, Result, Row, Scored, System, Throughput
+from rolellm_agents.evaluation import BASELINE, Result, ResultRow, ScoredReply, System, Throughput
 from rolellm_agents.evaluation.columns import Said
-from rolellm_agents.evaluation.material import Material, gather_material
+from rolellm_agents.evaluation.material import EvaluationMaterial, gather_material
 from rolellm_agents.evaluation.questions import KINDS
 from rolellm_agents.evaluation.result import overlap_of, role_scores
 from rolellm_agents.evaluation.rows import rows_of
 from rolellm_agents.evaluation.scored import scored
 from rolellm_agents.evaluation.throughput import busy_seconds
-from rolellm_agents.files.atomic_write import write_whole, writing_whole
+from rolellm_agents.files.atomic_write import write_atomically, writing_atomically
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import RecallOptions
@@ -30,10 +30,10 @@ from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
 from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge, judged_by
-from rolellm_graphs.evaluate.predictions import Answering, Contender, ReplyPlan, reply_key
-from rolellm_graphs.runs.items import Failures, Hearing, Limits
+from rolellm_graphs.evaluate.predictions import Answering, ReplyPlan, SystemUnderTest, reply_key
+from rolellm_graphs.runs.items import Failures, RunCallbacks, RunLimits
 
-__all__ = ["Contender", "NamedJudge", "RoleBenchRequest", "run_name", "run_rolebench"]
+__all__ = ["NamedJudge", "RoleBenchRequest", "SystemUnderTest", "run_name", "run_rolebench"]
 
 RESULTS: Final = "results.json"
 SCORED: Final = "scored.jsonl"
@@ -62,18 +62,18 @@ class RoleBenchRequest:
 
 async def run_rolebench(
     request: RoleBenchRequest,
-    contenders: Sequence[Contender],
+    systems: Sequence[SystemUnderTest],
     *,
     folder: Path,
     judges: Sequence[NamedJudge] = (),
-    limits: Limits | None = None,
-    hearing: Hearing | None = None,
+    limits: RunLimits | None = None,
+    hearing: RunCallbacks | None = None,
 ) -> Result:
     """Have models answer the questions, score the answers, and have them judged, as far as not done yet.
 
     Args:
         request: what is asked of whom.
-        contenders: models, which are opened one after the other and let go when they have answered.
+        systems: models, which are opened one after the other and let go when they have answered.
         folder: of the run, which goes on where it was stopped.
         judges: may be others than before: the answers stay.
         limits: how much is asked at the same time.
@@ -89,22 +89,22 @@ async def run_rolebench(
         ModelError: a model cannot be loaded; what was answered is kept.
         StorageError: the folder cannot be written, or holds another run.
     """
-    limits, hearing = limits or Limits(), hearing or Hearing()
-    contenders = list({contender.name: contender for contender in contenders}.values())
-    _check(request, contenders)
+    limits, hearing = limits or RunLimits(), hearing or RunCallbacks()
+    systems = list({system.name: system for system in systems}.values())
+    _check(request, systems)
     material = _material(request)
     for note in material.notes:
         hearing.notice(note)
     strategies = list(dict.fromkeys(request.strategies))
-    plan = ReplyPlan([one.name for one in contenders], strategies, material.asked, material.speakers)
-    config = _config(request, material, contenders, limits)
+    plan = ReplyPlan([one.name for one in systems], strategies, material.asked, material.speakers)
+    config = _config(request, material, systems, limits)
     with open_long_run(folder, config) as run:
         run.reopen()
         finished = FinishedItems(run, plan.keys)
         answering = Answering(
             plan, finished, recall=request.recall, own_store=folder / _CHROMA, seed=request.seed
         )
-        failures = await _answer(answering, contenders, limits, hearing)
+        failures = await _answer(answering, systems, limits, hearing)
         replies = [*_replies(plan, material, finished), *_published(material)]
         judged, broken = await _judge(replies, judges, plan.systems[0], folder, limits, hearing)
         result = Result(
@@ -133,19 +133,19 @@ def run_name(
     return f"rolebench-{digest_of(settings)[:8]}"
 
 
-def _check(request: RoleBenchRequest, contenders: Sequence[Contender]) -> None:
+def _check(request: RoleBenchRequest, systems: Sequence[SystemUnderTest]) -> None:
     for name in request.strategies:
         get_strategy(name)
-    for given, what in ((contenders, "model"), (request.strategies, "strategy"), (request.kinds, "kind")):
+    for given, what in ((systems, "model"), (request.strategies, "strategy"), (request.kinds, "kind")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
-    if any(contender.name == BASELINE.model for contender in contenders):
+    if any(system.name == BASELINE.model for system in systems):
         raise SettingsError(
             f"{BASELINE.model!r} is the name of the published answers; name the model else."
         )
 
 
-def _material(request: RoleBenchRequest) -> Material:
+def _material(request: RoleBenchRequest) -> EvaluationMaterial:
     return gather_material(
         request.data,
         request.split,
@@ -172,7 +172,10 @@ def _settings(request: RoleBenchRequest) -> dict[str, Any]:
 
 
 def _config(
-    request: RoleBenchRequest, material: Material, contenders: Sequence[Contender], limits: Limits
+    request: RoleBenchRequest,
+    material: EvaluationMaterial,
+    systems: Sequence[SystemUnderTest],
+    limits: RunLimits,
 ) -> dict[str, Any]:
     """All that the replies depend on; a batch of another size rounds otherwise."""
     asked = "\n".join(f"{one.kind} {one.role} {one.question} {one.references}" for one in material.asked)
@@ -182,7 +185,7 @@ def _config(
     return {
         "benchmark": "rolebench",
         **_settings(request),
-        "models": {one.name: describe_sampling(one.model) for one in contenders},
+        "models": {one.name: describe_sampling(one.model) for one in systems},
         "at_once": limits.at_once,
         "questions": digest_of(asked),
         "personas": digest_of(json.dumps(personas)),
@@ -190,25 +193,25 @@ def _config(
 
 
 async def _answer(
-    answering: Answering, contenders: Iterable[Contender], limits: Limits, hearing: Hearing
+    answering: Answering, systems: Iterable[SystemUnderTest], limits: RunLimits, hearing: RunCallbacks
 ) -> Failures:
     """All that failed, of whichever model."""
     failures = Failures()
-    for contender in contenders:
-        failed = await answering.run(contender, limits, hearing)
+    for system in systems:
+        failed = await answering.run(system, limits, hearing)
         failures.count += failed.count
         failures.first = failures.first or failed.first
     return failures
 
 
 async def _judge(
-    replies: Sequence[Scored],
+    replies: Sequence[ScoredReply],
     judges: Iterable[NamedJudge],
     first: System,
     folder: Path,
-    limits: Limits,
-    hearing: Hearing,
-) -> tuple[Sequence[Scored], list[str]]:
+    limits: RunLimits,
+    hearing: RunCallbacks,
+) -> tuple[Sequence[ScoredReply], list[str]]:
     """The replies with the verdicts on them, and a sentence for each judge that could not go on."""
     broken = []
     for named in judges:
@@ -220,7 +223,9 @@ async def _judge(
     return replies, broken
 
 
-def _replies(plan: ReplyPlan, material: Material, finished: FinishedItems) -> Iterator[Scored]:
+def _replies(
+    plan: ReplyPlan, material: EvaluationMaterial, finished: FinishedItems
+) -> Iterator[ScoredReply]:
     """What the models replied, system by system, scored."""
     numbers = {wanted.key: wanted.number for wanted in plan.wanted() if wanted.number in finished}
     for system in plan.systems:
@@ -238,7 +243,7 @@ def _replies(plan: ReplyPlan, material: Material, finished: FinishedItems) -> It
                 )
 
 
-def _published(material: Material) -> Iterator[Scored]:
+def _published(material: EvaluationMaterial) -> Iterator[ScoredReply]:
     """What RoleGPT replied to the same questions, as far as it did, scored."""
     for question, (sample, reply) in enumerate(zip(material.asked, material.published, strict=True)):
         persona = material.speakers.of(sample)
@@ -252,7 +257,7 @@ def _published(material: Material) -> Iterator[Scored]:
             )
 
 
-def _rows(judged: Sequence[Scored], plan: ReplyPlan, material: Material) -> list[Row]:
+def _rows(judged: Sequence[ScoredReply], plan: ReplyPlan, material: EvaluationMaterial) -> list[ResultRow]:
     return rows_of(
         judged,
         [*plan.systems, BASELINE],
@@ -289,9 +294,11 @@ def _throughput(plan: ReplyPlan, finished: FinishedItems, at_once: int) -> list[
     ]
 
 
-def _write(run: LongRun, result: Result, replies: Iterable[Scored], judges: Iterable[NamedJudge]) -> None:
+def _write(
+    run: LongRun, result: Result, replies: Iterable[ScoredReply], judges: Iterable[NamedJudge]
+) -> None:
     """Every reply with its scores, the results, and when nothing is left to do the manifest."""
-    with writing_whole(run.folder / SCORED, StorageError) as out:
+    with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in replies:
             out.write(json_line(one.to_json()))
     files = {
@@ -300,6 +307,6 @@ def _write(run: LongRun, result: Result, replies: Iterable[Scored], judges: Iter
         "judges": {judge.name: f"{FOLDER}/{judge.name}" for judge in judges},
     }
     told = json.dumps(result.to_file(files), ensure_ascii=False, indent=2)
-    write_whole(run.folder / RESULTS, f"{told}\n", StorageError)
+    write_atomically(run.folder / RESULTS, f"{told}\n", StorageError)
     if result.complete:
         run.finish({"items": sum(one.answers for one in result.throughput), "rows": len(result.rows)})

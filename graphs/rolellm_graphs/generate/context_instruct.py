@@ -21,17 +21,17 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from rolellm_agents.generation.characters import Character
-from rolellm_agents.generation.context_prompts import Interview, interview_prompts
+from rolellm_agents.generation.context_prompts import ContextPrompts, interview_prompts
 from rolellm_agents.generation.guiding import guiding_prompts
-from rolellm_agents.generation.questions import Question
-from rolellm_agents.generation.samples import Row, context_rows
+from rolellm_agents.generation.questions import GeneratedQuestion
+from rolellm_agents.generation.samples import SampleRow, context_rows
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.text import estimated_tokens
-from rolellm_graphs.generate.run import Outcome, Plan, run_plan
-from rolellm_graphs.runs.items import Generation, Hearing, Limits, Making, Wanted, made_by
+from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_plan
+from rolellm_graphs.runs.items import Generation, ItemMaker, PlannedItem, RunCallbacks, RunLimits, made_by
 
 QUESTIONS: Final = 3
 """That one request asks for."""
@@ -62,9 +62,9 @@ class PassState(TypedDict, total=False):
 
     place: int
     """Of the request among the character's."""
-    wanted: Wanted
+    wanted: PlannedItem
     """The questions."""
-    wanted_answers: list[Wanted]
+    wanted_answers: list[PlannedItem]
     """One for each question that there may be."""
     questions: list[dict[str, Any]]
     answers: Annotated[list[dict[str, Any]], operator.add]
@@ -75,10 +75,10 @@ class Put(TypedDict):
 
     place: int
     question: dict[str, Any]
-    wanted: Wanted
+    wanted: PlannedItem
 
 
-Ask = Callable[[int, Wanted, int], Awaitable[list[dict[str, Any]]]]
+Ask = Callable[[int, PlannedItem, int], Awaitable[list[dict[str, Any]]]]
 """From a request's place, what is wanted and how many at most to the questions."""
 Answer = Callable[[Put], Awaitable[dict[str, Any] | None]]
 """Gives the finished answer; None when there is none."""
@@ -97,14 +97,16 @@ def pass_state(character: Character, place: int, *, first: int, most: int) -> Pa
     key = f"{character.persona.id}/{character.passes[place].key}"
     return PassState(
         place=place,
-        wanted=Wanted(number=first, key=f"{key}/questions"),
-        wanted_answers=[Wanted(number=first + 1 + number, key=f"{key}/{number}") for number in range(most)],
+        wanted=PlannedItem(number=first, key=f"{key}/questions"),
+        wanted_answers=[
+            PlannedItem(number=first + 1 + number, key=f"{key}/{number}") for number in range(most)
+        ],
         answers=[],
     )
 
 
 def talk_graph(
-    character: Character, making: Making, *, questions: int, guided: bool, model_name: str, seed: int = 0
+    character: Character, making: ItemMaker, *, questions: int, guided: bool, model_name: str, seed: int = 0
 ) -> ContextGraph:
     """Build the graph in which a model asks a character and answers for it, as a run has it.
 
@@ -156,9 +158,9 @@ async def context_instruct(
     *,
     model_name: str,
     folder: Path,
-    limits: Limits | None = None,
-    hearing: Hearing | None = None,
-) -> Outcome:
+    limits: RunLimits | None = None,
+    hearing: RunCallbacks | None = None,
+) -> GenerationOutcome:
     """Make questions and answers out of the characters' profiles, as far as they are not made yet.
 
     Args:
@@ -175,14 +177,14 @@ async def context_instruct(
         ModelError: the model cannot be loaded.
     """
     works = _Works(request)
-    plan = Plan(
+    plan = GenerationPlan(
         config=_config(request, model_name, model),
         item_keys=works.keys,
         work=partial(_ask_all, works, model_name),
         rows=partial(_file_rows, works),
         parts=("samples", "left_out"),
     )
-    return await run_plan(plan, model, folder, limits or Limits(), hearing or Hearing())
+    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
 
 
 def context_guess(request: ContextRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
@@ -190,10 +192,10 @@ def context_guess(request: ContextRequest) -> tuple[Callable[[], Iterator[str]],
     works = _Works(request)
     read: list[int] = []
     for character in works.characters:
-        interview = Interview(character.persona, guided=request.guided)
+        interview = ContextPrompts(character.persona, guided=request.guided)
         for asked in character.passes[:_LOOKED_AT]:
             read.append(_tokens_of(interview.asking(asked, request.questions)))
-            question = Question(character.persona.name, "high", "", 1)
+            question = GeneratedQuestion(character.persona.name, "high", "", 1)
             read += [_tokens_of(interview.answering(asked, question, 0))] * request.questions
     return works.keys, Tokens(round(sum(read) / max(1, len(read))), _USUAL_ANSWER)
 
@@ -276,17 +278,17 @@ class _Talk:
     """One character's interview with a model."""
 
     def __init__(
-        self, character: Character, request: ContextRequest, making: Making, model_name: str
+        self, character: Character, request: ContextRequest, making: ItemMaker, model_name: str
     ) -> None:
         self.character = character
         self._count = request.questions
         self._seed = request.seed
-        self._interview = Interview(character.persona, guided=request.guided)
+        self._interview = ContextPrompts(character.persona, guided=request.guided)
         self._making = making
         self._model_name = model_name
         self.graph = context_graph(self._ask, self._answer)
 
-    async def _ask(self, place: int, wanted: Wanted, most: int) -> list[dict[str, Any]]:
+    async def _ask(self, place: int, wanted: PlannedItem, most: int) -> list[dict[str, Any]]:
         asked = self.character.passes[place]
 
         async def make() -> dict[str, Any]:
@@ -309,7 +311,7 @@ class _Talk:
 
     async def _answer(self, put: Put) -> dict[str, Any] | None:
         asked, wanted = self.character.passes[put["place"]], put["wanted"]
-        question = Question(**put["question"])
+        question = GeneratedQuestion(**put["question"])
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
@@ -324,7 +326,7 @@ class _Talk:
         return made
 
 
-def _file_rows(works: _Works, finished: FinishedItems) -> Iterator[Row]:
+def _file_rows(works: _Works, finished: FinishedItems) -> Iterator[SampleRow]:
     """Character by character, since no question is a copy of another character's."""
     for _, held in groupby(works, key=lambda work: work.character.persona.id):
         items = (finished.get(number) for work in held for number in work.numbers)

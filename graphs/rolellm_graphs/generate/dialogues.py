@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.generation.answers import cleaned
 from rolellm_agents.generation.instructions import Instruction
-from rolellm_agents.generation.samples import Row
+from rolellm_agents.generation.samples import SampleRow
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
@@ -25,12 +25,12 @@ from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat
-from rolellm_agents.scene.scene import Director, Opening, Stop
+from rolellm_agents.scene.scene import Director, OpeningLine, Stop
 from rolellm_agents.scene.turns import turns as turns_of
 from rolellm_agents.scene.view import own_line
 from rolellm_agents.text.language import Language
-from rolellm_graphs.generate.run import Outcome, Plan, run_plan
-from rolellm_graphs.runs.items import Generation, Hearing, Limits
+from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_plan
+from rolellm_graphs.runs.items import Generation, RunCallbacks, RunLimits
 from rolellm_graphs.runs.model_calls import BudgetSpentError
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.graph import staged_scene_graph
@@ -67,9 +67,9 @@ async def dialogues(
     *,
     model_name: str,
     folder: Path,
-    limits: Limits | None = None,
-    hearing: Hearing | None = None,
-) -> Outcome:
+    limits: RunLimits | None = None,
+    hearing: RunCallbacks | None = None,
+) -> GenerationOutcome:
     """Let the interviews take place, as far as they have not yet.
 
     Args:
@@ -84,14 +84,14 @@ async def dialogues(
         StorageError: the folder cannot be written, or holds another run; what is finished is kept.
         ModelError: the model cannot be loaded.
     """
-    plan = Plan(
+    plan = GenerationPlan(
         config=_config(request, model_name, model),
         item_keys=lambda: (key for key, _, _ in _planned(request)),
         work=partial(_hold_all, request, model, model_name),
         rows=lambda finished: _rows(request, finished),
         parts=("samples", "left_out"),
     )
-    return await run_plan(plan, model, folder, limits or Limits(), hearing or Hearing())
+    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
 
 
 def dialogues_guess(request: DialoguesRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
@@ -197,7 +197,7 @@ def interview(
         language=language,
         setting=load_prompt("interviewer-setting", language).text,
         cast=(asks, Seat(id=persona.id, persona=persona.id, name=persona.name)),
-        opening=(Opening(speaker=_INTERVIEWER, text=opening),),
+        opening=(OpeningLine(speaker=_INTERVIEWER, text=opening),),
         director=Director(kind="round-robin"),
         manners=("say", "act"),
         stop=Stop(turns=2 * turns - 1, silent=2 * turns),
@@ -245,14 +245,14 @@ def _tokens_of(lines: Sequence[SceneLine]) -> Tokens:
     return used
 
 
-def _rows(request: DialoguesRequest, finished: FinishedItems) -> Iterator[Row]:
+def _rows(request: DialoguesRequest, finished: FinishedItems) -> Iterator[SampleRow]:
     for number, _ in enumerate(_planned(request)):
         item = finished.get(number)
         if item is None:
             continue
         kept = ("role", "persona", "language", "interviewer", "messages", "labels")
         sample = {key: item[key] for key in kept}
-        yield Row("left_out" if item["labels"] else "samples", sample)
+        yield SampleRow("left_out" if item["labels"] else "samples", sample)
 
 
 def _prompt_names(language: Language) -> list[str]:

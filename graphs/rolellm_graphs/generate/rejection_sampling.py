@@ -17,7 +17,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Sample
 from rolellm_agents.errors import RoleBenchError, SettingsError
 from rolellm_agents.generation.answers import cleaned, ended
-from rolellm_agents.generation.samples import Row
+from rolellm_agents.generation.samples import SampleRow
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
@@ -25,8 +25,8 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
-from rolellm_graphs.generate.run import Outcome, Plan, run_plan
-from rolellm_graphs.runs.items import Generation, Hearing, Limits, made_by
+from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_plan
+from rolellm_graphs.runs.items import Generation, RunCallbacks, RunLimits, made_by
 
 EACH: Final = 4
 """Answers to each question."""
@@ -53,9 +53,9 @@ async def draws(
     *,
     model_name: str,
     folder: Path,
-    limits: Limits | None = None,
-    hearing: Hearing | None = None,
-) -> Outcome:
+    limits: RunLimits | None = None,
+    hearing: RunCallbacks | None = None,
+) -> GenerationOutcome:
     """Have the questions answered, as far as they have not yet.
 
     Args:
@@ -77,14 +77,14 @@ async def draws(
             "At temperature 0 all answers to a question are the same; name a higher --temperature."
         )
     asked = _asked(request)
-    plan = Plan(
+    plan = GenerationPlan(
         config=_config(request, asked, model_name, model),
         item_keys=partial(_keys, request, asked),
         work=partial(_draw_all, request, asked, model_name),
         rows=partial(_rows, request, asked),
         parts=("samples",),
     )
-    return await run_plan(plan, model, folder, limits or Limits(), hearing or Hearing())
+    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
 
 
 def draws_guess(request: DrawsRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
@@ -141,7 +141,7 @@ async def _draw_all(
     await generation.work_through(iter(range(len(keys))), draw)
 
 
-def _rows(request: DrawsRequest, asked: list[Sample], finished: FinishedItems) -> Iterator[Row]:
+def _rows(request: DrawsRequest, asked: list[Sample], finished: FinishedItems) -> Iterator[SampleRow]:
     for place, sample in enumerate(asked):
         first = place * request.each
         items = [finished.get(number) for number in range(first, first + request.each)]
@@ -158,7 +158,7 @@ def _rows(request: DrawsRequest, asked: list[Sample], finished: FinishedItems) -
             "labels": [],
         }
         if row["generated"]:
-            yield Row("samples", row)
+            yield SampleRow("samples", row)
 
 
 def _config(

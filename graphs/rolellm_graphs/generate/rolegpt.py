@@ -23,7 +23,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.generation.answers import ROLEGPT_STRATEGIES, cleaned, ended, prompts_of
 from rolellm_agents.generation.instructions import Instruction
-from rolellm_agents.generation.samples import Row, rolegpt_rows
+from rolellm_agents.generation.samples import SampleRow, rolegpt_rows
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
@@ -33,9 +33,9 @@ from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.text import did_you_mean, estimated_tokens
-from rolellm_graphs.generate.run import Outcome, Plan, run_plan
-from rolellm_graphs.runs.items import Generation, Hearing, Limits, Making, Wanted, made_by
-from rolellm_graphs.runs.model_calls import Reply
+from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_plan
+from rolellm_graphs.runs.items import Generation, ItemMaker, PlannedItem, RunCallbacks, RunLimits, made_by
+from rolellm_graphs.runs.model_calls import ModelReply
 
 SAMPLES: Final = 6
 """Answers to each instruction, as in the paper: five references and a baseline."""
@@ -65,27 +65,27 @@ class RowState(TypedDict, total=False):
     """What the graph keeps: one instruction and its answers."""
 
     instruction: str
-    wanted: list[Wanted]
+    wanted: list[PlannedItem]
     prompt: list[dict[str, Any]]
     """What the model is sent, as plain values."""
     answers: Annotated[list[dict[str, Any]], operator.add]
 
 
-class Asked(TypedDict):
+class AnswerRequest(TypedDict):
     """What one answer needs."""
 
     instruction: str
     prompt: list[dict[str, Any]]
-    wanted: Wanted
+    wanted: PlannedItem
 
 
-Answer = Callable[[Asked], Awaitable[dict[str, Any] | None]]
+Answer = Callable[[AnswerRequest], Awaitable[dict[str, Any] | None]]
 """Gives the finished answer; None when there is none."""
 RoleGPTGraph = CompiledStateGraph[RowState, None, RowState, RowState]
 
 
 def voice_graph(
-    persona: Persona, strategy: str, making: Making, *, model_name: str, seed: int = 0
+    persona: Persona, strategy: str, making: ItemMaker, *, model_name: str, seed: int = 0
 ) -> RoleGPTGraph:
     """Build the graph in which a model answers for one persona, as a run of RoleGPT has it.
 
@@ -119,11 +119,14 @@ def rolegpt_graph(prompting: Prompting, answer: Answer, *, seed: int = 0) -> Rol
 
     def fan_out(state: RowState) -> list[Send]:
         return [
-            Send("answer", Asked(instruction=state["instruction"], prompt=state["prompt"], wanted=wanted))
+            Send(
+                "answer",
+                AnswerRequest(instruction=state["instruction"], prompt=state["prompt"], wanted=wanted),
+            )
             for wanted in state["wanted"]
         ]
 
-    async def answer_once(state: Asked) -> dict[str, Any]:
+    async def answer_once(state: AnswerRequest) -> dict[str, Any]:
         made = await answer(state)
         return {"answers": [] if made is None else [made]}
 
@@ -142,9 +145,9 @@ async def rolegpt(
     *,
     model_name: str,
     folder: Path,
-    limits: Limits | None = None,
-    hearing: Hearing | None = None,
-) -> Outcome:
+    limits: RunLimits | None = None,
+    hearing: RunCallbacks | None = None,
+) -> GenerationOutcome:
     """Have the personas answer the instructions, as far as they have not yet.
 
     Args:
@@ -162,14 +165,14 @@ async def rolegpt(
         ModelError: the model cannot be loaded.
     """
     rows = _Rows(request)
-    plan = Plan(
+    plan = GenerationPlan(
         config=_config(request, model_name, model),
         item_keys=rows.keys,
         work=partial(_answer_all, rows, model_name),
         rows=partial(_file_rows, rows),
         parts=("samples", "left_out", "rolegpt_baseline"),
     )
-    return await run_plan(plan, model, folder, limits or Limits(), hearing or Hearing())
+    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
 
 
 def rolegpt_guess(request: RoleGPTRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
@@ -184,7 +187,7 @@ def rolegpt_guess(request: RoleGPTRequest) -> tuple[Callable[[], Iterator[str]],
     return rows.keys, Tokens(round(sum(read) / max(1, len(read))), _USUAL_ANSWER)
 
 
-def _prompt_tokens(row: "_Row", seed: int) -> int:
+def _prompt_tokens(row: "_InstructionRow", seed: int) -> int:
     prompting = _prompting(row.persona, row.strategy)
     found = prompting.look_up([], row.instruction.text, {}, seed=seed)
     messages = prompting.compose([], found.recalled, row.instruction.text)
@@ -192,7 +195,7 @@ def _prompt_tokens(row: "_Row", seed: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _InstructionRow:
     """One persona's answers to one instruction by one strategy."""
 
     first: int
@@ -217,13 +220,13 @@ class _Rows:
         }
         _check(request)
 
-    def __iter__(self) -> Iterator[_Row]:
+    def __iter__(self) -> Iterator[_InstructionRow]:
         """Persona by persona, and in each one strategy by strategy."""
         first = 0
         for persona in self.request.personas:
             for strategy in self.request.strategies:
                 for instruction in self._by_language[persona.language]:
-                    yield _Row(first, persona, strategy, instruction)
+                    yield _InstructionRow(first, persona, strategy, instruction)
                     first += self.request.samples
 
     def keys(self) -> Iterator[str]:
@@ -262,7 +265,7 @@ async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> N
         voice: _Voice | None = None
         for row in rows:
             wanted = [
-                Wanted(number=row.first + sample, key=row.key(sample))
+                PlannedItem(number=row.first + sample, key=row.key(sample))
                 for sample in range(request.samples)
                 if row.first + sample not in generation.finished
             ]
@@ -279,7 +282,9 @@ async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> N
 class _Voice:
     """One persona by one strategy, ready to answer."""
 
-    def __init__(self, persona: Persona, strategy: str, making: Making, seed: int, model_name: str) -> None:
+    def __init__(
+        self, persona: Persona, strategy: str, making: ItemMaker, seed: int, model_name: str
+    ) -> None:
         self._persona = persona
         self._strategy = strategy
         self._making = making
@@ -290,11 +295,11 @@ class _Voice:
         self._templates = [text.text.replace("{name}", persona.name) for text in texts]
         self.graph = rolegpt_graph(_prompting(persona, strategy), self._answer, seed=seed)
 
-    def speaks(self, row: _Row) -> bool:
+    def speaks(self, row: _InstructionRow) -> bool:
         """Whether a row is this voice's, too."""
         return (row.persona.id, row.strategy) == (self._persona.id, self._strategy)
 
-    async def _answer(self, asked: Asked) -> dict[str, Any] | None:
+    async def _answer(self, asked: AnswerRequest) -> dict[str, Any] | None:
         wanted = asked["wanted"]
 
         async def make() -> dict[str, Any]:
@@ -305,7 +310,7 @@ class _Voice:
         made: dict[str, Any] | None = await self._making.item(wanted["number"], wanted["key"], make)
         return made
 
-    def _item(self, instruction: str, reply: Reply, seed: int) -> dict[str, Any]:
+    def _item(self, instruction: str, reply: ModelReply, seed: int) -> dict[str, Any]:
         persona = self._persona
         answer = ended(cleaned(reply.text, persona), at_limit=reply.unfinished)
         labels = answer_labels(answer.text, persona, question=instruction, templates=self._templates)
@@ -326,7 +331,7 @@ def _prompting(persona: Persona, strategy: str) -> Prompting:
     return Prompting(with_macros(persona, DEFAULT_USER), strategy, user=DEFAULT_USER)
 
 
-def _file_rows(rows: _Rows, finished: FinishedItems) -> Iterator[Row]:
+def _file_rows(rows: _Rows, finished: FinishedItems) -> Iterator[SampleRow]:
     for row in rows:
         numbers = range(row.first, row.first + rows.request.samples)
         yield from rolegpt_rows([finished.get(number) for number in numbers])

@@ -7,15 +7,15 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from rolellm_agents.generation.samples import Part, Row, Written, write_rows
+from rolellm_agents.generation.samples import Part, SampleRow, SamplesWritten, write_rows
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.folder import open_long_run
 from rolellm_agents.runs.items import FinishedItems
-from rolellm_graphs.runs.items import Failures, Generation, Hearing, Limits, Stop, prepared
+from rolellm_graphs.runs.items import Failures, Generation, RunCallbacks, RunLimits, Stop, prepared
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class GenerationOutcome:
     """What a start of a run came to."""
 
     planned: int
@@ -23,7 +23,7 @@ class Outcome:
     done: int
     failures: Failures
     stopped: Stop
-    written: Written
+    written: SamplesWritten
     tokens: Tokens
     seconds: float
     """Of waiting for the model, all requests one after the other."""
@@ -36,7 +36,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class GenerationPlan:
     """A generator's run, as far as both generators have it."""
 
     config: Mapping[str, Any]
@@ -45,15 +45,15 @@ class Plan:
     """Of all items, in the order of the plan."""
     work: Callable[[Generation], Awaitable[object]]
     """Makes the items."""
-    rows: Callable[[FinishedItems], Iterator[Row]]
+    rows: Callable[[FinishedItems], Iterator[SampleRow]]
     """From what is finished to the rows of the files."""
     parts: Sequence[Part]
     """The files."""
 
 
 async def run_plan(
-    plan: Plan, model: BaseChatModel, folder: Path, limits: Limits, hearing: Hearing
-) -> Outcome:
+    plan: GenerationPlan, model: BaseChatModel, folder: Path, limits: RunLimits, hearing: RunCallbacks
+) -> GenerationOutcome:
     """Do what is left of a run, and write its files: whole, however it ends.
 
     Raises:
@@ -77,9 +77,9 @@ async def run_plan(
         return outcome
 
 
-def _outcome(generation: Generation, written: Written) -> Outcome:
+def _outcome(generation: Generation, written: SamplesWritten) -> GenerationOutcome:
     prices, finished = generation.budget.prices, generation.finished
-    return Outcome(
+    return GenerationOutcome(
         planned=generation.planned,
         done=finished.count,
         failures=generation.failures,
@@ -91,7 +91,7 @@ def _outcome(generation: Generation, written: Written) -> Outcome:
     )
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def _told(outcome: GenerationOutcome) -> dict[str, Any]:
     """What the manifest says."""
     return {
         "items": outcome.done,

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.judging.checking import (
     Agreement,
-    Outcome,
+    FaultOutcome,
     Rate,
     agreement_on_preferences,
     agreement_on_scores,
@@ -22,7 +22,7 @@ from rolellm_agents.judging.checking import (
 )
 from rolellm_agents.judging.faults import Fault
 from rolellm_agents.judging.human_labels import HumanLabel
-from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge, Turn
+from rolellm_agents.judging.judged import ConversationTurn, Judged, PairJudge, ReplyJudge
 from rolellm_agents.judging.position import PositionBias, position_bias
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.metrics import word_count
@@ -143,7 +143,9 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
     find = cache(lambda name: with_macros(load_persona(name), DEFAULT_USER))
 
     def judged(key: str, persona: str, question: str, reply: str) -> Judged:
-        return Judged(key=key, persona=find(persona), turns=(Turn("user", question),), reply=reply)
+        return Judged(
+            key=key, persona=find(persona), turns=(ConversationTurn("user", question),), reply=reply
+        )
 
     return _Material(
         faults=faults,
@@ -182,7 +184,7 @@ def _pairs(material: _Material) -> dict[str, Pair]:
 def _of_replies(material: _Material, measure: str, verdicts: Sequence[Verdict]) -> MeasureCheck:
     values = {one.subject: one.value for one in verdicts}
     outcomes = [
-        Outcome(
+        FaultOutcome(
             one.kind,
             one.persona,
             preference(values[material.clean[one.key].key], values[material.faulty[one.key].key]),
@@ -206,7 +208,7 @@ def _of_replies(material: _Material, measure: str, verdicts: Sequence[Verdict]) 
 
 
 def _of_pairs(material: _Material, measure: str, verdicts: Mapping[str, Verdict]) -> MeasureCheck:
-    outcomes = [Outcome(one.kind, one.persona, verdicts[one.key].value) for one in material.faults]
+    outcomes = [FaultOutcome(one.kind, one.persona, verdicts[one.key].value) for one in material.faults]
     beside = [one for one in material.labels if one.other is not None]
     preferred = [verdicts[one.key].value for one in beside]
     return MeasureCheck(

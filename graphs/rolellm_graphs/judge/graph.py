@@ -26,7 +26,7 @@ from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge
 from rolellm_agents.judging.recorded import about_pair, about_reply, about_scene
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_graphs.judge.panel import JudgesScenes
-from rolellm_graphs.judge.run import Work, digest_of_item, run_works
+from rolellm_graphs.judge.run import JudgingItem, digest_of_item, run_works
 from rolellm_graphs.runs.items import AT_ONCE
 
 Progress = Callable[[int, int], None]
@@ -55,7 +55,7 @@ class JudgeState(TypedDict, total=False):
     verdicts: Annotated[list[dict[str, Any]], operator.add]
 
 
-class Seat(TypedDict):
+class JudgeSeat(TypedDict):
     """What one judge is sent."""
 
     judge: int
@@ -73,9 +73,11 @@ def judge_graph(judges: Sequence[ReplyJudge]) -> JudgeGraph:
     """
 
     def fan_out(state: JudgeState) -> list[Send]:
-        return [Send("judge", Seat(judge=place, judged=state["judged"])) for place in range(len(judges))]
+        return [
+            Send("judge", JudgeSeat(judge=place, judged=state["judged"])) for place in range(len(judges))
+        ]
 
-    async def judge(state: Seat) -> dict[str, Any]:
+    async def judge(state: JudgeSeat) -> dict[str, Any]:
         verdicts = await judges[state["judge"]].judge(judged_from_json(state["judged"]))
         return {"verdicts": [verdict_to_json(one) for one in verdicts]}
 
@@ -120,7 +122,7 @@ async def judge_replies(
         return [verdict_from_json(one) for one in output["verdicts"]]
 
     works = [
-        Work(
+        JudgingItem(
             key=f"{one.key}#{digest_of_item(judged_to_json(one))}",
             about=about_reply(one),
             judge=partial(judge, one),
@@ -153,7 +155,7 @@ async def compare_replies(
         return [await judge.compare(*pair)]
 
     works = [
-        Work(
+        JudgingItem(
             key=f"{pair[0].key}#{digest_of_item([judged_to_json(one) for one in pair])}",
             about=about_pair(*pair),
             judge=partial(compare, pair),
@@ -182,7 +184,7 @@ async def judge_scenes(
         ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
     """
     works = [
-        Work(
+        JudgingItem(
             key=f"{scene.key}#{digest_of_item(told)}",
             about=told,
             judge=partial(judge.judge, scene),

@@ -7,24 +7,24 @@ from typing import Any, Generic, NamedTuple
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 
-from rolellm_agents.judging.asking import Question, Read
+from rolellm_agents.judging.asking import JudgeQuestion, Read
 from rolellm_agents.judging.verdict import Status, Verdict
 from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
-from rolellm_agents.runs.backoff import Gate
+from rolellm_agents.runs.backoff import Backoff
 from rolellm_agents.runs.budget import Budget, Tokens
 from rolellm_agents.runs.seeds import seed_of
 from rolellm_agents.text import one_line
 from rolellm_graphs.runs.items import AT_ONCE, prepared
-from rolellm_graphs.runs.model_calls import ModelCalls, Reply
+from rolellm_graphs.runs.model_calls import ModelCalls, ModelReply
 
 _SHOWN = 160
 """Characters of words that make no judgement."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Generic[Read]):
+class JudgeReply(Generic[Read]):
     """What a model said to one question."""
 
     read: Read | None
@@ -77,7 +77,7 @@ class JudgingModel:
         self._here: _Here | None = None
         self._is_loaded = False
 
-    async def ask(self, question: Question[Read], key: str) -> Answer[Read]:
+    async def ask(self, question: JudgeQuestion[Read], key: str) -> JudgeReply[Read]:
         """Put a question, and read the answer.
 
         Args:
@@ -100,7 +100,7 @@ class JudgingModel:
             return _failed(question, str(explained))
         return _answer(question, reply)
 
-    def not_scored(self, answer: Answer[Any], subject: str, measure: str, **details: Any) -> Verdict:
+    def not_scored(self, answer: JudgeReply[Any], subject: str, measure: str, **details: Any) -> Verdict:
         """The verdict that an answer without a judgement makes."""
         return Verdict(
             subject=subject,
@@ -117,7 +117,7 @@ class JudgingModel:
         loop = asyncio.get_running_loop()
         if self._here is None or self._here.loop is not loop:
             # A semaphore belongs to the loop it was first waited for in.
-            calls = ModelCalls(self.model, at_once=self._at_once, budget=Budget(), gate=Gate())
+            calls = ModelCalls(self.model, at_once=self._at_once, budget=Budget(), gate=Backoff())
             self._here = _Here(loop, calls, asyncio.Lock())
         here = self._here
         async with here.loading:
@@ -127,14 +127,14 @@ class JudgingModel:
         return here
 
 
-def _answer(question: Question[Read], reply: Reply) -> Answer[Read]:
+def _answer(question: JudgeQuestion[Read], reply: ModelReply) -> JudgeReply[Read]:
     read = question.read(reply.text)
     trouble = ""
     if read is None:
         cut = ", which reached its limit" if reply.unfinished else ""
         said = one_line(reply.text, _SHOWN) or "nothing"
         trouble = f"No judgement can be read out of the answer{cut}: {said}"
-    return Answer(
+    return JudgeReply(
         read=read,
         status="unparsed" if read is None else "scored",
         trouble=trouble,
@@ -144,8 +144,8 @@ def _answer(question: Question[Read], reply: Reply) -> Answer[Read]:
     )
 
 
-def _failed(question: Question[Read], trouble: str) -> Answer[Read]:
-    return Answer(
+def _failed(question: JudgeQuestion[Read], trouble: str) -> JudgeReply[Read]:
+    return JudgeReply(
         read=None,
         status="model_error",
         trouble=trouble,

@@ -9,7 +9,7 @@ from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.ranking import (
     EMPTY_RULE,
     MEASURE,
-    Order,
+    RankingOrder,
     by_rule,
     ranking_question,
     shown_orders,
@@ -18,7 +18,7 @@ from rolellm_agents.judging.ranking import (
 )
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.runs.budget import Tokens
-from rolellm_graphs.judge.model import Answer, JudgingModel
+from rolellm_graphs.judge.model import JudgeReply, JudgingModel
 
 
 class RankingJudge:
@@ -100,7 +100,7 @@ class RankingJudge:
         replies: Sequence[Judged],
         place: int,
         rankings: Sequence[tuple[int, ...] | None],
-        answers: Sequence[Answer[Order]],
+        answers: Sequence[JudgeReply[RankingOrder]],
     ) -> Verdict:
         count, subject = len(replies), replies[place].key
         given = [standing([ranking], count)[place] if ranking else None for ranking in rankings]

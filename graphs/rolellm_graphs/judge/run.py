@@ -22,7 +22,7 @@ _GIVE_UP = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class JudgingItem:
     """One thing to judge."""
 
     key: str
@@ -39,7 +39,7 @@ def digest_of_item(value: Any) -> str:
 
 async def run_works(
     judging: Judging,
-    works: Sequence[Work],
+    works: Sequence[JudgingItem],
     folder: Path | None,
     config: Mapping[str, Any],
     at_once: int,
@@ -67,7 +67,7 @@ class _JudgingRun:
     """The works of one run, as they are done in this process."""
 
     def __init__(
-        self, run: Run | None, works: Sequence[Work], progress: Callable[[int, int], None]
+        self, run: Run | None, works: Sequence[JudgingItem], progress: Callable[[int, int], None]
     ) -> None:
         self._run = run
         self._works = works
@@ -88,7 +88,7 @@ class _JudgingRun:
         await self._work_off(iter(left.values()), min(at_once, len(left)))
         return [verdict for work in self._works for verdict in self._verdicts[work.key]]
 
-    async def _work_off(self, left: Iterator[Work], at_once: int) -> None:
+    async def _work_off(self, left: Iterator[JudgingItem], at_once: int) -> None:
         async def worker() -> None:
             for work in left:
                 self._keep(work, await work.judge())
@@ -102,7 +102,7 @@ class _JudgingRun:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*workers, return_exceptions=True)
 
-    def _keep(self, work: Work, verdicts: list[Verdict]) -> None:
+    def _keep(self, work: JudgingItem, verdicts: list[Verdict]) -> None:
         self._verdicts[work.key] = verdicts
         failed = next((one for one in members_of(verdicts) if one.status == "model_error"), None)
         self._failed_in_a_row = self._failed_in_a_row + 1 if failed else 0

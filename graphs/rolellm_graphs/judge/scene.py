@@ -15,7 +15,7 @@ from rolellm_agents.judging.flaws import (
 )
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.runs.budget import Tokens
-from rolellm_graphs.judge.model import Answer, JudgingModel
+from rolellm_graphs.judge.model import JudgeReply, JudgingModel
 
 
 class SceneJudge:
@@ -54,7 +54,7 @@ class SceneJudge:
         return self._verdict(scene, dimension, answers)
 
     def _verdict(
-        self, scene: JudgedScene, dimension: Dimension, answers: Sequence[Answer[FoundFlaws]]
+        self, scene: JudgedScene, dimension: Dimension, answers: Sequence[JudgeReply[FoundFlaws]]
     ) -> Verdict:
         found = [answer.read for answer in answers if answer.read]
         flaws = [flaw for one in found for flaw in one.flaws]

@@ -47,7 +47,7 @@ class Node(Runnable[Any, dict[str, Any]]):
         return await self._step_async(input) if self._step_async else self._step(input)
 
 
-class Asked(NamedTuple):
+class ModelRequest(NamedTuple):
     """What a node wants of a model, or of another graph."""
 
     runnable: Runnable[Any, Any]
@@ -55,12 +55,12 @@ class Asked(NamedTuple):
     options: dict[str, Any]
 
 
-class AskingNode(Runnable[Any, dict[str, Any]]):
+class ModelNode(Runnable[Any, dict[str, Any]]):
     """A node that asks and takes the answer; what it does before and after is the same for all callers."""
 
     def __init__(
         self,
-        ask: Callable[[Any], Asked | dict[str, Any]],
+        ask: Callable[[Any], ModelRequest | dict[str, Any]],
         take: Callable[[Any, Any], dict[str, Any]],
         *,
         name: str,
@@ -84,7 +84,7 @@ class AskingNode(Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         """Ask and take."""
         asked = self._ask(input)
-        if not isinstance(asked, Asked):
+        if not isinstance(asked, ModelRequest):
             return asked
         return self._take(input, asked.runnable.invoke(asked.input, **asked.options))
 
@@ -96,6 +96,6 @@ class AskingNode(Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         """Ask and take."""
         asked = self._ask(input)
-        if not isinstance(asked, Asked):
+        if not isinstance(asked, ModelRequest):
             return asked
         return self._take(input, await asked.runnable.ainvoke(asked.input, **asked.options))

@@ -15,10 +15,10 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.llamacpp.files.gguf import is_embedded
 from rolellm_agents.models.local import load_model
-from rolellm_agents.runs.backoff import Gate
+from rolellm_agents.runs.backoff import Backoff
 from rolellm_agents.runs.budget import Budget, Prices
 from rolellm_agents.runs.items import FinishedItems
-from rolellm_graphs.runs.model_calls import BudgetSpentError, ClosedError, ModelCalls, Reply
+from rolellm_graphs.runs.model_calls import BudgetSpentError, ClosedError, ModelCalls, ModelReply
 
 AT_ONCE: Final = 8
 """Requests at the same time: llama.cpp decodes them in one batch, and servers take as many."""
@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 _Work = TypeVar("_Work")
 
 
-class Wanted(TypedDict):
+class PlannedItem(TypedDict):
     """One item that is to be made."""
 
     number: int
@@ -42,7 +42,7 @@ class Wanted(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class RunLimits:
     """What one start of a run may do; none of it changes what an item is like."""
 
     at_once: int = AT_ONCE
@@ -53,7 +53,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hearing:
+class RunCallbacks:
     """Whom to tell what."""
 
     progress: Progress = lambda _done, _total: None
@@ -79,7 +79,7 @@ Make = Callable[[], Awaitable[dict[str, Any]]]
 """Makes one item."""
 
 
-class Making(Protocol):
+class ItemMaker(Protocol):
     """Where items are made, as far as the graphs of the generators know of it."""
 
     calls: ModelCalls
@@ -98,8 +98,8 @@ class Generation:
         self,
         finished: FinishedItems,
         model: BaseChatModel,
-        limits: Limits,
-        hearing: Hearing,
+        limits: RunLimits,
+        hearing: RunCallbacks,
     ) -> None:
         """Nothing is asked yet.
 
@@ -125,7 +125,7 @@ class Generation:
         self._model = model
         self._at_once = limits.at_once
         self._hearing = hearing
-        gate = Gate(tell=self._tell_of_waiting)
+        gate = Backoff(tell=self._tell_of_waiting)
         self.calls = ModelCalls(model, at_once=limits.at_once, budget=self.budget, gate=gate)
 
     def expect(self, items: int) -> None:
@@ -213,7 +213,7 @@ class Unrecorded:
     def __init__(self, model: BaseChatModel) -> None:
         """Ask this model; nothing limits how much."""
         self._model = model
-        self.calls = ModelCalls(model, at_once=AT_ONCE, budget=Budget(), gate=Gate())
+        self.calls = ModelCalls(model, at_once=AT_ONCE, budget=Budget(), gate=Backoff())
 
     def expect(self, items: int) -> None:
         """Nobody counts."""
@@ -250,7 +250,7 @@ def prepared(model: BaseChatModel, at_once: int) -> BaseChatModel:
     return model
 
 
-def made_by(model_name: str, prompts: Sequence[str], reply: Reply, seed: int) -> dict[str, Any]:
+def made_by(model_name: str, prompts: Sequence[str], reply: ModelReply, seed: int) -> dict[str, Any]:
     """What an item tells of how it came about."""
     return {
         "model": model_name,

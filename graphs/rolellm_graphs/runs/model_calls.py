@@ -10,7 +10,7 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from rolellm_agents.runs.backoff import Gate, seconds_to_wait
+from rolellm_agents.runs.backoff import Backoff, seconds_to_wait
 from rolellm_agents.runs.budget import Budget, Tokens
 from rolellm_agents.text import estimated_tokens, whole
 
@@ -33,7 +33,7 @@ class ClosedError(Exception):
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """What a model said."""
 
     text: str
@@ -49,7 +49,7 @@ class Reply:
 class ModelCalls:
     """One model, and what is asked of it."""
 
-    def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, gate: Gate) -> None:
+    def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, gate: Backoff) -> None:
         """Nothing is asked yet.
 
         Args:
@@ -72,7 +72,7 @@ class ModelCalls:
         """Ask nothing more: whoever waits for room gets `ClosedError`; what was sent is waited for."""
         self._closed = True
 
-    async def say(self, messages: Sequence[BaseMessage], *, seed: int) -> Reply:
+    async def say(self, messages: Sequence[BaseMessage], *, seed: int) -> ModelReply:
         """An answer in words.
 
         Raises:
@@ -84,7 +84,7 @@ class ModelCalls:
 
     async def fill(
         self, messages: Sequence[BaseMessage], form: dict[str, Any], *, seed: int, at_least: int
-    ) -> Reply:
+    ) -> ModelReply:
         """An answer in a form: prescribed where the model takes forms, else as its words have it.
 
         Args:
@@ -127,7 +127,7 @@ class ModelCalls:
 
     async def _counted(
         self, messages: Sequence[BaseMessage], call: Callable[[], Awaitable[AIMessage]], longest: int
-    ) -> Reply:
+    ) -> ModelReply:
         expected = Tokens(_estimated(messages), longest)
         async with self._room:
             if self._closed:
@@ -143,7 +143,7 @@ class ModelCalls:
         metadata = message.response_metadata
         reason = metadata.get("finish_reason") or metadata.get("stop_reason")
         text, unfinished = _words_of(message), reason in _CUT
-        return Reply(text, unfinished, used, round(seconds, 3), _reused(message))
+        return ModelReply(text, unfinished, used, round(seconds, 3), _reused(message))
 
     async def _patiently(self, call: Callable[[], Awaitable[AIMessage]]) -> tuple[AIMessage, float]:
         tries = 0

@@ -12,13 +12,13 @@ from rolellm_agents.models.forms import fill_form
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.chance import chance_for
 from rolellm_agents.scene.directors import DIRECTORS
-from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.events import check_present
 from rolellm_agents.scene.summaries import latest_summary
 from rolellm_agents.scene.turns import last_speaker, turns
 from rolellm_agents.scene.view import history_for, instruction_for, told_line
 from rolellm_agents.scene.witness import present_in
-from rolellm_graphs.role.model_node import Asked, AskingNode
+from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import SceneState
 
@@ -36,7 +36,7 @@ class Bid(BaseModel):
 
 def director_node(
     ensemble: Ensemble, *, seed_of: Callable[[], int], persons_of: Callable[[], Collection[str]]
-) -> AskingNode:
+) -> ModelNode:
     """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None; then it may set `ended`.
 
     Args:
@@ -46,45 +46,45 @@ def director_node(
     """
     kind = ensemble.loaded.scene.director.kind
 
-    def situation(state: SceneState) -> Situation | Choice:
+    def situation(state: SceneState) -> Situation | NextSpeaker:
         return _situation(ensemble, state, seed_of())
 
-    def chosen(choice: Choice) -> dict[str, Any]:
+    def chosen(choice: NextSpeaker) -> dict[str, Any]:
         told: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
         # A manual director waits to be told; with all others it is over when there is nobody to speak.
         return told if choice.seat or kind == "manual" else {**told, "ended": choice.why}
 
-    def ask(state: SceneState) -> Asked | dict[str, Any]:
+    def ask(state: SceneState) -> ModelRequest | dict[str, Any]:
         found = situation(state)
-        if isinstance(found, Choice):
+        if isinstance(found, NextSpeaker):
             return chosen(found)
         if kind not in ("bidding", "model"):
             return chosen(DIRECTORS[kind](found))
         if len(found.present) == 1:
-            return chosen(Choice(seat=found.present[0], why="Nobody else is there."))
+            return chosen(NextSpeaker(seat=found.present[0], why="Nobody else is there."))
         if kind == "model":
             return _choosing(ensemble, found)
         asked = [seat for seat in _others(found) if seat not in persons_of()]
-        return Asked(_bids(ensemble, found, asked), None, {})
+        return ModelRequest(_bids(ensemble, found, asked), None, {})
 
     def take(state: SceneState, answer: Any) -> dict[str, Any]:
         found = situation(state)
-        if isinstance(found, Choice):
+        if isinstance(found, NextSpeaker):
             return chosen(found)
         choose = _highest if kind == "bidding" else _named
         return chosen(choose(ensemble, found, answer))
 
-    return AskingNode(ask, take, name="direct")
+    return ModelNode(ask, take, name="direct")
 
 
-def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | Choice:
+def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | NextSpeaker:
     """What a director decides from, or the choice when there is nothing to decide."""
     scene, passed = ensemble.loaded.scene, state.get("passed") or []
     there = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
     if called := state.get("called"):
-        return Choice(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
+        return NextSpeaker(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
     if not there:
-        return Choice(seat=None, why="Nobody is there who wants to speak.")
+        return NextSpeaker(seat=None, why="Nobody is there who wants to speak.")
     turn = len(turns(state["lines"]))
     return Situation(
         scene=scene,
@@ -95,7 +95,7 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
     )
 
 
-def _choosing(ensemble: Ensemble, found: Situation) -> Asked:
+def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
     """Ask the director's model; it reads only what everybody there could hear, who passed among them."""
     loaded = ensemble.loaded
     language = loaded.scene.language
@@ -108,15 +108,15 @@ def _choosing(ensemble: Ensemble, found: Situation) -> Asked:
         lines="\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
-    return Asked(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
+    return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
 
 
-def _named(ensemble: Ensemble, found: Situation, answer: Any) -> Choice:
+def _named(ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
     seats = {ensemble.loaded.names[seat]: seat for seat in found.present}
     if answer is not None and answer.next in seats:
-        return Choice(seat=seats[answer.next], why="The director's model chose.")
+        return NextSpeaker(seat=seats[answer.next], why="The director's model chose.")
     fallback = DIRECTORS["natural"](found)
-    return Choice(seat=fallback.seat, why=f"The director's model named nobody there. {fallback.why}")
+    return NextSpeaker(seat=fallback.seat, why=f"The director's model named nobody there. {fallback.why}")
 
 
 def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:
@@ -133,12 +133,12 @@ def _bid(ensemble: Ensemble, found: Situation, seat: str, _: Any) -> Bid | None:
     return fill_form(voice.model, Bid, prompt)
 
 
-def _highest(ensemble: Ensemble, found: Situation, bids: dict[str, Bid | None]) -> Choice:
+def _highest(ensemble: Ensemble, found: Situation, bids: dict[str, Bid | None]) -> NextSpeaker:
     read = {seat: bid.want for seat, bid in bids.items() if bid}
     wants = {seat: read.get(seat, _UNBIDDEN) for seat in _others(found)}
     most = max(wants.values())
     first = found.chance.choice([seat for seat, want in wants.items() if want == most])
-    return Choice(seat=first, why=f"{ensemble.loaded.names[first]} wants to speak most ({most} of 9).")
+    return NextSpeaker(seat=first, why=f"{ensemble.loaded.names[first]} wants to speak most ({most} of 9).")
 
 
 def _others(found: Situation) -> list[str]:

@@ -19,7 +19,7 @@ from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, load_scene
-from rolellm_agents.scene.events import Happening, check_present, coming, due, going, happened
+from rolellm_agents.scene.events import ScheduledEvent, check_present, coming, due, going, happened
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript.message import Kind
@@ -218,7 +218,7 @@ _NOBODYS_TURN: dict[str, Any] = {
 }
 
 
-def _turn(loaded: LoadedScene, state: SceneState) -> Happening:
+def _turn(loaded: LoadedScene, state: SceneState) -> ScheduledEvent:
     """What is to stand of the turn: a person's line, or the last attempt."""
     said = state.get("persons_line")
     if said:
@@ -232,10 +232,12 @@ def _turn(loaded: LoadedScene, state: SceneState) -> Happening:
         **({"tries": tries} if (tries := len(state.get("attempts") or [])) > 1 else {}),
         **({"summary": dict(summary)} if summary else {}),
     }
-    return Happening(speaker_of(state), attempt["kind"], tuple(attempt["to"]), attempt["text"], made_by)
+    return ScheduledEvent(
+        speaker_of(state), attempt["kind"], tuple(attempt["to"]), attempt["text"], made_by
+    )
 
 
-def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: PersonsLine) -> Happening:
+def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: PersonsLine) -> ScheduledEvent:
     seat, kind, text, to = said["seat"], said["kind"], said["text"].strip(), tuple(said.get("to") or ())
     if kind not in get_args(Kind):
         raise MessageError(f"There is no kind {kind!r}; kinds are {', '.join(get_args(Kind))}.")
@@ -249,4 +251,4 @@ def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: Persons
         raise MessageError("The message is empty; type something to say.")
     if kind == "whisper" and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:
         raise MessageError("Nobody would hear this whisper; name somebody who is there.")
-    return Happening(seat, kind, to, text, {"person": True})
+    return ScheduledEvent(seat, kind, to, text, {"person": True})

@@ -8,13 +8,13 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene import NARRATOR, Scene, SceneLine
 from rolellm_agents.scene.chance import seed_for
-from rolellm_agents.scene.events import Happening, happened
+from rolellm_agents.scene.events import ScheduledEvent, happened
 from rolellm_agents.scene.scene import Narrator
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import is_by_a_seat, turns
 from rolellm_agents.scene.view import told_line
 from rolellm_agents.scene.witness import present_in
-from rolellm_graphs.role.model_node import Asked, AskingNode
+from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import SceneState
 
@@ -26,7 +26,7 @@ _NARRATION = 120
 
 def narrator_node(
     ensemble: Ensemble, *, seed_of: Callable[[], int], persons_of: Callable[[], Collection[str]]
-) -> AskingNode:
+) -> ModelNode:
     """The node `narrate`: tells what comes of an act, or moves time, where the scene has a narrator.
 
     It knows what everybody there could hear, so it can give nothing away.
@@ -39,7 +39,7 @@ def narrator_node(
     loaded = ensemble.loaded
     scene = loaded.scene
 
-    def ask(state: SceneState) -> Asked | dict[str, Any]:
+    def ask(state: SceneState) -> ModelRequest | dict[str, Any]:
         lines = state.get("lines") or []
         if scene.narrator is None or NARRATOR in persons_of() or not _is_due(scene, scene.narrator, lines):
             return {}
@@ -51,7 +51,7 @@ def narrator_node(
         happened_so_far = "\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:])
         messages = [SystemMessage(told), HumanMessage(happened_so_far)]
         seed = seed_for(seed_of(), "narrator", len(turns(lines)))
-        return Asked(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
+        return ModelRequest(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         text = " ".join(answer.text.split())
@@ -59,10 +59,12 @@ def narrator_node(
             return {}
         made_by = {"usage": dict(answer.usage_metadata or {})}
         return {
-            "lines": [happened(loaded, state["lines"], Happening(NARRATOR, "narrate", (), text, made_by))]
+            "lines": [
+                happened(loaded, state["lines"], ScheduledEvent(NARRATOR, "narrate", (), text, made_by))
+            ]
         }
 
-    return AskingNode(ask, take, name="narrate")
+    return ModelNode(ask, take, name="narrate")
 
 
 def _is_due(scene: Scene, narrator: Narrator, lines: Sequence[SceneLine]) -> bool:

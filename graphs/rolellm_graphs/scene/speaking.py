@@ -17,7 +17,7 @@ from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_graphs.chat.recording import told_at_the_end
 from rolellm_graphs.role.graph import RoleContext, RoleInput
-from rolellm_graphs.role.model_node import Asked, AskingNode, Node
+from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import Attempt, SceneState
 
@@ -41,7 +41,7 @@ _NOTHING = "…"
 """What somebody says whose model has nothing to say."""
 
 
-def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
+def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
     """The node `remember`: sets `summary`, when what the speaker witnessed no longer fits its model."""
 
     def needed(state: SceneState) -> SummaryRequest | None:
@@ -54,14 +54,14 @@ def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNo
             count=lambda text: ensemble.count(seat, text),
         )
 
-    def ask(state: SceneState) -> Asked | dict[str, Any]:
+    def ask(state: SceneState) -> ModelRequest | dict[str, Any]:
         request = needed(state)
         if request is None:
             return {"summary": None}
         seat = speaker_of(state)
         seed = seed_for(seed_of(), "summary", len(turns(state["lines"])), seat)
         options = {"max_tokens": _SUMMARY, "seed": seed}
-        return Asked(ensemble.voices[seat].model, request.messages, options)
+        return ModelRequest(ensemble.voices[seat].model, request.messages, options)
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         request = needed(state)
@@ -70,13 +70,13 @@ def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNo
             return {"summary": None}
         return {"summary": Summary(text=text, lines=request.lines)}
 
-    return AskingNode(ask, take, name="remember")
+    return ModelNode(ask, take, name="remember")
 
 
-def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
+def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
     """The node `speak`: the speaker's role graph, on what the speaker witnessed; adds to `attempts`."""
 
-    def ask(state: SceneState) -> Asked:
+    def ask(state: SceneState) -> ModelRequest:
         seat = speaker_of(state)
         voice = ensemble.voices[seat]
         said = RoleInput(messages=_view(ensemble, state, seat), lore=_lore_of(state["lines"], seat))
@@ -86,7 +86,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
             stop=_stops(ensemble, state, seat),
             sampling=_AGAINST_LOOPS if getattr(voice.model, "dry_multiplier", None) == 0 else {},
         )
-        return Asked(voice.graph, said, {"context": context, "output_keys": _TOLD})
+        return ModelRequest(voice.graph, said, {"context": context, "output_keys": _TOLD})
 
     def take(state: SceneState, answer: dict[str, Any]) -> dict[str, Any]:
         seat = speaker_of(state)
@@ -107,7 +107,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> AskingNode:
         )
         return {"attempts": [*(state.get("attempts") or []), attempt]}
 
-    return AskingNode(ask, take, name="speak")
+    return ModelNode(ask, take, name="speak")
 
 
 def guard_node(ensemble: Ensemble) -> Node:

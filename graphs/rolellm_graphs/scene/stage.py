@@ -25,7 +25,7 @@ from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.chat.cursor import Walk
+from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_graphs.chat.graph_run import GraphRun
 from rolellm_graphs.events import MessageDone, SceneEnded, SceneEvent, TurnFailed
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -38,7 +38,7 @@ _STEPS = 60
 """LangGraph's recursion limit for one turn: a turn takes ten steps, and people may pass theirs on."""
 
 
-class Stage(Walk):
+class Stage(ConversationCursor):
     """One scene on its way, on one branch of its tree."""
 
     def __init__(

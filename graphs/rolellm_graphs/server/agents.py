@@ -21,7 +21,7 @@ from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.persona_answers import PersonaAgent
 from rolellm_graphs.server.scene_answers import SceneAgent
 from rolellm_graphs.server.scene_memory import SceneMemory
-from rolellm_graphs.server.wire import ModelCard
+from rolellm_graphs.server.wire import ModelObject
 
 _READY = 256
 """Agents kept ready."""
@@ -57,12 +57,12 @@ class Agents:
                 self._ready.clear()
 
     @property
-    def cards(self) -> list[ModelCard]:
+    def cards(self) -> list[ModelObject]:
         """All who can be asked: personas, then scenes."""
         told = [(one.id, one.name, one.description) for one in self._personas.values()]
         told += [(f"{SCENE}{scene}", title, "A scene.") for scene, title in self._scenes.items()]
         return [
-            ModelCard(
+            ModelObject(
                 id=agent, created=self._since, name=one_line(name), description=one_line(about, _DESCRIBED)
             )
             for agent, name, about in told

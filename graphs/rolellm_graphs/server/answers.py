@@ -8,7 +8,7 @@ from rolellm_graphs.server.wire import ChatRequest, SceneTold, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AnswerChunk:
     """The next words."""
 
     text: str
@@ -17,7 +17,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AnswerEnd:
     """The answer is whole; nothing follows."""
 
     reason: str
@@ -26,7 +26,7 @@ class Ended:
     scene: SceneTold | None = None
 
 
-AnswerPart = Words | Ended
+AnswerPart = AnswerChunk | AnswerEnd
 
 
 class Agent(Protocol):
@@ -48,4 +48,4 @@ class Agent(Protocol):
 
 def text_of(parts: Sequence[AnswerPart]) -> str:
     """All words."""
-    return "".join(part.text for part in parts if isinstance(part, Words))
+    return "".join(part.text for part in parts if isinstance(part, AnswerChunk))

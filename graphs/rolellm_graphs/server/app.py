@@ -19,7 +19,7 @@ from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
-from rolellm_graphs.server.answers import Agent, Ended, text_of
+from rolellm_graphs.server.answers import Agent, AnswerEnd, text_of
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.failures import ApiError, add_error_handlers
@@ -30,17 +30,17 @@ from rolellm_graphs.server.streams import AnswerInTheMaking, chat_chunks, stream
 from rolellm_graphs.server.whole_answers import answers, together
 from rolellm_graphs.server.wire import (
     AnswerMessage,
-    Asked,
+    ChatChoice,
     ChatCompletion,
     ChatMessage,
     ChatRequest,
-    Choice,
-    Completion,
     CompletionRequest,
+    GenerationRequest,
     Health,
-    ModelCard,
     ModelList,
+    ModelObject,
     TextChoice,
+    TextCompletion,
 )
 
 _ABOUT = """\
@@ -110,7 +110,7 @@ class _Service:
         self.agents = Agents(options)
         self.agents.model()
 
-    async def agent(self, asked: Asked, request: Request) -> Agent:
+    async def agent(self, asked: GenerationRequest, request: Request) -> Agent:
         name = agent_named(asked.model, request.headers, self.options.models)
         if name.is_scene and asked.n > 1:
             raise ApiError(400, "A scene is played once at a time; leave n out.", param="n")
@@ -124,11 +124,11 @@ class _Service:
 
     async def whole(
         self, agent: Agent, asked: ChatRequest, request: Request
-    ) -> tuple[list[str], list[Ended]]:
+    ) -> tuple[list[str], list[AnswerEnd]]:
         seconds = self.options.answer_seconds
         work = answers(agent, asked, seconds=seconds, metrics=self.metrics)
         given = await while_connected(request.receive, work)
-        ends = [part for parts in given for part in parts if isinstance(part, Ended)]
+        ends = [part for parts in given for part in parts if isinstance(part, AnswerEnd)]
         return [text_of(parts) for parts in given], ends
 
 
@@ -141,7 +141,7 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
         return ModelList(data=service.agents.cards)
 
     @app.get("/v1/models/{model:path}", summary="One persona or scene")
-    async def model(model: str, request: Request) -> ModelCard:
+    async def model(model: str, request: Request) -> ModelObject:
         name = agent_named(model, request.headers, service.options.models)
         await asyncio.to_thread(service.agents.find, name)
         wanted = f"{SCENE}{name.id}" if name.is_scene else name.id
@@ -171,7 +171,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
             return await stream_response(request, service.making(agent, asked), chunks, told)
         texts, ends = await service.whole(agent, asked, request)
         choices = [
-            Choice(
+            ChatChoice(
                 index=number,
                 message=AnswerMessage(content=text, name=agent.persona),
                 finish_reason=ended.reason,
@@ -182,7 +182,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         whole = ChatCompletion(**head, choices=choices, usage=usage, scene=ends[0].scene)
         return JSONResponse(whole.model_dump(exclude=None if whole.scene else {"scene"}), headers=told)
 
-    @app.post("/v1/completions", summary="Answer a line", response_model=Completion)
+    @app.post("/v1/completions", summary="Answer a line", response_model=TextCompletion)
     async def complete(asked: CompletionRequest, request: Request, head: _Head) -> Response:
         agent = await service.agent(asked, request)
         said = _as_chat(asked)
@@ -196,7 +196,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
             TextChoice(index=number, text=text, finish_reason=ended.reason)
             for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
         ]
-        whole = Completion(**head, choices=choices, usage=together([ended.usage for ended in ends]))
+        whole = TextCompletion(**head, choices=choices, usage=together([ended.usage for ended in ends]))
         return JSONResponse(whole.model_dump(), headers=told)
 
     @app.exception_handler(GoneError)
@@ -213,11 +213,11 @@ _Head = Annotated[dict[str, Any], Depends(_new_head)]
 
 def _as_chat(asked: CompletionRequest) -> ChatRequest:
     """The line as a conversation of one message."""
-    options = asked.model_dump(include=set(Asked.model_fields), exclude_none=True)
+    options = asked.model_dump(include=set(GenerationRequest.model_fields), exclude_none=True)
     return ChatRequest(**options, messages=[ChatMessage(role="user", content=asked.line)])
 
 
-def _told(asked: Asked, agent: Agent) -> dict[str, str]:
+def _told(asked: GenerationRequest, agent: Agent) -> dict[str, str]:
     """Headers: who answered, and what of the request meant nothing."""
     told = {"X-RoleLLM-Agent": agent.name}
     ignored = ",".join(name for name in asked.ignored if name.isascii() and name.isidentifier())

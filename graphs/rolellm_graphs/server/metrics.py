@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from rolellm_graphs.server.answers import AnswerPart, Ended, Words
+from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _REFUSED = ("waited", "queue_full")
@@ -83,10 +83,10 @@ class AnswerClock:
     def hear(self, part: AnswerPart) -> None:
         """Take the next part."""
         passed = time.monotonic() - self._begun
-        if isinstance(part, Words) and not self._spoken:
+        if isinstance(part, AnswerChunk) and not self._spoken:
             self._spoken = True
             self._metrics.first_words.observe(passed)
-        if isinstance(part, Ended):
+        if isinstance(part, AnswerEnd):
             self._metrics.answers.observe(passed)
             usage = part.usage
             cached = usage.prompt_tokens_details.cached_tokens

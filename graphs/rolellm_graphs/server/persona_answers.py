@@ -13,7 +13,7 @@ from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import LocalModel
 from rolellm_agents.persona import Persona
 from rolellm_graphs.role.chat_model import RoleChatModel
-from rolellm_graphs.server.answers import AnswerPart, Ended, Words
+from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.wire import ChatMessage, ChatRequest, PromptDetails, Usage
 
@@ -64,14 +64,14 @@ class PersonaAgent:
                 async for chunk in chunks:
                     whole = _with_metadata(whole, chunk)
                     if chunk.text:
-                        yield Words(chunk.text)
+                        yield AnswerChunk(chunk.text)
         except Exception as error:
             explained = explain_failure(error, self._model)
             if explained is None:
                 raise
             raise explained from error
         reason = whole.response_metadata.get("finish_reason")
-        yield Ended("length" if reason == "length" else "stop", usage_of(whole.usage_metadata))
+        yield AnswerEnd("length" if reason == "length" else "stop", usage_of(whole.usage_metadata))
 
     def _options(self, asked: ChatRequest, seed: int | None) -> dict[str, Any]:
         names = (*_OPENAI, *_LLAMA) if isinstance(self._model, LocalModel) else _OPENAI

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from http import HTTPStatus
 
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine, line_of
-from rolellm_agents.scene.events import Happening, due, happened
+from rolellm_agents.scene.events import ScheduledEvent, due, happened
 from rolellm_agents.scene.message_kinds import line_typed
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript import Message, Transcript
@@ -14,7 +14,7 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.run import Played, play
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
-from rolellm_graphs.server.answers import AnswerPart, Ended, Words
+from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import SCENE
 from rolellm_graphs.server.scene_memory import SceneMemory
@@ -77,7 +77,9 @@ class SceneAgent:
                     told = _told(message)
                     between = "\n\n" if shown else ""
                     shown.append(message)
-                    yield Words(between + heading(told, self._loaded.names) + told.text, message.speaker)
+                    yield AnswerChunk(
+                        between + heading(told, self._loaded.names) + told.text, message.speaker
+                    )
             if not shown and stage.ended:
                 raise _over(stage.ended)
             text = "\n\n".join(heading(_told(one), self._loaded.names) + one.text for one in shown)
@@ -85,7 +87,7 @@ class SceneAgent:
             self._memory.keep(self.name, texts, stage.lines)
             messages = [SceneMessage(name=one.speaker, kind=one.kind, content=one.text) for one in shown]
             told_of = SceneTold(messages=messages, seat=self.seat, ended=stage.ended)
-            yield Ended("stop", _used(stage.messages), told_of)
+            yield AnswerEnd("stop", _used(stage.messages), told_of)
 
     async def _played(self, stage: Stage, said: Sequence[str]) -> AsyncGenerator[Message, None]:
         """What happens now, but for what the person does."""
@@ -128,7 +130,7 @@ class SceneAgent:
             stood = {(line["speaker"], line["text"]) for line in by_itself}
             for told in self._tellings(message, lines):
                 if (told.speaker, told.text) not in stood:
-                    happening = Happening(*told, {})
+                    happening = ScheduledEvent(*told, {})
                     lines.append(happened(self._loaded, lines, happening))
         return lines
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from rolellm_graphs.server.answers import Agent, AnswerPart, Ended, Words
+from rolellm_graphs.server.answers import Agent, AnswerChunk, AnswerEnd, AnswerPart
 from rolellm_graphs.server.connection import while_connected
 from rolellm_graphs.server.failures import ApiError, api_error
 from rolellm_graphs.server.metrics import Metrics
@@ -135,7 +135,7 @@ def chat_chunks(head: dict[str, Any], asked: ChatRequest, name: str | None) -> C
             begun = True
             named = {"name": name} if name else {}
             yield _choice(head, {"role": "assistant", "content": "", **named})
-        if isinstance(part, Words):
+        if isinstance(part, AnswerChunk):
             named = {"name": part.speaker} if part.speaker else {}
             yield _choice(head, {"content": part.text, **named})
         else:
@@ -150,16 +150,16 @@ def text_chunks(head: dict[str, Any], asked: ChatRequest) -> Chunks:
     """How the answer to a prompt is sent; arguments as for a chat's."""
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
-        text, reason = (part.text, None) if isinstance(part, Words) else ("", part.reason)
+        text, reason = (part.text, None) if isinstance(part, AnswerChunk) else ("", part.reason)
         choice = {"index": 0, "text": text, "finish_reason": reason, "logprobs": None}
         yield {**head, "choices": [choice]}
-        if isinstance(part, Ended):
+        if isinstance(part, AnswerEnd):
             yield from _usage(head, part, asked)
 
     return chunks
 
 
-def _usage(head: dict[str, Any], part: Ended, asked: ChatRequest) -> Iterator[dict[str, Any]]:
+def _usage(head: dict[str, Any], part: AnswerEnd, asked: ChatRequest) -> Iterator[dict[str, Any]]:
     if asked.stream_options and asked.stream_options.include_usage:
         yield {**head, "choices": [], "usage": part.usage.model_dump()}
 

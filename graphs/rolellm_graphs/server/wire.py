@@ -55,7 +55,7 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class Asked(BaseModel):
+class GenerationRequest(BaseModel):
     """What every request for an answer may say."""
 
     model_config = ConfigDict(extra="allow")
@@ -100,7 +100,7 @@ class Asked(BaseModel):
         return sorted(self.model_extra or {})
 
 
-class ChatRequest(Asked):
+class ChatRequest(GenerationRequest):
     """`POST /v1/chat/completions`."""
 
     messages: list[ChatMessage] = Field(min_length=1, max_length=4096)
@@ -114,7 +114,7 @@ class ChatRequest(Asked):
         return self.max_completion_tokens or self.max_tokens
 
 
-class CompletionRequest(Asked):
+class CompletionRequest(GenerationRequest):
     """`POST /v1/completions`: a line to a persona."""
 
     prompt: str | Annotated[list[str], Field(min_length=1, max_length=1)]
@@ -173,7 +173,7 @@ class AnswerMessage(BaseModel):
     """The persona's id."""
 
 
-class Choice(BaseModel):
+class ChatChoice(BaseModel):
     """One of the answers."""
 
     index: int
@@ -189,7 +189,7 @@ class ChatCompletion(BaseModel):
     object: Literal["chat.completion"] = "chat.completion"
     created: int
     model: str
-    choices: list[Choice]
+    choices: list[ChatChoice]
     usage: Usage
     scene: SceneTold | None = None
     """Of a scene alone."""
@@ -204,7 +204,7 @@ class TextChoice(BaseModel):
     logprobs: None = None
 
 
-class Completion(BaseModel):
+class TextCompletion(BaseModel):
     """The answer to `POST /v1/completions`."""
 
     id: str
@@ -215,7 +215,7 @@ class Completion(BaseModel):
     usage: Usage
 
 
-class ModelCard(BaseModel):
+class ModelObject(BaseModel):
     """One who can be asked."""
 
     id: str
@@ -230,7 +230,7 @@ class ModelList(BaseModel):
     """The answer to `GET /v1/models`."""
 
     object: Literal["list"] = "list"
-    data: list[ModelCard]
+    data: list[ModelObject]
 
 
 class Health(BaseModel):

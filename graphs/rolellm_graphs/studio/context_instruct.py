@@ -15,7 +15,7 @@ from rolellm_agents.generation.characters import read_character
 from rolellm_agents.persona import load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_graphs.generate.context_instruct import QUESTIONS, PassState, pass_state, talk_graph
-from rolellm_graphs.runs.items import Unrecorded, Wanted, is_embedded_model
+from rolellm_graphs.runs.items import PlannedItem, Unrecorded, is_embedded_model
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,
@@ -65,8 +65,8 @@ class PassByPlace(TypedDict):
     """What the graph keeps: a `PassState`, of which another call keeps nothing."""
 
     place: int
-    wanted: Wanted
-    wanted_answers: list[Wanted]
+    wanted: PlannedItem
+    wanted_answers: list[PlannedItem]
     questions: list[dict[str, Any]]
     answers: list[dict[str, Any]]
 

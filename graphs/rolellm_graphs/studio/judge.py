@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings
-from rolellm_agents.judging import Judged, Turn
+from rolellm_agents.judging import ConversationTurn, Judged
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.json_form import judged_to_json
 from rolellm_agents.judging.rubrics import choose_rubrics
@@ -122,10 +122,10 @@ def _reader(persona: Persona) -> Callable[[JudgedChat], dict[str, Any]]:
     return read
 
 
-def _turns(state: JudgedChat) -> list[Turn]:
+def _turns(state: JudgedChat) -> list[ConversationTurn]:
     """What the two said; nobody said what a system message says."""
     return [
-        Turn("persona" if isinstance(message, AIMessage) else "user", message.text)
+        ConversationTurn("persona" if isinstance(message, AIMessage) else "user", message.text)
         for message in state["messages"]
         if isinstance(message, AIMessage | HumanMessage)
     ]

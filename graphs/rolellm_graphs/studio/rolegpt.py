@@ -13,7 +13,7 @@ from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError
 from rolellm_agents.persona import load_persona
 from rolellm_graphs.generate.rolegpt import STRATEGY, RowState, voice_graph
-from rolellm_graphs.runs.items import Unrecorded, Wanted
+from rolellm_graphs.runs.items import PlannedItem, Unrecorded
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,
@@ -54,7 +54,7 @@ class InstructionState(TypedDict):
     """What the graph keeps: a `RowState`, of which another call keeps nothing."""
 
     instruction: str
-    wanted: list[Wanted]
+    wanted: list[PlannedItem]
     answers: list[dict[str, Any]]
 
 
@@ -76,7 +76,7 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
         if not state.get("instruction", "").strip():
             raise MessageError('There is no instruction to answer; put {"instruction": "…"} in.')
         key = f"{persona.id}/{choice.strategy}"
-        wanted = [Wanted(number=number, key=f"{key}/{number}") for number in range(choice.samples)]
+        wanted = [PlannedItem(number=number, key=f"{key}/{number}") for number in range(choice.samples)]
         return RowState(wanted=wanted, answers=[])
 
     builder = StateGraph(

@@ -13,7 +13,7 @@ from rolellm_agents.cards.lore.candidate import Candidate, candidates, forbidden
 from rolellm_agents.cards.lore.decorators import UiPrompt
 from rolellm_agents.cards.lore.groups import survivors
 from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry, Position, Role
-from rolellm_agents.cards.lore.matching import KeyMatcher, Verdict
+from rolellm_agents.cards.lore.matching import KeyMatcher, MatchResult
 from rolellm_agents.cards.lore.scan import Haystack, ScanMessage, Window
 from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
 from rolellm_agents.cards.lore.state import NO_STATE, LoreState, TimedEffect, advance, record
@@ -158,7 +158,7 @@ class _Activation:
             if why is None:
                 allowed.append(candidate)
             else:
-                self._note(candidate, Verdict(why))
+                self._note(candidate, MatchResult(why))
         return allowed
 
     def _in_turn(self, waiting: list[Candidate]) -> list[Candidate]:
@@ -178,9 +178,9 @@ class _Activation:
             haystack.add(source, text)
         return haystack
 
-    def _candidates_by_keys(self) -> dict[Candidate, Verdict]:
+    def _candidates_by_keys(self) -> dict[Candidate, MatchResult]:
         """Those of this round that chance, groups and the budget decide about."""
-        found: dict[Candidate, Verdict] = {}
+        found: dict[Candidate, MatchResult] = {}
         for candidate in self._waiting:
             verdict = self._verdict(candidate)
             if verdict.why in ACTIVE:
@@ -189,18 +189,20 @@ class _Activation:
                 self._note(candidate, verdict)
         return found
 
-    def _verdict(self, candidate: Candidate) -> Verdict:
+    def _verdict(self, candidate: Candidate) -> MatchResult:
         sticky = self._is_sticky(candidate)
         delayed = candidate.entry.delay_until_recursion
         if not sticky and delayed > 0 and (self._kind != "recursion" or delayed > self._level):
-            return Verdict("recursion_only")
+            return MatchResult("recursion_only")
         if not sticky and self._kind == "recursion" and not candidate.reads:
-            return Verdict("not_by_recursion")
+            return MatchResult("not_by_recursion")
         if candidate.decorators.activate:
-            return Verdict("activate")
+            return MatchResult("activate")
         if candidate.key in self._state.kept:
-            return Verdict("kept")
-        return Verdict("sticky") if sticky else self._matcher.verdict(candidate, self._window(candidate))
+            return MatchResult("kept")
+        return (
+            MatchResult("sticky") if sticky else self._matcher.verdict(candidate, self._window(candidate))
+        )
 
     def _window(self, candidate: Candidate) -> Window:
         depth = self._depth if candidate.scan_depth is None else candidate.scan_depth
@@ -209,7 +211,7 @@ class _Activation:
         lore = candidate.reads if self._kind == "recursion" else frozenset()
         return Window(max(0, total - max(0, depth)), lore.union(candidate.entry.match_sources))
 
-    def _settle(self, found: dict[Candidate, Verdict]) -> list[Candidate]:
+    def _settle(self, found: dict[Candidate, MatchResult]) -> list[Candidate]:
         """Let groups, chance and the budget decide; those that are active now, in turn."""
         chosen = survivors(
             list(found),
@@ -227,7 +229,7 @@ class _Activation:
         self._waiting = [candidate for candidate in self._waiting if candidate not in settled]
         return [candidate for candidate in chosen if candidate in self._active]
 
-    def _admit(self, candidate: Candidate, verdict: Verdict) -> None:
+    def _admit(self, candidate: Candidate, verdict: MatchResult) -> None:
         if not self._by_chance(candidate):
             self._note(candidate, verdict._replace(why="probability"))
             return
@@ -299,7 +301,7 @@ class _Activation:
     def _is_sticky(self, candidate: Candidate) -> bool:
         return candidate.key in self._state.sticky
 
-    def _note(self, candidate: Candidate, verdict: Verdict, tokens: int = 0) -> None:
+    def _note(self, candidate: Candidate, verdict: MatchResult, tokens: int = 0) -> None:
         """Keep the reason that tells most; of the same, the first."""
         before = self._traces.get(candidate)
         if before is None or tells_more(verdict.why, before.why):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from rolellm_agents.cards.lore.decorators import Decorators, parse_decorators
-from rolellm_agents.cards.lore.keys import Key, Matching, parse_key
+from rolellm_agents.cards.lore.keys import LoreKey, Matching, parse_key
 from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry
 from rolellm_agents.cards.lore.scan import Kind
 from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
@@ -30,20 +30,20 @@ class Candidate:
     decorators: Decorators
     body: str
     """The content below the decorators, its macros not replaced yet."""
-    keys: tuple[Key, ...]
-    secondary: tuple[Key, ...]
-    additional: tuple[tuple[Key, ...], ...]
+    keys: tuple[LoreKey, ...]
+    secondary: tuple[LoreKey, ...]
+    additional: tuple[tuple[LoreKey, ...], ...]
     """Of each of these one at least."""
-    excluded: tuple[Key, ...]
+    excluded: tuple[LoreKey, ...]
     """None of these."""
-    excluded_together: tuple[Key, ...]
+    excluded_together: tuple[LoreKey, ...]
     """Not all of these."""
     matching: Matching
     recursive: bool
     """Whether its book's entries activate each other."""
 
     @property
-    def all_keys(self) -> Iterator[Key]:
+    def all_keys(self) -> Iterator[LoreKey]:
         """Every key that is looked for on its behalf."""
         return chain(self.keys, self.secondary, *self.additional, self.excluded, self.excluded_together)
 
@@ -129,7 +129,7 @@ def _candidate(
     )
 
 
-def _read_keys(keys: Iterable[str], substitute: Callable[[str], str]) -> tuple[Key, ...]:
+def _read_keys(keys: Iterable[str], substitute: Callable[[str], str]) -> tuple[LoreKey, ...]:
     return tuple(key for text in keys if (key := parse_key(substitute(text))))
 
 

@@ -41,7 +41,7 @@ MOST_PLACES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LoreKey:
     """One key, its macros replaced."""
 
     text: str
@@ -75,16 +75,16 @@ _REGEX_SHAPE = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
 
 
 @lru_cache(maxsize=1 << 16)
-def parse_key(text: str) -> Key | None:
+def parse_key(text: str) -> LoreKey | None:
     """A key out of its text; None when there is nothing to look for."""
     text = text.strip()
     if not text:
         return None
     shape = _REGEX_SHAPE.fullmatch(text)
     if shape:
-        return Key(text, source=shape[1], flags=shape[2])
+        return LoreKey(text, source=shape[1], flags=shape[2])
     folded = fold(text)
-    return Key(text, folded, folded[:HEAD])
+    return LoreKey(text, folded, folded[:HEAD])
 
 
 class KeyIndex:
@@ -116,7 +116,7 @@ class SearchedText:
         self.folded = fold(text)
         self._words: dict[bool, frozenset[str]] = {}
 
-    def has(self, key: Key, matching: Matching) -> bool:
+    def has(self, key: LoreKey, matching: Matching) -> bool:
         """Whether a plain key stands in the text."""
         exact = matching.case_sensitive
         text, wanted = (self.raw, key.text) if exact else (self.folded, key.folded)
@@ -166,7 +166,7 @@ class PatternSearch:
         self._compiled: dict[str, regex.Pattern[str]] = {}
         self._left = self.COMPILED
 
-    def search(self, key: Key, text: Callable[[], str]) -> regex.Match[str] | None:
+    def search(self, key: LoreKey, text: Callable[[], str]) -> regex.Match[str] | None:
         """The first place where a key matches, or None; the text is asked for only when it is searched."""
         pattern = None if key.text in self.faults else self._pattern(key)
         if pattern is None:
@@ -181,7 +181,7 @@ class PatternSearch:
         finally:
             self._seconds -= time.thread_time() - begun
 
-    def _pattern(self, key: Key) -> regex.Pattern[str] | None:
+    def _pattern(self, key: LoreKey) -> regex.Pattern[str] | None:
         if key.text not in self._compiled:
             translated = translate(key.source or "", key.flags)
             self._left -= translated.cost if translated else 0

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rolellm_agents.cards.lore.candidate import Candidate
-from rolellm_agents.cards.lore.keys import Key
-from rolellm_agents.cards.lore.scan import Found, Haystack, Window
+from rolellm_agents.cards.lore.keys import LoreKey
+from rolellm_agents.cards.lore.scan import Haystack, KeyMatch, Window
 from rolellm_agents.cards.lore.trace import Why
 
 
-class Verdict(NamedTuple):
+class MatchResult(NamedTuple):
     """Why an entry would be active, or is not."""
 
     why: Why
@@ -23,19 +23,19 @@ class KeyMatcher:
     def __init__(self, haystack: Haystack) -> None:
         self._haystack = haystack
 
-    def verdict(self, candidate: Candidate, window: Window) -> Verdict:
+    def verdict(self, candidate: Candidate, window: Window) -> MatchResult:
         """Whether an entry is active by its keys, or because it always is."""
         if not self._conditions_hold(candidate, window):
-            return Verdict("condition_keys")
+            return MatchResult("condition_keys")
         if candidate.entry.constant:
-            return Verdict("constant")
+            return MatchResult("constant")
         found = next(self._found(candidate.keys, candidate, window), None)
         if found is None:
             faults = self._haystack.faults
             faulty = next((key for key in candidate.keys if key.text in faults), None)
-            return Verdict(faults[faulty.text], faulty.text) if faulty else Verdict("no_key")
+            return MatchResult(faults[faulty.text], faulty.text) if faulty else MatchResult("no_key")
         why: Why = "key" if self._secondary_holds(candidate, window) else "secondary_keys"
-        return Verdict(why, found.key.text, found.message)
+        return MatchResult(why, found.key.text, found.message)
 
     def score(self, candidate: Candidate, window: Window) -> int:
         """How many keys are found; secondary keys count when they are asked for."""
@@ -62,10 +62,10 @@ class KeyMatcher:
             return any(self._found(keys, candidate, window)) == (logic == "and_any")
         return (self._count(keys, candidate, window) == len(keys)) == (logic == "and_all")
 
-    def _count(self, keys: Iterable[Key], candidate: Candidate, window: Window) -> int:
+    def _count(self, keys: Iterable[LoreKey], candidate: Candidate, window: Window) -> int:
         return sum(1 for _ in self._found(keys, candidate, window))
 
-    def _found(self, keys: Iterable[Key], candidate: Candidate, window: Window) -> Iterator[Found]:
+    def _found(self, keys: Iterable[LoreKey], candidate: Candidate, window: Window) -> Iterator[KeyMatch]:
         for key in keys:
             found = self._haystack.find(key, window, candidate.matching)
             if found:

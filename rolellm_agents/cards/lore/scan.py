@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rolellm_agents.cards.lore.keys import Fault, Key, Matching, PatternSearch, SearchedText, key_index
+from rolellm_agents.cards.lore.keys import Fault, LoreKey, Matching, PatternSearch, SearchedText, key_index
 from rolellm_agents.cards.lore.lorebook import MatchSource, Role
 
 Kind = MatchSource | Literal["chat", "lore", "always_lore"]
@@ -33,10 +33,10 @@ class Window(NamedTuple):
     beside: frozenset[Kind] = frozenset()
 
 
-class Found(NamedTuple):
+class KeyMatch(NamedTuple):
     """A key that was found."""
 
-    key: Key
+    key: LoreKey
     message: int | None
 
 
@@ -86,15 +86,15 @@ class Haystack:
         self._reach(message)
         return self._has_patterns or message in self._promising
 
-    def find(self, key: Key, window: Window, matching: Matching) -> Found | None:
+    def find(self, key: LoreKey, window: Window, matching: Matching) -> KeyMatch | None:
         """Where a key stands; the newest message first, other texts last."""
         self._reach(window.first)
         if key.source is not None:
             match = self._patterns.search(key, lambda: self._join(window)[0])
-            return Found(key, self._speaker(match.start(), window)) if match else None
+            return KeyMatch(key, self._speaker(match.start(), window)) if match else None
         for segment in self._where.get(key.head, ()):
             if segment.seen_by(window) and segment.text.has(key, matching):
-                return Found(key, segment.message if segment.kind == "chat" else None)
+                return KeyMatch(key, segment.message if segment.kind == "chat" else None)
         return None
 
     def _reach(self, first: int) -> None:

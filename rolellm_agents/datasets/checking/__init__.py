@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rolellm_agents.datasets.checking.files import see_file
-from rolellm_agents.datasets.checking.finding import Finding, Findings
+from rolellm_agents.datasets.checking.finding import DatasetFinding, Findings
 from rolellm_agents.datasets.checking.leaks import check_leaks
 from rolellm_agents.datasets.checking.within import (
     check_baselines,
@@ -22,16 +22,16 @@ from rolellm_agents.datasets.sources import source_files
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.text.language import Language
 
-__all__ = ["Finding", "Report", "check_source"]
+__all__ = ["DatasetFinding", "DatasetReport", "check_source"]
 
 
 @dataclass(frozen=True)
-class Report:
+class DatasetReport:
     """What was checked, and what was found."""
 
     files: Mapping[str, int]
     """The rows that could be read, by file."""
-    findings: tuple[Finding, ...]
+    findings: tuple[DatasetFinding, ...]
 
     @property
     def is_usable(self) -> bool:
@@ -47,7 +47,7 @@ class Report:
         }
 
 
-def check_source(source: Path, cast: Mapping[str, Language]) -> Report:
+def check_source(source: Path, cast: Mapping[str, Language]) -> DatasetReport:
     """Check a file, a folder in RoleBench's layout or a run's.
 
     Args:
@@ -71,4 +71,4 @@ def check_source(source: Path, cast: Mapping[str, Language]) -> Report:
     check_copies(files, findings)
     check_baselines(files, findings)
     check_leaks(files, findings)
-    return Report({file.name: len(file.rows) for file in files}, tuple(findings))
+    return DatasetReport({file.name: len(file.rows) for file in files}, tuple(findings))

@@ -62,7 +62,7 @@ class Spot(NamedTuple):
 
 
 @dataclass
-class Finding:
+class DatasetFinding:
     """What breaks one rule in one file."""
 
     rule: str
@@ -100,14 +100,14 @@ class Findings:
     """Findings as they are made."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, str], Finding] = {}
+        self._held: dict[tuple[str, str], DatasetFinding] = {}
 
     def add(self, rule: str, file: str, line: int | None, shown: str, other: str = "") -> None:
         """Count one thing."""
-        finding = self._held.setdefault((rule, file), Finding(rule, file))
+        finding = self._held.setdefault((rule, file), DatasetFinding(rule, file))
         finding.spots.append(Spot(line, one_line(shown, _SHOWN), other))
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[DatasetFinding]:
         """By rule, in the order of `RULES`, and by file."""
         order = {rule: number for number, rule in enumerate(RULES)}
         return iter(sorted(self._held.values(), key=lambda found: (order[found.rule], found.file)))

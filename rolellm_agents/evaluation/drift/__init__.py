@@ -2,10 +2,10 @@
 
 from rolellm_agents.evaluation.drift.by_turn import Slope, TurnFigure, slopes_of, turn_figures
 from rolellm_agents.evaluation.drift.course import Course, PlannedQuestion, load_course, planned_questions
-from rolellm_agents.evaluation.drift.marks import Answered, marks_of
+from rolellm_agents.evaluation.drift.marks import AnsweredQuestion, marks_of
 
 __all__ = [
-    "Answered",
+    "AnsweredQuestion",
     "Course",
     "PlannedQuestion",
     "Slope",

@@ -22,18 +22,18 @@ LEAST_WITH_CLOSING: Final = 5
 """Shorter interviews end in the middle: what would be asked again was said just now."""
 
 
-class _Part(BaseModel):
+class _CoursePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Visitor(_Part):
+class Visitor(_CoursePart):
     """Who asks."""
 
     name: Line
     place: Line
 
 
-class CourseQuestion(_Part):
+class CourseQuestion(_CoursePart):
     """One question."""
 
     id: PersonaId
@@ -45,7 +45,7 @@ class CourseQuestion(_Part):
     """The earlier question that it asks again."""
 
 
-class Course(_Part):
+class Course(_CoursePart):
     """All that may be asked."""
 
     id: PersonaId
@@ -71,7 +71,7 @@ class Course(_Part):
         return self
 
 
-class PlannedQuestion(_Part):
+class PlannedQuestion(_CoursePart):
     """A question of one interview."""
 
     id: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rolellm_agents.config.settings import DEFAULT_USER
-from rolellm_agents.metrics import Answer, score_many, word_count
+from rolellm_agents.metrics import ReferencedReply, score_many, word_count
 from rolellm_agents.metrics.words import words_and_characters
 from rolellm_agents.persona import Persona
 from rolellm_agents.reply_checks.detections import DETECTIONS, detect, is_in_role
@@ -27,7 +27,7 @@ _RUN: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
+class AnsweredQuestion:
     """A question of an interview with its answer."""
 
     id: str
@@ -40,7 +40,7 @@ class Answered:
     """What judges said of it, by measure; those without a value are not there."""
 
 
-def marks_of(answers: Sequence[Answered], persona: Persona) -> list[dict[str, float]]:
+def marks_of(answers: Sequence[AnsweredQuestion], persona: Persona) -> list[dict[str, float]]:
     """What is known of each answer; a mark that makes no sense at a turn is not there.
 
     Shares are 1 or 0. `style_distance` is 1 less the cosine of the counts of runs of three letters, 0 for
@@ -54,7 +54,7 @@ def marks_of(answers: Sequence[Answered], persona: Persona) -> list[dict[str, fl
     return [{**_marks(answers, turn, persona), **one.verdicts} for turn, one in enumerate(answers)]
 
 
-def _marks(answers: Sequence[Answered], turn: int, persona: Persona) -> dict[str, float]:
+def _marks(answers: Sequence[AnsweredQuestion], turn: int, persona: Persona) -> dict[str, float]:
     one, before = answers[turn], answers[:turn]
     found = detect(one.reply, persona, one.question, user=DEFAULT_USER)
     marks = {
@@ -80,7 +80,7 @@ def _marks(answers: Sequence[Answered], turn: int, persona: Persona) -> dict[str
 
 def _overlap(reply: str, others: Sequence[str], persona: Persona) -> float:
     """ROUGE-L F1 with the nearest of the others."""
-    answer = Answer(reply, tuple(others), persona.language)
+    answer = ReferencedReply(reply, tuple(others), persona.language)
     return score_many([answer], ["rouge-l-f1"])["rouge-l-f1"][0]
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from rolellm_agents.evaluation.drift.by_turn import Interviewed, slopes_of, turn_figures
-from rolellm_agents.evaluation.drift.marks import Answered, marks_of
+from rolellm_agents.evaluation.drift.marks import AnsweredQuestion, marks_of
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.persona import Persona
 
@@ -16,7 +16,7 @@ FORMAT: Final = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interview:
+class DriftConversation:
     """One interview with a model in a role."""
 
     key: str
@@ -25,15 +25,15 @@ class Interview:
     persona: Persona
     nth: int
     """Of the persona."""
-    answers: tuple[Answered, ...]
+    answers: tuple[AnsweredQuestion, ...]
     verdicts: Mapping[int, Sequence[Verdict]] = field(default_factory=dict)
     """By turn, from 1."""
 
     @classmethod
-    def of(cls, key: str, persona: Persona, item: Mapping[str, Any]) -> "Interview":
+    def of(cls, key: str, persona: Persona, item: Mapping[str, Any]) -> "DriftConversation":
         """An interview as a run keeps it."""
         answers = tuple(
-            Answered(
+            AnsweredQuestion(
                 id=turn["id"],
                 question=turn["text"],
                 reply=turn["reply"],
@@ -56,7 +56,7 @@ class Interview:
         """By which a judge knows an answer; turns count from 1."""
         return f"{self.key}/{turn}"
 
-    def with_verdicts(self, verdicts: Iterable[Verdict]) -> "Interview":
+    def with_verdicts(self, verdicts: Iterable[Verdict]) -> "DriftConversation":
         """The same with what a judge said; verdicts on others are passed over."""
         turns = {self.turn_key(turn): turn for turn in range(1, len(self.answers) + 1)}
         own: dict[int, list[Verdict]] = {}
@@ -85,7 +85,7 @@ class Interview:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterviewResult:
+class DriftResult:
     """All interviews of a run."""
 
     config: Mapping[str, Any]
@@ -93,7 +93,7 @@ class InterviewResult:
     failed: int
     """Interviews that broke off and were not kept."""
     first_failure: str
-    interviews: Sequence[Interview]
+    interviews: Sequence[DriftConversation]
     notes: Sequence[str]
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class InterviewResult:
         }
 
 
-def scored_line(one: Interview) -> dict[str, Any]:
+def scored_line(one: DriftConversation) -> dict[str, Any]:
     """An interview with all that was measured, as a line of a file."""
     return {
         "key": one.key,

@@ -18,9 +18,9 @@ from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard, Reading
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard, PrefillJob
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
-from rolellm_agents.models.llamacpp.engine.token_stream import AsyncListening, Listening
+from rolellm_agents.models.llamacpp.engine.token_stream import AsyncTokenStream, TokenStream
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, shared_model
@@ -126,7 +126,7 @@ class ChatLlamaCpp(StreamedChatModel):
         """The model's own tokens for `text`."""
         return self.load().model.tokenize(text, add_special=False, parse_special=False)
 
-    def prefetch(self, messages: Sequence[BaseMessage]) -> Reading:
+    def prefetch(self, messages: Sequence[BaseMessage]) -> PrefillJob:
         """Read the beginning of a coming prompt ahead, while nobody waits for an answer.
 
         Args:
@@ -190,7 +190,7 @@ class ChatLlamaCpp(StreamedChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         request = self._request(messages, stop, kwargs)
-        with Listening(request.ask) as parts:
+        with TokenStream(request.ask) as parts:
             for part in parts:
                 yield self._chunk(part, request)
 
@@ -202,7 +202,7 @@ class ChatLlamaCpp(StreamedChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         request = await asyncio.to_thread(self._request, messages, stop, kwargs)
-        async with AsyncListening(request.ask) as parts:
+        async with AsyncTokenStream(request.ask) as parts:
             async for part in parts:
                 yield self._chunk(part, request)
 
@@ -310,7 +310,7 @@ class _Request:
     fixed: int
     dropped: int
 
-    def ask(self, hear: Callable[[Heard], None]) -> Answer:
+    def ask(self, hear: Callable[[Heard], None]) -> AnswerJob:
         """Submit it."""
         return self.loaded.engine.submit(
             self.prompt, self.sampling, hear, adapter=self.adapter, fixed=self.fixed

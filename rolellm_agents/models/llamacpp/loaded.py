@@ -15,8 +15,8 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.engine import cgroup
 from rolellm_agents.models.llamacpp.engine.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine.engine import Engine
-from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
-from rolellm_agents.models.llamacpp.engine.prompt_cache import WarmStart
+from rolellm_agents.models.llamacpp.engine.kv_cache import CacheLimits, KVCache
+from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler
 from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads, FixedThreads, Threads
 from rolellm_agents.models.llamacpp.files.gguf import identity, is_embedded
@@ -76,7 +76,7 @@ class LoadedModel:
             room_left=partial(_room_left, self.model.cache_bytes_per_token),
         )
         made_by = (identity(self.model.path), library.version(), library.features(), tuning)
-        warm_start = WarmStart(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
+        warm_start = PromptCache(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
         self.engine = Engine(
             cache, self.model, partial(Sampler, self.model), warm_start, n_batch=tuning.n_batch
         )
@@ -97,11 +97,11 @@ class LoadedModel:
         """How many first tokens of a prompt say `prefix`, and may be kept on disk; none without one."""
         return fixed_part(prompt, prefix, self.prompt) if prefix else 0
 
-    def _limits(self, settings: LoadSettings) -> Limits:
+    def _limits(self, settings: LoadSettings) -> CacheLimits:
         file, token = self.model.path.stat().st_size, self.model.cache_bytes_per_token
         idle = min(max(settings.cache_mib * 2**20, file), memory_left() // 2)
         parked = min(idle // 4, max(_PARKED, file // 4))
-        return Limits(
+        return CacheLimits(
             n_ctx=self.n_ctx,
             slots=settings.sequences or _MOST_SLOTS,
             idle=idle // token,

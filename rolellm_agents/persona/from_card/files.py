@@ -25,7 +25,7 @@ from rolellm_agents.cards.values import mapping, texts
 from rolellm_agents.cards.writing import portrait
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.persona import FoundPersona, Persona, find_persona, id_of, list_personas
 from rolellm_agents.persona.from_card.conversion import CARD, card_of, persona_of, read_portrait
 from rolellm_agents.persona.yaml import to_yaml
@@ -97,7 +97,7 @@ def _import_card(card: Card, folder: Path, *, force: bool) -> Imported:
                     _write(stage / f"{name}.files" / PurePosixPath(path), content)
             if picture is not None and picture_name is not None:
                 _write(stage / picture_name, picture)
-            write_whole(stage / target.name, to_yaml(persona), PersonaError)
+            write_atomically(stage / target.name, to_yaml(persona), PersonaError)
             _move_all(stage, folder)
     except CardError as error:
         raise PersonaError(str(error)) from error
@@ -112,7 +112,7 @@ def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool)
     name = id_of(book.name or source.stem)
     target = folder / f"{name}.json"
     _check_free(target, force=force)
-    write_whole(target, write_json(book.raw, indent=2).decode("utf-8"), PersonaError)
+    write_atomically(target, write_json(book.raw, indent=2).decode("utf-8"), PersonaError)
     return Imported("lorebook", name, book.name or source.stem, target, (), len(book.entries))
 
 
@@ -220,11 +220,11 @@ def _write_yaml(persona: Persona, picture: bytes | None, files: Mapping[str, byt
             name = f"{out.stem}.{_suffix(picture)}"
             _write(stage / name, picture)
             persona = persona.model_copy(update={"portrait": name})
-        write_whole(stage / out.name, to_yaml(persona), PersonaError)
+        write_atomically(stage / out.name, to_yaml(persona), PersonaError)
         _move_all(stage, out.parent)
 
 
-class _Files(Mapping[str, bytes]):
+class _PersonaFiles(Mapping[str, bytes]):
     """The files beside a persona, read when they are asked for."""
 
     def __init__(self, folder: Path, paths: tuple[str, ...]) -> None:
@@ -247,7 +247,9 @@ class _Files(Mapping[str, bytes]):
 
 def _files(found: FoundPersona) -> Mapping[str, bytes]:
     listed = texts(mapping(found.persona.extensions.get(CARD)).get("files"))
-    return _Files(found.path.with_suffix(".files"), tuple(path for path in listed if is_safe_path(path)))
+    return _PersonaFiles(
+        found.path.with_suffix(".files"), tuple(path for path in listed if is_safe_path(path))
+    )
 
 
 def _check_free(target: Path, *, force: bool) -> None:

@@ -8,7 +8,7 @@ from statistics import mean
 from rolellm_agents.persona import Knowledge
 from rolellm_agents.persona.from_script.wording import clauses, length, sentences, shortened
 from rolellm_agents.scripts.people import split_title
-from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.scripts.script import Script, ScriptPassage
 from rolellm_agents.text import one_line
 from rolellm_agents.text.language import Language
 
@@ -62,7 +62,7 @@ def describe(script: Script, names: Sequence[str], role: str, habits: Sequence[s
 
 
 def _describe_en(
-    script: Script, names: Sequence[str], role: str, habits: Sequence[str], own: Sequence[Passage]
+    script: Script, names: Sequence[str], role: str, habits: Sequence[str], own: Sequence[ScriptPassage]
 ) -> str:
     who = who_they_are(script, names)
     about = [
@@ -87,7 +87,7 @@ def _describe_en(
 
 
 def _describe_zh(
-    script: Script, names: Sequence[str], role: str, habits: Sequence[str], own: Sequence[Passage]
+    script: Script, names: Sequence[str], role: str, habits: Sequence[str], own: Sequence[ScriptPassage]
 ) -> str:
     who = who_they_are(script, names)
     about = [f"{role}是《{script.title}》中的人物{f'，{who}' if who else ''}。"]
@@ -104,7 +104,7 @@ def _describe_zh(
 _DESCRIBE = {"en": _describe_en, "zh": _describe_zh}
 
 
-def _manner(own: Sequence[Passage], role: str) -> str:
+def _manner(own: Sequence[ScriptPassage], role: str) -> str:
     """How somebody speaks, as far as marks and lengths show it."""
     spoken = [sentence for passage in own for sentence in sentences(passage.speech)]
     words = mean(length(sentence, "en") for sentence in spoken)
@@ -134,7 +134,7 @@ def own_words(
     At most one from each scene, so that they tell of the whole, in the source's order; none from the places
     in `besides`, which serve otherwise.
     """
-    best: dict[int, tuple[int, Passage]] = {}
+    best: dict[int, tuple[int, ScriptPassage]] = {}
     for number, passage in enumerate(script.passages):
         if passage.place in besides:
             continue
@@ -164,7 +164,7 @@ def find_greeting(script: Script, names: Sequence[str]) -> str:
     return ""
 
 
-def _title(passage: Passage, language: Language) -> str:
+def _title(passage: ScriptPassage, language: Language) -> str:
     scene = re.sub(r",? ?(?:line|speech) \d+$", "", passage.place) or passage.place
     begins = next(clauses(passage.speech), passage.speech)
     return f"{scene}：“{begins[:12]}”" if language == "zh" else f"{scene}: “{one_line(begins, 40)}”"

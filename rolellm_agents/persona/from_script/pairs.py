@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from rolellm_agents.persona.from_script.wording import length, shortened, shortened_front, words
-from rolellm_agents.scripts.script import Passage, Script
+from rolellm_agents.scripts.script import Script, ScriptPassage
 from rolellm_agents.text.language import Language
 from rolellm_agents.text.phrases import is_heard
 
@@ -51,14 +51,14 @@ class _Turn:
     """What one speaker says without interruption."""
 
     is_role: bool
-    first: Passage
+    first: ScriptPassage
     begins: int
     ends: int
     text: str
     certainty: float
 
 
-def _turns(passages: Sequence[Passage], names: set[str]) -> Iterator[_Turn]:
+def _turns(passages: Sequence[ScriptPassage], names: set[str]) -> Iterator[_Turn]:
     spoken = [(number, passage) for number, passage in enumerate(passages) if passage.speech]
     for (speaker, _), run in groupby(spoken, key=lambda item: (item[1].speaker, item[1].scene)):
         held = list(run)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.lint.cast import check_copies, check_names
-from rolellm_agents.persona.lint.finding import Finding, Rule
+from rolellm_agents.persona.lint.finding import PersonaFinding, Rule
 from rolellm_agents.persona.lint.parts import check_parts
 from rolellm_agents.persona.lint.speech import check_speech
 
-__all__ = ["Finding", "Rule", "check_personas"]
+__all__ = ["PersonaFinding", "Rule", "check_personas"]
 
 
-def check_personas(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> list[Finding]:
+def check_personas(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> list[PersonaFinding]:
     """What is wrong with personas, each alone, with each other and beside the rest of the cast.
 
     Args:

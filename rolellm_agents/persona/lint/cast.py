@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.lint.finding import Finding
+from rolellm_agents.persona.lint.finding import PersonaFinding
 from rolellm_agents.text import one_line
 from rolellm_agents.text.near_copies import near_copies
 
@@ -13,14 +13,14 @@ _A_WORD = 3
 """A name that so many others say is a word of the language, or of everybody's world."""
 
 
-class _Part(NamedTuple):
+class _NamePart(NamedTuple):
     persona: Persona
     kind: str
     place: str
     text: str
 
 
-def check_copies(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> Iterator[Finding]:
+def check_copies(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> Iterator[PersonaFinding]:
     """Lines of the checked personas that stand, nearly or quite, elsewhere in them or in `beside`.
 
     A question is compared with questions only: two people may be asked the same thing in other words, and
@@ -32,7 +32,7 @@ def check_copies(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> 
         for first, second, share in near_copies([part.text for part in parts], at_least=_SHARE[kind]):
             for one, other in ((parts[first], parts[second]), (parts[second], parts[first])):
                 if one.persona.id in own:
-                    yield Finding(one.persona.id, "copied-line", _told(one, other, share))
+                    yield PersonaFinding(one.persona.id, "copied-line", _told(one, other, share))
                     break
 
 
@@ -40,24 +40,24 @@ _SHARE = {"question": 0.9, "text": 0.4}
 """From which share of common runs on two lines count as copies."""
 
 
-def _told(one: _Part, other: _Part, share: float) -> str:
+def _told(one: _NamePart, other: _NamePart, share: float) -> str:
     whose = "of its own" if one.persona.id == other.persona.id else f"of {other.persona.id}"
     shown = one_line(one.text, 50)
     return f"{one.place} is {share:.0%} the same as {other.place} {whose}: {shown!r}"
 
 
-def _parts(persona: Persona) -> Iterator[_Part]:
-    yield _Part(persona, "text", "the description", persona.description)
+def _parts(persona: Persona) -> Iterator[_NamePart]:
+    yield _NamePart(persona, "text", "the description", persona.description)
     if persona.greeting:
-        yield _Part(persona, "text", "the greeting", persona.greeting)
+        yield _NamePart(persona, "text", "the greeting", persona.greeting)
     for number, pair in enumerate(persona.demonstrations, 1):
-        yield _Part(persona, "question", f"question {number}", pair.user)
-        yield _Part(persona, "text", f"reply {number}", pair.reply)
+        yield _NamePart(persona, "question", f"question {number}", pair.user)
+        yield _NamePart(persona, "text", f"reply {number}", pair.reply)
     for piece in persona.knowledge:
-        yield _Part(persona, "text", f"knowledge {piece.title!r}", piece.text)
+        yield _NamePart(persona, "text", f"knowledge {piece.title!r}", piece.text)
 
 
-def check_names(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> Iterator[Finding]:
+def check_names(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> Iterator[PersonaFinding]:
     """Names of personas from other works in the checked ones' texts: what a copied file leaves behind.
 
     Only names that can be nothing else: of two words or more (or in Chinese of two characters), and not
@@ -82,7 +82,9 @@ def check_names(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> I
         if len(heard[owner.id]) < _A_WORD:
             for persona in checked:
                 if persona.id in heard[owner.id]:
-                    yield Finding(persona.id, "foreign-name", f"it speaks of {owner.name!r} ({owner.id})")
+                    yield PersonaFinding(
+                        persona.id, "foreign-name", f"it speaks of {owner.name!r} ({owner.id})"
+                    )
 
 
 def _is_a_full_name(name: str) -> bool:

@@ -17,7 +17,7 @@ Rule = Literal[
 
 
 @dataclass(frozen=True)
-class Finding:
+class PersonaFinding:
     """One thing that is wrong with one persona."""
 
     persona: str

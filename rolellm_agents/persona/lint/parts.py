@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.lint.finding import Finding, Rule
+from rolellm_agents.persona.lint.finding import PersonaFinding, Rule
 from rolellm_agents.text.language import Language
 
 CATEGORIES = frozenset(
@@ -21,11 +21,11 @@ _AT_LEAST = {"demonstrations": 8, "knowledge": 6, "catchphrases": 4}
 _CATCHPHRASES = 10
 
 
-def check_parts(persona: Persona) -> Iterator[Finding]:
+def check_parts(persona: Persona) -> Iterator[PersonaFinding]:
     """What is missing or thin, by the standard of the bundled cast."""
 
-    def finding(rule: Rule, message: str) -> Finding:
-        return Finding(persona.id, rule, message)
+    def finding(rule: Rule, message: str) -> PersonaFinding:
+        return PersonaFinding(persona.id, rule, message)
 
     for part in ("greeting", "category", "source"):
         if not getattr(persona, part):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.lint.finding import Finding
+from rolellm_agents.persona.lint.finding import PersonaFinding
 from rolellm_agents.text import one_line
 from rolellm_agents.text.ai_talk import ai_talk
 from rolellm_agents.text.language import is_in_other_language
@@ -16,29 +16,29 @@ _STAGE_DIRECTION = re.compile(r"\*[^*]+\*|\A\s*[(（\[【]|[)）\]】]\s*\Z")
 _SHOWN = 60
 
 
-class Line(NamedTuple):
+class SpokenLine(NamedTuple):
     """A text of a persona, and where it stands."""
 
     place: str
     text: str
 
 
-def spoken_lines(persona: Persona) -> list[Line]:
+def spoken_lines(persona: Persona) -> list[SpokenLine]:
     """What the character says aloud: the greeting and the replies."""
-    greeting = [Line("the greeting", persona.greeting)] if persona.greeting else []
+    greeting = [SpokenLine("the greeting", persona.greeting)] if persona.greeting else []
     return greeting + [
-        Line(f"reply {number}", pair.reply) for number, pair in enumerate(persona.demonstrations, 1)
+        SpokenLine(f"reply {number}", pair.reply) for number, pair in enumerate(persona.demonstrations, 1)
     ]
 
 
-def check_speech(persona: Persona) -> Iterator[Finding]:
+def check_speech(persona: Persona) -> Iterator[PersonaFinding]:
     """Assistant-speak, stage directions, the wrong language, one opening for all, unheard catchphrases."""
     for line in spoken_lines(persona):
         if phrase := ai_talk(line.text):
-            yield Finding(persona.id, "assistant-speak", f"{line.place} says {phrase!r}")
+            yield PersonaFinding(persona.id, "assistant-speak", f"{line.place} says {phrase!r}")
         if _STAGE_DIRECTION.search(line.text):
             shown = one_line(line.text, _SHOWN)
-            yield Finding(
+            yield PersonaFinding(
                 persona.id, "stage-direction", f"{line.place} acts instead of speaking: {shown!r}"
             )
     yield from _check_language(persona)
@@ -46,26 +46,27 @@ def check_speech(persona: Persona) -> Iterator[Finding]:
     yield from _check_catchphrases(persona)
 
 
-def _check_language(persona: Persona) -> Iterator[Finding]:
+def _check_language(persona: Persona) -> Iterator[PersonaFinding]:
     knowledge = [
-        Line(f"knowledge {piece.title!r}", f"{piece.title}\n{piece.text}") for piece in persona.knowledge
+        SpokenLine(f"knowledge {piece.title!r}", f"{piece.title}\n{piece.text}")
+        for piece in persona.knowledge
     ]
-    for line in [Line("the description", persona.description), *spoken_lines(persona), *knowledge]:
+    for line in [SpokenLine("the description", persona.description), *spoken_lines(persona), *knowledge]:
         if is_in_other_language(line.text, persona.language):
             shown = one_line(line.text, _SHOWN)
-            yield Finding(
+            yield PersonaFinding(
                 persona.id, "wrong-language", f"{line.place} is not in {persona.language!r}: {shown!r}"
             )
 
 
-def _check_openings(persona: Persona) -> Iterator[Finding]:
+def _check_openings(persona: Persona) -> Iterator[PersonaFinding]:
     openings = Counter(opening(pair.reply, persona.language) for pair in persona.demonstrations)
     for words, times in openings.items():
         if times > 1:
-            yield Finding(persona.id, "same-opening", f"{times} replies begin with {words!r}")
+            yield PersonaFinding(persona.id, "same-opening", f"{times} replies begin with {words!r}")
 
 
-def _check_catchphrases(persona: Persona) -> Iterator[Finding]:
+def _check_catchphrases(persona: Persona) -> Iterator[PersonaFinding]:
     unheard = [
         phrase
         for phrase in persona.catchphrases
@@ -73,7 +74,7 @@ def _check_catchphrases(persona: Persona) -> Iterator[Finding]:
     ]
     if 2 * len(unheard) > len(persona.catchphrases):
         named = ", ".join(repr(one_line(phrase, 40)) for phrase in unheard)
-        yield Finding(
+        yield PersonaFinding(
             persona.id,
             "unheard-catchphrase",
             f"{len(unheard)} of {len(persona.catchphrases)} catchphrases are heard in no reply: {named}",

@@ -8,11 +8,11 @@ from rolellm_agents.scene.directors.natural import natural
 from rolellm_agents.scene.directors.pooled import pooled
 from rolellm_agents.scene.directors.round_robin import round_robin
 from rolellm_agents.scene.directors.scripted import scripted
-from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 
-__all__ = ["DIRECTORS", "Choice", "Situation"]
+__all__ = ["DIRECTORS", "NextSpeaker", "Situation"]
 
-DIRECTORS: Mapping[str, Callable[[Situation], Choice]] = MappingProxyType(
+DIRECTORS: Mapping[str, Callable[[Situation], NextSpeaker]] = MappingProxyType(
     {
         "round-robin": round_robin,
         "natural": natural,

@@ -1,8 +1,8 @@
 """Somebody is told to speak, each time."""
 
-from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 
 
-def manual(_situation: Situation) -> Choice:
+def manual(_situation: Situation) -> NextSpeaker:
     """Choose nobody, and wait to be told."""
-    return Choice(seat=None, why="You choose who speaks.")
+    return NextSpeaker(seat=None, why="You choose who speaks.")

@@ -4,11 +4,11 @@ So SillyTavern's pooled order (`public/scripts/group-chats.js`): those who have 
 spoke; and when all have, anybody but the last. Here then the next round begins.
 """
 
-from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.turns import is_by_a_seat, last_speaker
 
 
-def pooled(situation: Situation) -> Choice:
+def pooled(situation: Situation) -> NextSpeaker:
     """One of those who have not spoken in this round; a line of a person begins a round."""
     spoken: set[str] = set()
     for line in situation.lines:
@@ -19,7 +19,7 @@ def pooled(situation: Situation) -> Choice:
         spoken.add(line["speaker"])
     waiting = [seat for seat in situation.present if seat not in spoken]
     if waiting:
-        return Choice(seat=situation.chance.choice(waiting), why="Has not spoken in this round.")
+        return NextSpeaker(seat=situation.chance.choice(waiting), why="Has not spoken in this round.")
     last = last_speaker(situation.lines)
     others = [seat for seat in situation.present if seat != last] or [*situation.present]
-    return Choice(seat=situation.chance.choice(others), why="Begins a new round.")
+    return NextSpeaker(seat=situation.chance.choice(others), why="Begins a new round.")

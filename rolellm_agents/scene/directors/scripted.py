@@ -2,13 +2,13 @@
 
 from collections.abc import Container, Sequence
 
-from rolellm_agents.scene.directors.situation import Choice, Situation
+from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scene.turns import turns
 
 
-def scripted(situation: Situation) -> Choice:
+def scripted(situation: Situation) -> NextSpeaker:
     """The next of the order who is there; nobody when it is over.
 
     Each turn was one of the order, whoever took it; who was not there then, or is a person and passed, was
@@ -20,8 +20,8 @@ def scripted(situation: Situation) -> Choice:
     left_out = ", ".join(dict.fromkeys(order[place:chosen]))
     absent = f" Not there: {left_out}." if left_out else ""
     if chosen >= len(order):
-        return Choice(seat=None, why=f"The order is at its end.{absent}")
-    return Choice(seat=order[chosen], why=f"Number {chosen + 1} of the order.{absent}")
+        return NextSpeaker(seat=None, why=f"The order is at its end.{absent}")
+    return NextSpeaker(seat=order[chosen], why=f"Number {chosen + 1} of the order.{absent}")
 
 
 def _place(scene: Scene, lines: Sequence[SceneLine]) -> int:

@@ -24,7 +24,7 @@ class Situation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class NextSpeaker:
     """Who speaks next."""
 
     seat: str | None

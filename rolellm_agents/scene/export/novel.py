@@ -7,7 +7,7 @@ from string import Template
 
 from rolellm_agents.scene.export.parts import STRESSED, THOUGHT, UNSTRESSED, UNTHOUGHT, clean
 from rolellm_agents.scene.export.people import cast_of, name_of
-from rolellm_agents.scene.export.prose import Paragraph, paragraphs_of
+from rolellm_agents.scene.export.prose import ProseParagraph, paragraphs_of
 from rolellm_agents.scene.export.signs import printed
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
@@ -47,7 +47,7 @@ def write_novel(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
     )
 
 
-def _paragraph(paragraph: Paragraph) -> str:
+def _paragraph(paragraph: ProseParagraph) -> str:
     section = "<hr>\n" if paragraph.begins_section else ""
     told = escape(paragraph.text, quote=False)
     for sign, mark in _MARKS.items():

@@ -22,22 +22,22 @@ _MOST_UNNAMED = 2
 _ASKED = re.compile(r"[?？]\W*\Z")
 
 
-class Paragraph(NamedTuple):
+class ProseParagraph(NamedTuple):
     """One paragraph; stressed words and thoughts in it stand between the signs of `parts`."""
 
     text: str
     begins_section: bool
 
 
-def paragraphs_of(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[Paragraph]:
+def paragraphs_of(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[ProseParagraph]:
     """Tell lines as prose; the same lines are always told the same."""
     teller = _Teller(loaded, lines)
-    told: list[Paragraph] = []
+    told: list[ProseParagraph] = []
     since = 0
     for group in _groups([line for line in lines if _pieces(line)]):
         begins = since >= _SECTION and _is_event(loaded, group[0])
         since = 1 if begins else since + 1
-        told.append(Paragraph(teller.paragraph(group, anew=begins), begins))
+        told.append(ProseParagraph(teller.paragraph(group, anew=begins), begins))
     return told
 
 

@@ -12,7 +12,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_speed.commands import serve as bench_serve
 from rolellm_speed.server import measure
-from rolellm_speed.server.clients import Answered, Load, ask_together, load_of, percentiles
+from rolellm_speed.server.clients import ClientLoad, TimedRequest, ask_together, load_of, percentiles
 from rolellm_speed.server.workload import TURNS, Request, conversations
 
 
@@ -20,7 +20,7 @@ def body_of(asked: Request) -> dict[str, Any]:
     return {"model": asked.persona, "messages": asked.messages}
 
 
-async def load(clients: int, **options: Any) -> Load:
+async def load(clients: int, **options: Any) -> ClientLoad:
     model = ScriptedChatModel(replies=["one two three"], seconds_per_word=0.01)
     async with served(model, strategy="system", **options) as client:
         return await ask_together(f"{client.base_url}/v1", conversations(clients), body_of)
@@ -47,7 +47,7 @@ async def test_what_fails_otherwise_ends_the_measurement() -> None:
 
 
 def test_refused_requests_are_no_answers() -> None:
-    told = load_of(3, [Answered(0.1, 0.4, 3), None, Answered(0.3, 0.5, 5)], 2.0)
+    told = load_of(3, [TimedRequest(0.1, 0.4, 3), None, TimedRequest(0.3, 0.5, 5)], 2.0)
     assert (told.requests, told.refused, told.per_s, told.chunks_per_s) == (3, 1, 1.0, 4.0)
     assert told.first_ms == pytest.approx(200)
     assert told.whole.p99 == pytest.approx(500)

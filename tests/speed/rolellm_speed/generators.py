@@ -27,8 +27,8 @@ from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.local import load_model
 from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_graphs.generate.rolegpt import SAMPLES, RoleGPTRequest, rolegpt
-from rolellm_graphs.generate.run import Outcome
-from rolellm_graphs.runs.items import AT_ONCE, Hearing, Limits, prepared
+from rolellm_graphs.generate.run import GenerationOutcome
+from rolellm_graphs.runs.items import AT_ONCE, RunCallbacks, RunLimits, prepared
 
 _MIB: Final = 2**20
 
@@ -141,7 +141,7 @@ def _print(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
-async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) -> Outcome:
+async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) -> GenerationOutcome:
     personas, instructions = _asked(items)
     request = RoleGPTRequest(personas=personas, instructions=instructions)
     return await rolegpt(
@@ -149,8 +149,8 @@ async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) 
         QuickModel(),
         model_name="quick",
         folder=folder,
-        limits=Limits(at_once=AT_ONCE),
-        hearing=Hearing(progress=tell),
+        limits=RunLimits(at_once=AT_ONCE),
+        hearing=RunCallbacks(progress=tell),
     )
 
 
@@ -200,7 +200,7 @@ async def _per_minute(model: BaseChatModel, instructions: Sequence[Instruction],
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as folder:
         began = time.perf_counter()
         await rolegpt(
-            request, model, model_name="smollm2", folder=Path(folder), limits=Limits(at_once=at_once)
+            request, model, model_name="smollm2", folder=Path(folder), limits=RunLimits(at_once=at_once)
         )
         return 60 * SAMPLES * len(instructions) / (time.perf_counter() - began)
 

@@ -6,7 +6,7 @@ from random import Random
 from time import perf_counter
 
 from rolellm_agents.cards.lore.activation import activate
-from rolellm_agents.cards.lore.keys import Key, KeyIndex, Matching, parse_key
+from rolellm_agents.cards.lore.keys import KeyIndex, LoreKey, Matching, parse_key
 from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry
 from rolellm_agents.cards.lore.scan import Haystack, ScanMessage, Window
 from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
@@ -66,14 +66,14 @@ def _chat(draw: Random, words: list[str], characters: int) -> list[ScanMessage]:
     return messages
 
 
-def _prepare(texts: list[str]) -> list[Key]:
+def _prepare(texts: list[str]) -> list[LoreKey]:
     parse_key.cache_clear()
     keys = [key for text in texts if (key := parse_key(text))]
     KeyIndex(frozenset(key.head for key in keys))
     return keys
 
 
-def _scan(chat: list[ScanMessage], keys: list[Key]) -> int:
+def _scan(chat: list[ScanMessage], keys: list[LoreKey]) -> int:
     haystack = Haystack(chat, frozenset(key.head for key in keys), names=False)
     window, matching = Window(0), Matching(case_sensitive=False, whole_words=False)
     return sum(haystack.find(key, window, matching) is not None for key in keys)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from rolellm_agents.metrics.measures import Answer, score_many
+from rolellm_agents.metrics.measures import ReferencedReply, score_many
 from rolellm_agents.persona import list_personas
 
 _GOOGLE: Final = {"rouge-1-f1": "rouge1", "rouge-2-f1": "rouge2", "rouge-l-f1": "rougeL"}
@@ -16,7 +16,7 @@ _ROUNDS: Final = 3
 Progress = Callable[[str], None]
 
 
-def made_answers(count: int, seed: int = 0) -> list[Answer]:
+def made_answers(count: int, seed: int = 0) -> list[ReferencedReply]:
     """Replies with one to five references, of sentences of the cast, as long as RoleBench's answers.
 
     A reference begins as the reply does, so that they have something in common.
@@ -34,12 +34,12 @@ def made_answers(count: int, seed: int = 0) -> list[Answer]:
         reply = said(drawn.randint(10, 90))
         half = " ".join(reply.split()[: len(reply.split()) // 2])
         references = [f"{half} {said(drawn.randint(5, 45))}" for _ in range(drawn.randint(1, _REFERENCES))]
-        answers.append(Answer(reply, references, "en"))
+        answers.append(ReferencedReply(reply, references, "en"))
     return answers
 
 
 def measure_rouge(
-    answers: Sequence[Answer], sample: int, progress: Progress = lambda _: None
+    answers: Sequence[ReferencedReply], sample: int, progress: Progress = lambda _: None
 ) -> list[dict[str, Any]]:
     """Seconds for all answers by us, and by `rouge_score` where it is installed.
 
@@ -68,7 +68,7 @@ def measure_rouge(
     return rows
 
 
-def _beside(answers: Sequence[Answer], measures: Sequence[str], sample: int) -> dict[str, Any]:
+def _beside(answers: Sequence[ReferencedReply], measures: Sequence[str], sample: int) -> dict[str, Any]:
     ours = min(_seconds(lambda: score_many(answers, measures)) for _ in range(_ROUNDS))
     few = answers[:sample]
     try:
@@ -84,7 +84,9 @@ def _beside(answers: Sequence[Answer], measures: Sequence[str], sample: int) -> 
     }
 
 
-def _by_google(answers: Sequence[Answer], measures: Sequence[str]) -> tuple[float, dict[str, list[float]]]:
+def _by_google(
+    answers: Sequence[ReferencedReply], measures: Sequence[str]
+) -> tuple[float, dict[str, list[float]]]:
     """Its seconds, and for each measure its scores."""
     from rouge_score.rouge_scorer import RougeScorer
 

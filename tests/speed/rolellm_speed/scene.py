@@ -176,11 +176,11 @@ def _through_llama(
 ) -> tuple[float, float]:
     """Mean seconds and computed tokens; the first prompt only fills the cache, the others are answered."""
     from rolellm_agents.models.llamacpp import library
-    from rolellm_speed.engine.contender import Job
+    from rolellm_speed.engine.contender import EngineTask
     from rolellm_speed.engine.one_call import open_contender
 
     loaded = model.load()
-    job = Job(
+    job = EngineTask(
         module="",
         weights=str(loaded.model.path),
         threads=library.processors(),

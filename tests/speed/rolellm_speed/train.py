@@ -17,7 +17,7 @@ from typing import Any, Final
 from rolellm_agents.persona import list_personas
 from rolellm_agents.text import one_line
 from rolellm_train.data.material import encoded
-from rolellm_train.data.rows import Row, cast_rows
+from rolellm_train.data.rows import TrainingRow, cast_rows
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 
@@ -80,12 +80,12 @@ def _recipe() -> Recipe:
     )
 
 
-def _rows() -> list[Row]:
+def _rows() -> list[TrainingRow]:
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     return [*cast_rows(cast[:_PEOPLE])]
 
 
-def _ours(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
+def _ours(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, Any]:
     from rolellm_train.data.packing import pack
     from rolellm_train.training.loading import open_base, with_adapter
     from rolellm_train.training.trainer import trainer_of
@@ -128,7 +128,7 @@ def _in_order(trainer: Any) -> Any:
     )
 
 
-def _trl(recipe: Recipe, rows: Sequence[Row], steps: int) -> dict[str, Any]:
+def _trl(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, Any]:
     import torch
     from datasets import Dataset
     from peft import LoraConfig

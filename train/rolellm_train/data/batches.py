@@ -3,10 +3,10 @@
 from typing import Any
 
 from rolellm_train.data.attention import Span
-from rolellm_train.data.packing import Pack
+from rolellm_train.data.packing import PackedSequence
 
 
-def batch_of(pack: Pack) -> dict[str, Any]:
+def batch_of(pack: PackedSequence) -> dict[str, Any]:
     """One sequence, with what is learned of it.
 
     Returns:

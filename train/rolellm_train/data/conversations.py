@@ -10,13 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rolellm_train.data.rows import Row
+from rolellm_train.data.rows import TrainingRow
 
 TURNS: Final = (2, 4)
 """The fewest and the most."""
 
 
-def conversations_of(rows: Iterable[Row], share: float, *, seed: int) -> list[tuple[Row, ...]]:
+def conversations_of(
+    rows: Iterable[TrainingRow], share: float, *, seed: int
+) -> list[tuple[TrainingRow, ...]]:
     """Lay rows of the same character one after another.
 
     Args:
@@ -28,10 +30,10 @@ def conversations_of(rows: Iterable[Row], share: float, *, seed: int) -> list[tu
         Every row once, alone or with others. No question is asked twice in one conversation.
     """
     drawn = random.Random(seed)  # noqa: S311  # no secret
-    of_persona: defaultdict[str, list[Row]] = defaultdict(list)
+    of_persona: defaultdict[str, list[TrainingRow]] = defaultdict(list)
     for row in rows:
         of_persona[row.persona.id].append(row)
-    found: list[tuple[Row, ...]] = []
+    found: list[tuple[TrainingRow, ...]] = []
     for own in of_persona.values():
         drawn.shuffle(own)
         together = round(share * len(own))
@@ -43,11 +45,11 @@ def conversations_of(rows: Iterable[Row], share: float, *, seed: int) -> list[tu
     return found
 
 
-def _taken(rows: Sequence[Row], turns: int) -> tuple[tuple[Row, ...], list[Row]]:
+def _taken(rows: Sequence[TrainingRow], turns: int) -> tuple[tuple[TrainingRow, ...], list[TrainingRow]]:
     """The first rows that ask different things, and the others."""
     asked: set[str] = set()
-    one: list[Row] = []
-    others: list[Row] = []
+    one: list[TrainingRow] = []
+    others: list[TrainingRow] = []
     for row in rows:
         if len(one) < turns and row.question not in asked:
             asked.add(row.question)

@@ -10,7 +10,7 @@ from rolellm_agents.datasets import Kind
 from rolellm_agents.datasets.held_out import is_held_out
 from rolellm_agents.persona import Persona
 from rolellm_train.data.encoding import Encoded, Encoder
-from rolellm_train.data.rows import Prompts, Row, Source, cast_rows, sample_rows, training_samples
+from rolellm_train.data.rows import Prompts, Source, TrainingRow, cast_rows, sample_rows, training_samples
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 
@@ -18,11 +18,11 @@ _KINDS: tuple[Kind, ...] = ("role_specific", "general")
 
 
 @dataclass
-class Material:
+class TrainingMaterial:
     """Rows of a training."""
 
-    learned: list[Row] = field(default_factory=list)
-    held_out: list[Row] = field(default_factory=list)
+    learned: list[TrainingRow] = field(default_factory=list)
+    held_out: list[TrainingRow] = field(default_factory=list)
     """Questions that no learned row asks, of roles that are learned."""
     unknown_roles: Counter[str] = field(default_factory=Counter)
     """Roles without a persona, with their rows."""
@@ -30,7 +30,7 @@ class Material:
     """Rows left out, by why."""
 
 
-def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Material:
+def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> TrainingMaterial:
     """All rows that a recipe asks for.
 
     Args:
@@ -43,8 +43,8 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Mat
         RoleBenchError: a folder holds no training rows, or a file is damaged.
     """
     personas = {one.name: one for one in cast if one.language == recipe.language}
-    material = Material()
-    rows: list[Row] = []
+    material = TrainingMaterial()
+    rows: list[TrainingRow] = []
     kinds = [kind for kind in _KINDS if _weight(recipe, kind)]
     for folder in data:
         found = sample_rows(training_samples(folder, recipe.language, kinds), personas, recipe.answers)
@@ -66,12 +66,12 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Mat
     return material
 
 
-def _allowed(row: Row, recipe: Recipe) -> bool:
+def _allowed(row: TrainingRow, recipe: Recipe) -> bool:
     kind: Kind = "general" if row.source == "general" else "role_specific"
     return not recipe.keep_apart or not is_held_out(row.persona.name, kind)
 
 
-def _split(rows: Sequence[Row], recipe: Recipe) -> tuple[list[Row], list[Row]]:
+def _split(rows: Sequence[TrainingRow], recipe: Recipe) -> tuple[list[TrainingRow], list[TrainingRow]]:
     """Rows to learn, and for each role some questions that nobody is asked in those."""
     questions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
@@ -99,10 +99,10 @@ def held_out_questions(asked: Mapping[tuple[str, str], Sequence[str]], recipe: R
     return kept
 
 
-def _weighted(rows: Sequence[Row], recipe: Recipe) -> list[Row]:
+def _weighted(rows: Sequence[TrainingRow], recipe: Recipe) -> list[TrainingRow]:
     """Each source's rows as often as the recipe says; what is left of a whole number is drawn."""
     drawn = random.Random(recipe.seed + 1)  # noqa: S311  # no secret
-    taken: list[Row] = []
+    taken: list[TrainingRow] = []
     for source in ("role_specific", "general", "cast"):
         own = [row for row in rows if row.source == source]
         times, rest = divmod(_weight(recipe, source), 1)
@@ -118,7 +118,7 @@ def _weight(recipe: Recipe, source: Source) -> float:
 
 
 def encoded(
-    conversations: Iterable[Sequence[Row]], encoder: Encoder, longest: int
+    conversations: Iterable[Sequence[TrainingRow]], encoder: Encoder, longest: int
 ) -> tuple[list[Encoded], int]:
     """Conversations as tokens; one that is too long as its rows, each by itself.
 
@@ -127,7 +127,7 @@ def encoded(
     """
     prompts = Prompts()
 
-    def encode(rows: Sequence[Row]) -> Encoded:
+    def encode(rows: Sequence[TrainingRow]) -> Encoded:
         turns = [(prompts.of(row, rows[:before]), row.answer) for before, row in enumerate(rows)]
         return encoder.encode(rows[0].persona.id, turns)
 
@@ -143,12 +143,12 @@ def encoded(
 
 
 def _whole_or_singly(
-    rows: Sequence[Row], encode: Callable[[Sequence[Row]], Encoded], longest: int
+    rows: Sequence[TrainingRow], encode: Callable[[Sequence[TrainingRow]], Encoded], longest: int
 ) -> list[Encoded]:
     whole = encode(rows)
     return [whole] if len(rows) == 1 or len(whole.ids) <= longest else [encode([row]) for row in rows]
 
 
-def counted(rows: Iterable[Row]) -> Mapping[str, int]:
+def counted(rows: Iterable[TrainingRow]) -> Mapping[str, int]:
     """How many rows there are of each source."""
     return dict(sorted(Counter(row.source for row in rows).items()))

@@ -19,7 +19,7 @@ Bundle = Sequence[Encoded]
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class PrefixTree:
     """Rows of one group over their common beginning."""
 
     shared: int
@@ -32,17 +32,17 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Pack:
+class PackedSequence:
     """One sequence of the batch."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[PrefixTree, ...]
 
     def __len__(self) -> int:
         """Tokens to compute."""
         return sum(map(len, self.trees))
 
 
-def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[Pack]:
+def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequence]:
     """Lay rows into packs, group after group in a random order, so that little room is left.
 
     Args:
@@ -56,7 +56,7 @@ def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[Pack]:
     return pack_together(((row,) for row in rows), size, seed=seed)
 
 
-def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pack]:
+def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[PackedSequence]:
     """Like `pack`, of rows that must not be parted: those of a bundle follow each other in one tree.
 
     Args:
@@ -73,7 +73,7 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
         by_name[bundle[0].group].append(bundle)
     groups = [*by_name.values()]
     drawn.shuffle(groups)
-    packs: list[list[Tree]] = [[]]
+    packs: list[list[PrefixTree]] = [[]]
     room = size
     for group in groups:
         drawn.shuffle(group)
@@ -83,13 +83,13 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
         while left:
             taken, left = _fitting(left, shared, room)
             if taken:
-                tree = Tree(shared, tuple(row for bundle in taken for row in bundle))
+                tree = PrefixTree(shared, tuple(row for bundle in taken for row in bundle))
                 packs[-1].append(tree)
                 room -= len(tree)
             if left:
                 packs.append([])
                 room = size
-    whole = [Pack(tuple(trees)) for trees in packs if trees]
+    whole = [PackedSequence(tuple(trees)) for trees in packs if trees]
     drawn.shuffle(whole)
     return whole
 

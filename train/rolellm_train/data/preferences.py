@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from rolellm_agents.datasets import Kind, Sample, read_samples
 from rolellm_agents.datasets.held_out import is_held_out
 from rolellm_agents.judging.recorded import RecordedItem, read_verdicts
-from rolellm_agents.metrics import Answer, score_many
+from rolellm_agents.metrics import ReferencedReply, score_many
 from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message, Transcript
@@ -185,7 +185,7 @@ def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
             f"{file} tells no references for “{one_line(sample.question, 60)}”, so that no answer to it is "
             "better than another; name a run of “rolellm data draws”."
         )
-    answers = [Answer(answer, references, sample.language) for answer in sample.references]
+    answers = [ReferencedReply(answer, references, sample.language) for answer in sample.references]
     (scores,) = score_many(answers, ["rouge-l-f1"]).values()
     ranked = sorted(zip(scores, sample.references, strict=True))
     (least, worst), (most, best) = ranked[0], ranked[-1]

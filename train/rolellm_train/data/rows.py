@@ -26,7 +26,7 @@ Source = Literal["role_specific", "general", "cast"]
 
 
 @dataclass(frozen=True)
-class Row:
+class TrainingRow:
     """One question to a character, and one answer."""
 
     persona: Persona
@@ -36,24 +36,24 @@ class Row:
 
 
 @dataclass
-class Found:
+class TrainingRows:
     """The rows that there are, and what could not become one."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TrainingRow] = field(default_factory=list)
     unknown_roles: dict[str, int] = field(default_factory=dict)
     """Roles without a persona, and how many rows each had."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Rows left out for another reason."""
 
 
-def cast_rows(personas: Iterable[Persona]) -> Iterator[Row]:
+def cast_rows(personas: Iterable[Persona]) -> Iterator[TrainingRow]:
     """The demonstrations of personas."""
     for persona in personas:
         for pair in with_macros(persona, DEFAULT_USER).demonstrations:
-            yield Row(persona, pair.user, pair.reply, "cast")
+            yield TrainingRow(persona, pair.user, pair.reply, "cast")
 
 
-def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answers: int) -> Found:
+def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answers: int) -> TrainingRows:
     """The rows of samples of RoleBench's form.
 
     Args:
@@ -61,7 +61,7 @@ def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answ
         personas: by the names that the samples have for roles.
         answers: how many of a sample's references are learned, each in a row of its own.
     """
-    found = Found()
+    found = TrainingRows()
     for sample in samples:
         persona = personas.get(sample.role)
         if persona is None:
@@ -71,7 +71,7 @@ def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answ
         if not said:
             found.left_out["without an answer"] = found.left_out.get("without an answer", 0) + 1
         for answer in said[:answers]:
-            found.rows.append(Row(persona, sample.question.strip(), answer, sample.kind))
+            found.rows.append(TrainingRow(persona, sample.question.strip(), answer, sample.kind))
     return found
 
 
@@ -97,7 +97,7 @@ class Prompts:
         """Nobody is ready yet."""
         self._ready: dict[str, Prompting] = {}
 
-    def of(self, row: Row, before: Sequence[Row] = ()) -> list[BaseMessage]:
+    def of(self, row: TrainingRow, before: Sequence[TrainingRow] = ()) -> list[BaseMessage]:
         """What the model is sent for a row.
 
         Args:

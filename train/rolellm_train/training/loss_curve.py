@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 
 _WIDE, _HIGH, _EDGE = 720, 320, 48
 _DOT, _LINE, _TEXT, _GRID = "#88aacc", "#cc6677", "#333333", "#dddddd"
@@ -25,7 +25,7 @@ def write_loss_curve(file: Path, items: Iterable[Mapping[str, Any]]) -> None:
     recorded = list(items)
     learned = [(item["step"], item["loss"]) for item in recorded if "loss" in item]
     held_out = sorted((item["step"], item["eval_loss"]) for item in recorded if "eval_loss" in item)
-    write_whole(file, draw(learned, held_out), StorageError)
+    write_atomically(file, draw(learned, held_out), StorageError)
 
 
 def draw(learned: Sequence[Point], held_out: Sequence[Point]) -> str:

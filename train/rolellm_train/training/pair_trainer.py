@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from rolellm_train.data.batches import batch_of
-from rolellm_train.data.packing import Pack
+from rolellm_train.data.packing import PackedSequence
 from rolellm_train.training.trainer import PackTrainer
 
 
@@ -22,7 +22,7 @@ class PairTrainer(PackTrainer):
             id(pack): self._preferences(pack) for pack in (*self.train_dataset, *self._held_out)
         }
 
-    def batch(self, pack: Pack) -> dict[str, Any]:
+    def batch(self, pack: PackedSequence) -> dict[str, Any]:
         """A pack as tensors, in which each pair is one label."""
         return {**_pairs_of(pack), "before": self._before[id(pack)]}
 
@@ -36,7 +36,7 @@ class PairTrainer(PackTrainer):
         before: torch.Tensor = inputs["before"]
         return preferences(model, asked) - before
 
-    def preferred(self, packs: Sequence[Pack]) -> float | None:
+    def preferred(self, packs: Sequence[PackedSequence]) -> float | None:
         """The part of pairs whose preferred answer has gained on the other; None without pairs."""
         gains: list[float] = []
         self.model.eval()
@@ -46,7 +46,7 @@ class PairTrainer(PackTrainer):
                 gains += self.gains(self.model, self._prepare_inputs(self.batch(pack))).tolist()
         return sum(gain > 0 for gain in gains) / len(gains) if gains else None
 
-    def _preferences(self, pack: Pack) -> torch.Tensor:
+    def _preferences(self, pack: PackedSequence) -> torch.Tensor:
         """Of the model as it begins, which is what DPO compares with; computed once for all epochs."""
         self.model.eval()
         # As precise as training will be; the model is not prepared for that yet.
@@ -56,7 +56,7 @@ class PairTrainer(PackTrainer):
         return found.cpu()
 
 
-def _pairs_of(pack: Pack) -> dict[str, Any]:
+def _pairs_of(pack: PackedSequence) -> dict[str, Any]:
     tensors = batch_of(pack)
     lengths = [sum(map(len, row.answers)) for tree in pack.trees for row in tree.rows]
     pairs = torch.ones(1, len(lengths) // 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rolellm_agents.persona import Persona
 from rolellm_agents.runs.folder import Run
 from rolellm_train.data.conversations import conversations_of
-from rolellm_train.data.material import Material, counted, encoded, gather
+from rolellm_train.data.material import TrainingMaterial, counted, encoded, gather
 from rolellm_train.data.packing import pack
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import open_base
@@ -47,7 +47,7 @@ def train(
         return _trained(recipe, material, run, tell)
 
 
-def _trained(recipe: Recipe, material: Material, run: Run, tell: "Step") -> TrainingResult:
+def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, tell: "Step") -> TrainingResult:
     base = open_base(recipe)
     conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
     learned, too_long = encoded(conversations, base.encoder, recipe.longest)
@@ -65,7 +65,7 @@ def _trained(recipe: Recipe, material: Material, run: Run, tell: "Step") -> Trai
     return keep(done, run, figures)
 
 
-def _config(recipe: Recipe, data: Sequence[Path], material: Material) -> dict[str, Any]:
+def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) -> dict[str, Any]:
     told = hashlib.sha256()
     for row in (*material.learned, *material.held_out):
         told.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())

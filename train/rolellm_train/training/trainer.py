@@ -11,7 +11,7 @@ from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, Traine
 
 from rolellm_agents.errors import StorageError
 from rolellm_train.data.batches import batch_of
-from rolellm_train.data.packing import Pack
+from rolellm_train.data.packing import PackedSequence
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 from rolellm_train.training import processes
@@ -26,7 +26,7 @@ Step = Callable[[int, int, Mapping[str, float]], None]
 class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed here
     """Learns packs, one a batch."""
 
-    def __init__(self, *, held_out: Sequence[Pack], **settings: Any) -> None:
+    def __init__(self, *, held_out: Sequence[PackedSequence], **settings: Any) -> None:
         """Like `Trainer`, with packs to measure the loss by."""
         super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
         self._held_out = held_out
@@ -34,7 +34,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         # Each label is the token after its place already: the first counts, too.
         self._loss_shifts_labels = False
 
-    def batch(self, pack: Pack) -> dict[str, Any]:
+    def batch(self, pack: PackedSequence) -> dict[str, Any]:
         """A pack as tensors; of its `labels` each counts as one when losses are averaged."""
         return batch_of(pack)
 
@@ -127,8 +127,8 @@ _FIGURES = ("loss", "eval_loss", "learning_rate", "grad_norm")
 def trainer_of(
     model: Any,
     recipe: Recipe,
-    learned: Sequence[Pack],
-    held_out: Sequence[Pack],
+    learned: Sequence[PackedSequence],
+    held_out: Sequence[PackedSequence],
     *,
     folder: Path,
     tell: Step,

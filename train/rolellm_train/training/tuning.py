@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolellm_agents.errors import StorageError
 from rolellm_agents.runs.folder import Run
-from rolellm_train.data.packing import Pack
+from rolellm_train.data.packing import PackedSequence
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import with_adapter
 from rolellm_train.training.loss_curve import write_loss_curve
@@ -52,8 +52,8 @@ class Learned:
 def learn(
     recipe: Recipe,
     base: Any,
-    learned: Sequence[Pack],
-    held_out: Sequence[Pack],
+    learned: Sequence[PackedSequence],
+    held_out: Sequence[PackedSequence],
     run: Run,
     tell: "Step",
     **kind: Any,

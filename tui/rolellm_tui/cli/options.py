@@ -94,12 +94,12 @@ def open_session(
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.models.catalog import get_model
     from rolellm_agents.persona.from_card.files import find_lorebook
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_agents.prompting.default_strategy import default_strategy
     from rolellm_graphs.chat.session import Session
 
     settings = load_settings()
-    you = present_self(settings)
+    you = current_user_persona(settings)
     name = model or settings.model
     chat_model = get_model(
         name,

@@ -30,10 +30,10 @@ from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.composer import Composer
 from rolellm_tui.widgets.chat.conversation_view import ConversationView
 from rolellm_tui.widgets.chat.meter import Meter
-from rolellm_tui.widgets.chat.opening import Opening
+from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 from rolellm_tui.widgets.common.status_line import StatusLine
-from rolellm_tui.widgets.inspector.provenance import Makings
+from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
 
 class ChatScreen(Screen[None]):
@@ -55,7 +55,7 @@ class ChatScreen(Screen[None]):
     class Left(AppMessage):
         """The person went back to the library."""
 
-    def __init__(self, session: Session, opening: Opening) -> None:
+    def __init__(self, session: Session, opening: ChatOpening) -> None:
         """Show a session, whatever was said in it before.
 
         Args:
@@ -65,10 +65,10 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self.session = session
         self._opening = opening
-        self._makings = Makings()
+        self._makings = ProvenanceLog()
 
     @property
-    def opening(self) -> Opening:
+    def opening(self) -> ChatOpening:
         """What opens it again as it stands now."""
         conversation = self.session.conversation
         greeting = self._conversation.greeting

@@ -28,7 +28,7 @@ from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.answer_grid import AnswerGrid
-from rolellm_tui.widgets.chat.voice_form import Choice, VoiceForm
+from rolellm_tui.widgets.chat.voice_form import VoiceChoice, VoiceForm
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.common.status_line import Complaint
 
@@ -149,7 +149,7 @@ class CompareScreen(Screen[bool]):
             column.fail(str(error))
             return None
 
-    def _make_voice(self, choice: Choice) -> Voice:
+    def _make_voice(self, choice: VoiceChoice) -> Voice:
         """With the person's settings. It may take a while: the model's package and file are looked for."""
         if choice.model not in self._models:
             settings = load_settings()

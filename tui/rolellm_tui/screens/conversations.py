@@ -25,7 +25,7 @@ from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.common.times import today
-from rolellm_tui.widgets.conversations.list import Conversation, ConversationList, Hit
+from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
 from rolellm_tui.widgets.conversations.preview import ConversationPreview
 from rolellm_tui.widgets.conversations.texts import (
     first_lines,
@@ -184,14 +184,16 @@ class ConversationsScreen(Screen[None]):
         found = f" · {counted(hits, 'message')}" if hits else ""
         self.query_one("#find", Input).border_subtitle = f"{of_all}{count}{found}"
 
-    def _as_listed(self, summary: ConversationSummary) -> Conversation:
+    def _as_listed(self, summary: ConversationSummary) -> ConversationItem:
         persona = self._name_of(summary.persona)
-        return Conversation(summary, summary.title or self._beginnings.get(summary.id) or persona, persona)
+        return ConversationItem(
+            summary, summary.title or self._beginnings.get(summary.id) or persona, persona
+        )
 
-    def _as_hit(self, found: FoundMessage) -> Hit:
+    def _as_hit(self, found: FoundMessage) -> MessageItem:
         persona = self._name_of(found.persona)
         title = found.title or self._beginnings.get(found.conversation) or f"a talk with {persona}"
-        return Hit(found, title, persona)
+        return MessageItem(found, title, persona)
 
     def _name_of(self, persona: str) -> str:
         if persona.startswith(SCENE):
@@ -396,6 +398,6 @@ class ConversationsScreen(Screen[None]):
         return self.query_one(StatusLine)
 
 
-def _has(one: Conversation, words: Sequence[str]) -> bool:
+def _has(one: ConversationItem, words: Sequence[str]) -> bool:
     text = f"{one.title} {one.persona} {one.summary.persona}".casefold()
     return all(word in text for word in words)

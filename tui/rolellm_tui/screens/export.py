@@ -18,8 +18,8 @@ from textual.worker import Worker
 from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat, export_conversation
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import ChatFileError, RoleLLMError
-from rolellm_agents.files.atomic_write import write_whole
-from rolellm_agents.persona.user_persona import present_self
+from rolellm_agents.files.atomic_write import write_atomically
+from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_tui.widgets.common.after_typing import after_typing
@@ -127,9 +127,9 @@ class ExportScreen(ModalScreen[Path | None]):
 
     def _write(self, path: Path, format_: ExportFormat) -> None:
         record = self._transcript.record(self._conversation.id)
-        name = present_self(load_settings()).name
+        name = current_user_persona(load_settings()).name
         text = export_conversation(record, format_, user_name=name, everything=format_ == "json")
-        write_whole(path, text, ChatFileError)
+        write_atomically(path, text, ChatFileError)
 
     def action_leave(self) -> None:
         """Write nothing; what is being written is written first."""

@@ -28,7 +28,7 @@ from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.inspector.numbers_view import NumbersView
 from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
 from rolellm_tui.widgets.inspector.prompt_view import PromptView
-from rolellm_tui.widgets.inspector.provenance import Made
+from rolellm_tui.widgets.inspector.provenance import AnswerProvenance
 from rolellm_tui.widgets.inspector.recalled_view import RecalledView, kept_of
 from rolellm_tui.widgets.inspector.silent_lore import SilentLore, conversation_in, silent_lore
 from rolellm_tui.widgets.inspector.token_chart import TokenChart
@@ -65,7 +65,9 @@ class InspectorScreen(Screen[None]):
         ),
     ]
 
-    def __init__(self, message: Message, made: Made, voice: Voice, *, user: str = DEFAULT_USER) -> None:
+    def __init__(
+        self, message: Message, made: AnswerProvenance, voice: Voice, *, user: str = DEFAULT_USER
+    ) -> None:
         """Explain an answer.
 
         Args:

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 
-class Key(NamedTuple):
+class KeyBinding(NamedTuple):
     """What some keys do."""
 
     keys: str
@@ -22,9 +22,9 @@ class Key(NamedTuple):
     enabled: bool
 
 
-def keys_of(screen: Screen[Any]) -> list[Key]:
+def keys_of(screen: Screen[Any]) -> list[KeyBinding]:
     """What the keys do on a screen as it is now: one line for each action that says what it does."""
-    found: dict[tuple[DOMNode, str], Key] = {}
+    found: dict[tuple[DOMNode, str], KeyBinding] = {}
     for of, binding, enabled, tooltip in screen.active_bindings.values():
         does = tooltip or (binding.description if binding.show else "")
         if not does:
@@ -33,7 +33,7 @@ def keys_of(screen: Screen[Any]) -> list[Key]:
         before = found.get((of, binding.action))
         if before is not None and keys not in before.keys.split():
             keys = f"{before.keys} {keys}"
-        found[of, binding.action] = Key(keys, does, of, enabled)
+        found[of, binding.action] = KeyBinding(keys, does, of, enabled)
     return list(found.values())
 
 
@@ -61,7 +61,7 @@ class KeysScreen(ModalScreen[None]):
         self.dismiss()
 
 
-def _column(title: str, keys: Iterable[Key]) -> Vertical:
+def _column(title: str, keys: Iterable[KeyBinding]) -> Vertical:
     rows = [
         Horizontal(
             Static(key.keys, classes="key", markup=False),

@@ -26,7 +26,14 @@ from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.library.cast_filters import CastFilters
 from rolellm_tui.widgets.library.cast_list import CastList
-from rolellm_tui.widgets.library.filtering import Indexed, Wanted, indexed, narrowed, ordered, words_of
+from rolellm_tui.widgets.library.filtering import (
+    Indexed,
+    PersonaQuery,
+    indexed,
+    narrowed,
+    ordered,
+    words_of,
+)
 from rolellm_tui.widgets.library.persona_view import PersonaView
 from rolellm_tui.widgets.library.search_line import SearchLine
 
@@ -116,7 +123,7 @@ class LibraryScreen(Screen[None]):
         self._read = False
         self._in_a_hurry = False
         self._offered_clear = False
-        self._listed: Wanted | None = None
+        self._listed: PersonaQuery | None = None
         """What the list was narrowed down to."""
 
     def compose(self) -> ComposeResult:
@@ -309,10 +316,10 @@ class LibraryScreen(Screen[None]):
         return self.has_class("card-open")
 
     @property
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> PersonaQuery:
         filters = self.query_one(CastFilters)
         words = words_of(self.query_one(SearchLine).value)
-        return Wanted(words, filters.language, filters.category, filters.tag)
+        return PersonaQuery(words, filters.language, filters.category, filters.tag)
 
     def _offer_clear(self) -> None:
         """Build the footer anew only when something changes in it."""
@@ -322,7 +329,7 @@ class LibraryScreen(Screen[None]):
 
     @property
     def _clearable(self) -> bool:
-        return self._card_open or self._wanted != Wanted()
+        return self._card_open or self._wanted != PersonaQuery()
 
     def _choose(self, persona_id: str | None) -> None:
         if found := self._by_id.get(persona_id or ""):

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from rolellm_tui.widgets.scene.seat_colours import MUTED
-from rolellm_tui.widgets.scene.texts import Speakers
+from rolellm_tui.widgets.scene.texts import SeatStyles
 
 _DIGITS = 9
 
@@ -26,7 +26,7 @@ class PickSeatScreen(ModalScreen[str | None]):
         Binding("escape", "leave", "Leave", id="pick-seat.leave", tooltip="Choose nobody."),
     ]
 
-    def __init__(self, question: str, seats: Mapping[str, str], speakers: Speakers) -> None:
+    def __init__(self, question: str, seats: Mapping[str, str], speakers: SeatStyles) -> None:
         """Ask for one.
 
         Args:

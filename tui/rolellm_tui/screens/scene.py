@@ -35,9 +35,9 @@ from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 from rolellm_tui.widgets.common.status_line import StatusLine
-from rolellm_tui.widgets.inspector.provenance import Makings
+from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
-from rolellm_tui.widgets.scene.commands import Order
+from rolellm_tui.widgets.scene.commands import SceneCommand
 from rolellm_tui.widgets.scene.figures import tokens_of
 from rolellm_tui.widgets.scene.player import USUAL_PAUSE, Player
 from rolellm_tui.widgets.scene.prompt import ScenePrompt
@@ -80,7 +80,7 @@ class SceneScreen(Screen[None]):
         super().__init__()
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
-        self._makings = Makings()
+        self._makings = ProvenanceLog()
         self._player = Player(stage, self._take, pause=pause, id="course")
         self._own_eyes = False
         self._offered_for = (False, False)
@@ -293,23 +293,23 @@ class SceneScreen(Screen[None]):
     def _not_understood(self, event: ScenePrompt.NotUnderstood) -> None:
         self._status.complain(event.error)
 
-    def _obey(self, order: Order) -> None:
+    def _obey(self, order: SceneCommand) -> None:
         match order:
-            case Order(command="skip"):
+            case SceneCommand(command="skip"):
                 self._skip()
-            case Order(command="play"):
+            case SceneCommand(command="play"):
                 self.action_play()
-            case Order(command="step"):
+            case SceneCommand(command="step"):
                 self.action_step()
-            case Order(command="again"):
+            case SceneCommand(command="again"):
                 self.action_again()
-            case Order(command="next", seat=str(seat)):
+            case SceneCommand(command="next", seat=str(seat)):
                 self._let_speak(seat)
-            case Order(command="as", seat=str(seat)):
+            case SceneCommand(command="as", seat=str(seat)):
                 self._write_as(seat)
-            case Order(command="in", seat=str(seat)):
+            case SceneCommand(command="in", seat=str(seat)):
                 self._move(seat, order.text, comes=True)
-            case Order(command="out", seat=str(seat)):
+            case SceneCommand(command="out", seat=str(seat)):
                 self._move(seat, order.text, comes=False)
 
     def action_speak_as(self) -> None:

@@ -22,13 +22,13 @@ from rolellm_agents.config.settings import (
     write_settings,
 )
 from rolellm_agents.errors import RoleLLMError, SettingsError
-from rolellm_agents.persona.user_persona import Yourself, yourselves
+from rolellm_agents.persona.user_persona import UserPersona, user_personas
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import METHODS
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
-from rolellm_tui.screens.user_personas import YourselvesScreen
+from rolellm_tui.screens.user_personas import UserPersonasScreen
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.settings.setting import (
@@ -45,7 +45,7 @@ _LOADED = ("minilm", "huggingface:", "openai:")
 """How embeddings begin whose names can be checked only by loading them."""
 
 
-class Given(NamedTuple):
+class Override(NamedTuple):
     """A setting's value for this run alone."""
 
     by: str
@@ -58,10 +58,10 @@ class _Read:
     """What the screen is filled with."""
 
     settings: Settings
-    given: Mapping[str, Given]
+    given: Mapping[str, Override]
     """What cannot be changed here."""
     models: tuple[str, ...]
-    yourselves: tuple[Yourself, ...]
+    user_personas: tuple[UserPersona, ...]
 
     def value(self, name: str) -> object:
         """What holds of a setting."""
@@ -78,7 +78,7 @@ class SettingsScreen(Screen[bool]):
         Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back to where you were."),
     ]
 
-    def __init__(self, flags: Mapping[str, Given] | None = None) -> None:
+    def __init__(self, flags: Mapping[str, Override] | None = None) -> None:
         """Show the settings.
 
         Args:
@@ -164,7 +164,7 @@ class SettingsScreen(Screen[bool]):
     def _show(self, read: _Read) -> None:
         """Let each row show what holds."""
         who = self.query_one("#you", ChosenSetting)
-        who.offer({one.id: one.name for one in read.yourselves})
+        who.offer({one.id: one.name for one in read.user_personas})
         for row in self.query(Setting):
             given = read.given.get(row.setting)
             row.show(
@@ -183,7 +183,7 @@ class SettingsScreen(Screen[bool]):
             case "strategy":
                 return EXPLAINED.get(str(value), "")
             case "you" if value:
-                about = next((one.about for one in read.yourselves if one.id == value), "")
+                about = next((one.about for one in read.user_personas if one.id == value), "")
                 return one_line(about, 200) or "Nothing more is told about you."
             case "you":
                 return "F4 adds personas of your own: a name, and who that is."
@@ -258,7 +258,7 @@ class SettingsScreen(Screen[bool]):
         if self._read is None:
             return
         given = self._read.given.get("you")
-        screen = YourselvesScreen(str(self._read.value("you")), given_by=given.by if given else "")
+        screen = UserPersonasScreen(str(self._read.value("you")), given_by=given.by if given else "")
         if await self.app.push_screen_wait(screen):
             await self._changed_to("Kept.")
 
@@ -289,12 +289,13 @@ def _section(title: str) -> Static:
     return Static(title, classes="section", markup=False)
 
 
-def _read(flags: Mapping[str, Given]) -> _Read:
+def _read(flags: Mapping[str, Override]) -> _Read:
     settings = load_settings()
     given = {
-        name: Given(variable, getattr(settings, name)) for name, variable in given_by_environment().items()
+        name: Override(variable, getattr(settings, name))
+        for name, variable in given_by_environment().items()
     }
-    return _Read(settings, {**given, **flags}, tuple(models_to_offer()), tuple(yourselves()))
+    return _Read(settings, {**given, **flags}, tuple(models_to_offer()), tuple(user_personas()))
 
 
 def _check(name: str, value: object) -> None:

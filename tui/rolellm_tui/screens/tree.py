@@ -14,14 +14,14 @@ from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
-from rolellm_graphs.chat.cursor import Walk
+from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
 from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.tree.line import number_among_siblings
 from rolellm_tui.widgets.tree.message_preview import MessagePreview
-from rolellm_tui.widgets.tree.rows import Row, Tree
+from rolellm_tui.widgets.tree.rows import ConversationTree, TreeRow
 from rolellm_tui.widgets.tree.view import TreeView
 
 _EMPTY = (
@@ -45,7 +45,7 @@ class TreeScreen(Screen[str | None]):
         Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat as it was."),
     ]
 
-    def __init__(self, walk: Walk, *, title: str, names: Mapping[str, str]) -> None:
+    def __init__(self, walk: ConversationCursor, *, title: str, names: Mapping[str, str]) -> None:
         """Show a conversation, which stays as it is.
 
         Args:
@@ -57,7 +57,7 @@ class TreeScreen(Screen[str | None]):
         self._walk = walk
         self._title = title
         self._names = {speaker: one_line(name) for speaker, name in names.items()}
-        self._tree = Tree(())
+        self._tree = ConversationTree(())
 
     def compose(self) -> ComposeResult:
         """A head, the tree, the message under the cursor, and the search."""
@@ -92,12 +92,14 @@ class TreeScreen(Screen[str | None]):
                 heads.setdefault(self._tree.places[head], []).append(name)
         self.query_one(TreeView).show(self._tree, self._names, heads)
 
-    def _lay_out(self) -> tuple[Tree, dict[str, str | None]]:
+    def _lay_out(self) -> tuple[ConversationTree, dict[str, str | None]]:
         """Read and draw; it may take a while, so not while anybody waits."""
         branches = self._walk.branches()
         heads = [head for head in branches.values() if head]
         said = self._walk.messages
-        return Tree(self._walk.tree(), here=said[-1].id if said else None, branches=heads), branches
+        return ConversationTree(
+            self._walk.tree(), here=said[-1].id if said else None, branches=heads
+        ), branches
 
     # The message under the cursor
 
@@ -124,7 +126,7 @@ class TreeScreen(Screen[str | None]):
         ]
         self.query_one(MessagePreview).show(self._speaker_of(place), about, message.text)
 
-    def _preview_fold(self, row: Row) -> None:
+    def _preview_fold(self, row: TreeRow) -> None:
         places = self._tree.places_in(row)
         ends = [
             f"{self._speaker_of(place)}: {one_line(self._tree.messages[place].text, 200)}"

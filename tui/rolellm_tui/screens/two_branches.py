@@ -14,7 +14,7 @@ from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.tree.line import told_apart
-from rolellm_tui.widgets.tree.rows import Tree
+from rolellm_tui.widgets.tree.rows import ConversationTree
 
 PAGE = 30
 """How many messages of each branch are put on the screen at once."""
@@ -31,7 +31,7 @@ class TwoBranchesScreen(Screen[str | None]):
         Binding("escape", "leave", "Back", id="branches.leave", tooltip="Back to the tree."),
     ]
 
-    def __init__(self, tree: Tree, marked: tuple[int, int], names: dict[str, str]) -> None:
+    def __init__(self, tree: ConversationTree, marked: tuple[int, int], names: dict[str, str]) -> None:
         """Show what two messages do not share.
 
         Args:

@@ -17,24 +17,24 @@ from textual.worker import Worker
 from rolellm_agents.config.settings import write_settings
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.persona.user_persona import (
-    Yourself,
-    add_yourself,
-    checked_yourself,
-    keep_yourself,
-    remove_yourself,
-    yourselves,
+    UserPersona,
+    add_user_persona,
+    checked_user_persona,
+    keep_user_persona,
+    remove_user_persona,
+    user_personas,
 )
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.common.status_line import Complaint
 
-_NOBODY = Yourself("", "Only a name", "Characters know what you are called, and nothing else.")
+_NOBODY = UserPersona("", "Only a name", "Characters know what you are called, and nothing else.")
 _SHOWN = 200
 """Characters of what is told about somebody that are shown in the list."""
 
 
-class YourselfScreen(ModalScreen[Yourself | None]):
+class UserPersonaScreen(ModalScreen[UserPersona | None]):
     """Asks for a name and who that is; dismisses with both, or None when nothing is to be changed."""
 
     CSS_PATH = "yourselves.tcss"
@@ -44,14 +44,14 @@ class YourselfScreen(ModalScreen[Yourself | None]):
         Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Change nothing.", priority=True),
     ]
 
-    def __init__(self, one: Yourself | None = None) -> None:
+    def __init__(self, one: UserPersona | None = None) -> None:
         """Ask.
 
         Args:
             one: the one to change; a new one when None.
         """
         super().__init__()
-        self._one = one or Yourself("", "")
+        self._one = one or UserPersona("", "")
 
     def compose(self) -> ComposeResult:
         """A line and a page."""
@@ -77,7 +77,7 @@ class YourselfScreen(ModalScreen[Yourself | None]):
     def _hand_over(self) -> None:
         name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
         try:
-            self.dismiss(checked_yourself(Yourself(self._one.id, name, about)))
+            self.dismiss(checked_user_persona(UserPersona(self._one.id, name, about)))
         except SettingsError as error:
             self.query_one(Complaint).complain(error)
 
@@ -90,11 +90,11 @@ class YourselfScreen(ModalScreen[Yourself | None]):
 class _Removed:
     """One that can come back."""
 
-    one: Yourself
+    one: UserPersona
     was_present: bool
 
 
-class YourselvesScreen(ModalScreen[bool]):
+class UserPersonasScreen(ModalScreen[bool]):
     """Each change is kept at once; dismisses with whether there was any."""
 
     CSS_PATH = "yourselves.tcss"
@@ -117,7 +117,7 @@ class YourselvesScreen(ModalScreen[bool]):
         super().__init__()
         self._present = present
         self._given_by = given_by
-        self._listed: list[Yourself] = []
+        self._listed: list[UserPersona] = []
         self._removed: list[_Removed] = []
         self._changed = False
 
@@ -141,7 +141,7 @@ class YourselvesScreen(ModalScreen[bool]):
     async def _list(self, highlight: str) -> None:
         self._complaint.tell("")
         try:
-            self._listed = [_NOBODY, *await asyncio.to_thread(yourselves)]
+            self._listed = [_NOBODY, *await asyncio.to_thread(user_personas)]
         except RoleLLMError as error:
             self._complaint.complain(error)
             return
@@ -150,7 +150,7 @@ class YourselvesScreen(ModalScreen[bool]):
         ids = [one.id for one in self._listed]
         rows.highlighted = ids.index(highlight) if highlight in ids else 0
 
-    def _row(self, one: Yourself) -> Content:
+    def _row(self, one: UserPersona) -> Content:
         mark = "  ● you are this one" if one.id == self._present else ""
         about = one_line(one.about, _SHOWN) or "Nothing more is told."
         return Content.assemble(
@@ -158,7 +158,7 @@ class YourselvesScreen(ModalScreen[bool]):
         )
 
     @property
-    def _highlighted(self) -> Yourself:
+    def _highlighted(self) -> UserPersona:
         place = self.query_one("#yourselves", OptionList).highlighted
         return self._listed[place] if place is not None else _NOBODY
 
@@ -176,8 +176,8 @@ class YourselvesScreen(ModalScreen[bool]):
     @work(group="ask", exclusive=True, exit_on_error=False)
     async def action_add(self) -> None:
         """Add one."""
-        new = await self.app.push_screen_wait(YourselfScreen())
-        if new and await self._keep(lambda: add_yourself(new.name, new.about)):
+        new = await self.app.push_screen_wait(UserPersonaScreen())
+        if new and await self._keep(lambda: add_user_persona(new.name, new.about)):
             await self._list("")
             self.query_one("#yourselves", OptionList).action_last()
 
@@ -186,14 +186,14 @@ class YourselvesScreen(ModalScreen[bool]):
         """Change the highlighted one."""
         if self._highlighted is _NOBODY:
             return
-        changed = await self.app.push_screen_wait(YourselfScreen(self._highlighted))
-        if changed and await self._keep(lambda: keep_yourself(changed)):
+        changed = await self.app.push_screen_wait(UserPersonaScreen(self._highlighted))
+        if changed and await self._keep(lambda: keep_user_persona(changed)):
             await self._list(changed.id)
 
     async def action_remove(self) -> None:
         """Take the highlighted one out."""
         one = self._highlighted
-        if one is not _NOBODY and await self._keep(lambda: remove_yourself(one.id)):
+        if one is not _NOBODY and await self._keep(lambda: remove_user_persona(one.id)):
             self._removed.append(_Removed(one, one.id == self._present))
             self._present = "" if one.id == self._present else self._present
             await self._list(self._present)
@@ -206,7 +206,7 @@ class YourselvesScreen(ModalScreen[bool]):
         removed = self._removed[-1]
 
         def bring_back() -> None:
-            keep_yourself(removed.one)
+            keep_user_persona(removed.one)
             if removed.was_present:
                 write_settings({"you": removed.one.id})
 

@@ -18,7 +18,7 @@ from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.tuning.settings import Tuning
 
 
-class Row(NamedTuple):
+class BatchToken(NamedTuple):
     """One token of a batch."""
 
     token: int
@@ -38,7 +38,7 @@ class Context(Protocol):
     sequences: int
     """How many sequences there are."""
 
-    def decode(self, rows: Sequence[Row], adapter: str | None) -> None:
+    def decode(self, rows: Sequence[BatchToken], adapter: str | None) -> None:
         """Compute a batch. The rows of a sequence go on where it ends."""
 
     def choose(self, row: int, sampler: Sampler) -> int:
@@ -92,7 +92,7 @@ class LlamaContext:
         # Holding the model, so that it is never freed before its context.
         self.close = weakref.finalize(self, _free, self._handle, model)
 
-    def decode(self, rows: Sequence[Row], adapter: str | None) -> None:
+    def decode(self, rows: Sequence[BatchToken], adapter: str | None) -> None:
         """Compute a batch; see `Context`.
 
         Raises:

@@ -13,11 +13,18 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.engine.context import Row
-from rolellm_agents.models.llamacpp.engine.jobs import Answer, Heard, Job, Reading, Scoring, Vocabulary
+from rolellm_agents.models.llamacpp.engine.context import BatchToken
+from rolellm_agents.models.llamacpp.engine.jobs import (
+    AnswerJob,
+    Heard,
+    Job,
+    PrefillJob,
+    ScoringJob,
+    Vocabulary,
+)
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence, KVCache, common_prefix
 from rolellm_agents.models.llamacpp.engine.planning import Pending, ReadingPace, plan
-from rolellm_agents.models.llamacpp.engine.prompt_cache import WarmStart
+from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 
 _WORTH_LOADING = 32
@@ -57,7 +64,7 @@ class Engine:
         cache: KVCache,
         vocabulary: Vocabulary,
         make_sampler: MakeSampler,
-        warm_start: WarmStart | None = None,
+        warm_start: PromptCache | None = None,
         *,
         n_batch: int = 256,
         idle_seconds: float = 60.0,
@@ -97,7 +104,7 @@ class Engine:
         *,
         adapter: str | None = None,
         fixed: int = 0,
-    ) -> Answer:
+    ) -> AnswerJob:
         """Ask for an answer; it can be cancelled by its `cancel`.
 
         Args:
@@ -112,7 +119,7 @@ class Engine:
             ModelError: the prompt does not fit, the grammar cannot be read, or the engine is closed.
         """
         self._check_length(prompt)
-        answer = Answer(
+        answer = AnswerJob(
             prompt,
             adapter,
             sampling=sampling,
@@ -125,7 +132,7 @@ class Engine:
         self._put(answer)
         return answer
 
-    def prefetch(self, tokens: Sequence[int], *, adapter: str | None = None, fixed: int = 0) -> Reading:
+    def prefetch(self, tokens: Sequence[int], *, adapter: str | None = None, fixed: int = 0) -> PrefillJob:
         """Read `tokens` ahead while nobody waits for anything; it can be cancelled by its `cancel`.
 
         `adapter` and `fixed` are as for `submit`.
@@ -134,7 +141,7 @@ class Engine:
             ModelError: they do not fit into the context, or the engine is closed.
         """
         self._check_length(tokens)
-        reading = Reading(tokens, adapter, fixed=fixed)
+        reading = PrefillJob(tokens, adapter, fixed=fixed)
         self._put(reading)
         return reading
 
@@ -149,7 +156,7 @@ class Engine:
         if not prompt or not continuation:
             raise ModelError("A score needs at least one token before and one to score.")
         self._check_length([*prompt, *continuation])
-        scoring = Scoring(prompt, continuation, adapter)
+        scoring = ScoringJob(prompt, continuation, adapter)
         self._put(scoring)
         return scoring.result
 
@@ -247,7 +254,9 @@ class Engine:
     def _admit(self) -> None:
         """Give waiting jobs a sequence, those somebody waits for first."""
         for job in sorted(self._waiting, key=lambda job: (not job.urgent, job.number)):
-            if isinstance(job, Reading) and self._cache.known(job.tokens, job.adapter) == len(job.tokens):
+            if isinstance(job, PrefillJob) and self._cache.known(job.tokens, job.adapter) == len(
+                job.tokens
+            ):
                 job.end()
                 continue
             if self._is_being_read(job):
@@ -322,7 +331,7 @@ class Engine:
         job.sequence = sequence
         self._load_fixed(job, sequence)
         job.read = job.reused = len(sequence.tokens)
-        if isinstance(job, Answer):
+        if isinstance(job, AnswerJob):
             self._note(requests=1, prompt=len(job.tokens), reused=job.reused)
 
     def _load_fixed(self, job: Job, sequence: CachedSequence) -> None:
@@ -377,7 +386,7 @@ class Engine:
         try:
             for wanted in range(max(begin, job.first_wanted), end):
                 job.take(self._cache.context, first_row + wanted - begin)
-                self._note(generated=isinstance(job, Answer))
+                self._note(generated=isinstance(job, AnswerJob))
         except ModelError as error:
             job.fail(error)
         if not job.done and not job.unread:
@@ -388,9 +397,9 @@ class Engine:
         self.counters = replace(now, **{name: getattr(now, name) + count for name, count in more.items()})
 
 
-def _rows(job: Job, count: int) -> list[Row]:
+def _rows(job: Job, count: int) -> list[BatchToken]:
     return [
-        Row(job.tokens[position], position, _slot(job), position >= job.first_wanted)
+        BatchToken(job.tokens[position], position, _slot(job), position >= job.first_wanted)
         for position in range(job.read, job.read + count)
     ]
 

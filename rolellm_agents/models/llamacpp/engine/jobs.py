@@ -132,7 +132,7 @@ class Job:
         self.done = True
 
 
-class Reading(Job):
+class PrefillJob(Job):
     """Read ahead, for an answer that will be asked for."""
 
     urgent = False
@@ -142,7 +142,7 @@ class Reading(Job):
         super().__init__(tokens, adapter, first_wanted=len(tokens), fixed=fixed)
 
 
-class Scoring(Job):
+class ScoringJob(Job):
     """The log-probabilities of a given continuation."""
 
     def __init__(self, prompt: Sequence[int], continuation: Sequence[int], adapter: str | None) -> None:
@@ -178,7 +178,7 @@ class Scoring(Job):
         self.result.set_exception(error)
 
 
-class Answer(Job):
+class AnswerJob(Job):
     """A prompt and what the model writes after it."""
 
     def __init__(

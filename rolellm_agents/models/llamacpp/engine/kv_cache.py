@@ -35,7 +35,7 @@ class CachedSequence:
     """A count that grows with every use of any sequence."""
 
 
-class Limits(NamedTuple):
+class CacheLimits(NamedTuple):
     """How large a KV cache may become; sizes are in tokens."""
 
     n_ctx: int
@@ -73,7 +73,7 @@ class KVCache:
     """See the module. For one thread at a time."""
 
     def __init__(
-        self, make_context: Callable[[int, int], Context], limits: Limits, room_left: Callable[[], int]
+        self, make_context: Callable[[int, int], Context], limits: CacheLimits, room_left: Callable[[], int]
     ) -> None:
         """Nothing is allocated yet.
 

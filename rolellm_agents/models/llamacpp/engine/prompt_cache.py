@@ -13,7 +13,7 @@ _MAGIC = b"rolellm-warm-1\n"
 _DIGEST = 32
 
 
-class WarmStart:
+class PromptCache:
     """States of sequences as files of one folder, bounded in size; what is damaged counts as absent.
 
     A file is valid for one model file, one adapter, one way of computing and one run of tokens: all of

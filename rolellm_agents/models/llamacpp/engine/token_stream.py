@@ -11,15 +11,15 @@ from types import TracebackType
 from typing import Self
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.engine.jobs import Answer, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard
 
-Ask = Callable[[Callable[[Heard], None]], Answer]
+Ask = Callable[[Callable[[Heard], None]], AnswerJob]
 """Submits a request whose parts go to the given listener."""
 Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
 """What a context is told when it is left."""
 
 
-class Listening:
+class TokenStream:
     """An answer being heard in a thread; its last part is a `Finished`, or a ModelError is raised."""
 
     def __init__(self, ask: Ask) -> None:
@@ -46,7 +46,7 @@ class Listening:
         return _not_failed(self._part)
 
 
-class AsyncListening:
+class AsyncTokenStream:
     """The same in an event loop.
 
     No async generator: at its end an event loop closes those in no order, one in another at once.

@@ -12,7 +12,7 @@ from typing import Literal
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.engine.context import LlamaContext, Row
+from rolellm_agents.models.llamacpp.engine.context import BatchToken, LlamaContext
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.engine.threads import FixedThreads
 from rolellm_agents.models.llamacpp.files.weights import fastest_weights
@@ -265,7 +265,7 @@ class _Contender:
     def _decode(self, tokens: Sequence[int], start: int) -> int:
         """Compute the tokens from position `start` on; the token that follows."""
         last = len(tokens) - 1
-        rows = [Row(token, start + place, 0, place == last) for place, token in enumerate(tokens)]
+        rows = [BatchToken(token, start + place, 0, place == last) for place, token in enumerate(tokens)]
         self._context.decode(rows, None)
         return self._context.choose(last, self._sampler)
 

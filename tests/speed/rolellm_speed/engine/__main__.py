@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from rolellm_speed.engine.contender import READY, Job
+from rolellm_speed.engine.contender import READY, EngineTask
 from rolellm_speed.engine.parent_watch import ParentWatch
 from rolellm_speed.engine.play import perform
 
@@ -13,7 +13,7 @@ def _main() -> None:
     # What libraries print in C goes to standard error, so that the answer stands alone.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
         os.dup2(2, 1)
-        job = Job.from_json(sys.stdin.readline())
+        job = EngineTask.from_json(sys.stdin.readline())
         watch = ParentWatch()
 
         def ready() -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rolellm_agents.errors import ModelError
 from rolellm_speed.engine.background_work import LOWEST
 from rolellm_speed.engine.child import Child
-from rolellm_speed.engine.contender import Job
+from rolellm_speed.engine.contender import EngineTask
 from rolellm_speed.engine.fair_share import relative_weight
 
 _WORK = f"{__name__}_work"
@@ -73,7 +73,7 @@ def own_nice() -> int:
 
 @contextmanager
 def background_load(
-    kind: str, count: int, *, threads: int, job: Job, limit: float | None = None
+    kind: str, count: int, *, threads: int, job: EngineTask, limit: float | None = None
 ) -> Iterator[Callable[[], None]]:
     """Keep `count` processes computing; gives a function that raises when one of them has ended.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rolellm_speed.engine.contender import READY, Contender, Job
+from rolellm_speed.engine.contender import READY, EngineTask, EngineUnderTest
 from rolellm_speed.engine.parent_watch import ParentWatch
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def _step(network: "torch.nn.Module", optimizer: "torch.optim.Optimizer", rows: 
     optimizer.step()
 
 
-def generate(job: Job, ready: Ready) -> None:
+def generate(job: EngineTask, ready: Ready) -> None:
     """Write one answer after another with the engine that the job names."""
-    engine: Contender = import_module(job.module).open_contender(job)
+    engine: EngineUnderTest = import_module(job.module).open_contender(job)
     engine.turn(0, job.warm_up, 1)
     ready()
     while True:
@@ -96,7 +96,7 @@ def _main() -> None:
         case "training":
             train(task["threads"], ready)
         case "engine":
-            generate(Job.from_json(task["job"]), ready)
+            generate(EngineTask.from_json(task["job"]), ready)
 
 
 if __name__ == "__main__":

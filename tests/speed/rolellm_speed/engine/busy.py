@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_speed.engine.background import background_load, own_nice, require, total_weight
-from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Sample, duration, report, time_left
-from rolellm_speed.engine.contender import Job
+from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Measurement, duration, report, time_left
+from rolellm_speed.engine.contender import EngineTask
 from rolellm_speed.engine.fair_share import fair_share
 from rolellm_speed.engine.figures import OURS
 from rolellm_speed.engine.load_meter import LoadMeter
 from rolellm_speed.engine.measure import CONTENDERS, installed, machine, missing_notes
-from rolellm_speed.engine.plan import ANSWER_PROMPT_TOKENS, CARD_TOKENS, Entry, Plan, Size, make_plan
+from rolellm_speed.engine.plan import ANSWER_PROMPT_TOKENS, CARD_TOKENS, EnginePlan, Entry, Size, make_plan
 from rolellm_speed.engine.play import DECODED
 from rolellm_speed.engine.process import TimedOutError, run_job
 
@@ -31,7 +31,7 @@ class _Step(NamedTuple):
     """One measurement to come."""
 
     cell: Cell
-    job: Job
+    job: EngineTask
 
 
 def measure_busy(
@@ -85,8 +85,8 @@ def measure_busy(
 class _Measurer:
     """Measures, and keeps what it found."""
 
-    def __init__(self, plan: Plan, weights: Path, limit: float, total: int) -> None:
-        self.samples: dict[Cell, list[Sample]] = defaultdict(list)
+    def __init__(self, plan: EnginePlan, weights: Path, limit: float, total: int) -> None:
+        self.samples: dict[Cell, list[Measurement]] = defaultdict(list)
         self.features: dict[str, list[str]] = {}
         self._plan, self._weights, self._limit, self._total = plan, weights, limit, total
         self._took: list[float] = []
@@ -111,7 +111,7 @@ class _Measurer:
             for what, job in self._plan.short_jobs(entry, self._weights, self._limit).items():
                 yield _Step(Cell(beside, name, what), job)
 
-    def _sample(self, step: _Step) -> Sample:
+    def _sample(self, step: _Step) -> Measurement:
         meter = LoadMeter()
         seconds = None
         try:
@@ -121,7 +121,7 @@ class _Measurer:
         else:
             seconds = outcome.figures[_FIGURES[step.cell.what]]
             self.features[step.cell.system] = outcome.features
-        return Sample(seconds, meter.before, meter.during)
+        return Measurement(seconds, meter.before, meter.during)
 
     def _doing(self, cell: Cell) -> str:
         done = len(self._took)
@@ -144,7 +144,7 @@ def _share(beside: Beside, threads: int) -> float:
     return fair_share(processors, threads, weight)
 
 
-def _workload(plan: Plan, weights: Path, rounds: int, limit: float) -> dict[str, Any]:
+def _workload(plan: EnginePlan, weights: Path, rounds: int, limit: float) -> dict[str, Any]:
     return {
         "weights": weights.name,
         "characters": len(plan.scene.heads),

@@ -5,7 +5,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from rolellm_speed.engine.fair_share import fair_seconds, times_fair
-from rolellm_speed.engine.load import Load, disturbance, most
+from rolellm_speed.engine.load import MachineLoad, disturbance, most
 
 
 class Beside(NamedTuple):
@@ -32,17 +32,17 @@ class Cell(NamedTuple):
     """`answer` or `scene`."""
 
 
-class Sample(NamedTuple):
+class Measurement(NamedTuple):
     """One measurement."""
 
     seconds: float | None
     """None when it did not finish in time."""
-    before: Load | None
-    during: Load | None
+    before: MachineLoad | None
+    during: MachineLoad | None
 
 
 def report(
-    samples: Mapping[Cell, Sequence[Sample]], shares: Mapping[Beside, float]
+    samples: Mapping[Cell, Sequence[Measurement]], shares: Mapping[Beside, float]
 ) -> list[dict[str, Any]]:
     """A row for each system beside each number of background processes.
 
@@ -65,7 +65,7 @@ def report(
     return list(rows.values())
 
 
-def _figure(here: Sequence[Sample], alone: Sequence[Sample], share: float) -> dict[str, Any]:
+def _figure(here: Sequence[Measurement], alone: Sequence[Measurement], share: float) -> dict[str, Any]:
     seconds, base = middle(here), middle(alone)
     why = omission(here, alone)
     return {
@@ -78,13 +78,13 @@ def _figure(here: Sequence[Sample], alone: Sequence[Sample], share: float) -> di
     }
 
 
-def middle(samples: Sequence[Sample]) -> float | None:
+def middle(samples: Sequence[Measurement]) -> float | None:
     """The median of the rounds; None when one of them did not finish."""
     seconds = [sample.seconds for sample in samples if sample.seconds is not None]
     return round(median(seconds), 3) if seconds and len(seconds) == len(samples) else None
 
 
-def omission(here: Sequence[Sample], alone: Sequence[Sample]) -> str | None:
+def omission(here: Sequence[Measurement], alone: Sequence[Measurement]) -> str | None:
     """Why a figure is not compared with the one alone, or None when it is."""
     for samples, when in ((here, ""), (alone, " while it was measured alone")):
         if middle(samples) is None:
@@ -109,7 +109,7 @@ def _times(seconds: float, base: float, share: float) -> float:
     return round(times_fair(seconds, base, share), 3)
 
 
-def _load(sample: Sample) -> dict[str, Any]:
+def _load(sample: Measurement) -> dict[str, Any]:
     return {
         "before": sample.before._asdict() if sample.before else None,
         "during": sample.during._asdict() if sample.during else None,

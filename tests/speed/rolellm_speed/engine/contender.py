@@ -1,4 +1,4 @@
-"""What a contender is: a module with `open_contender(job)` that gives a `Contender`."""
+"""What a contender is: a module with `open_contender(job)` that gives a `EngineUnderTest`."""
 
 import json
 import re
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple, Protocol
 
-from rolellm_speed.engine.workload import Scene
+from rolellm_speed.engine.workload import WorkloadScene
 
 READY = "ready"
 """What a process says when its model is loaded and the clock begins to run."""
 
 
 @dataclass(frozen=True)
-class Job:
+class EngineTask:
     """What a contender's process is asked to do; travels as JSON."""
 
     module: str
@@ -33,7 +33,7 @@ class Job:
     """The same, for keys and values."""
     warm_up: list[int] = field(default_factory=list)
     """A prompt to be answered once before the clock runs."""
-    scene: Scene | None = None
+    scene: WorkloadScene | None = None
     """Play it."""
     prompts: list[list[int]] = field(default_factory=list)
     """Go on with as many of them at once as is asked for."""
@@ -47,14 +47,14 @@ class Job:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> "Job":
+    def from_json(cls, text: str) -> "EngineTask":
         """What `to_json` made."""
         fields = json.loads(text)
         scene = fields.pop("scene")
-        return cls(**fields, scene=Scene(**scene) if scene else None)
+        return cls(**fields, scene=WorkloadScene(**scene) if scene else None)
 
 
-class Turn(NamedTuple):
+class SpokenTurn(NamedTuple):
     """A line that was spoken."""
 
     tokens: list[int]
@@ -64,7 +64,7 @@ class Turn(NamedTuple):
     """Prompt tokens computed since the turn before, what was read between the turns included."""
 
 
-class Contender(Protocol):
+class EngineUnderTest(Protocol):
     """An engine with its model loaded."""
 
     at_once: int
@@ -72,7 +72,7 @@ class Contender(Protocol):
     features: Sequence[str]
     """What its build of llama.cpp uses of the processor, in llama.cpp's words."""
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         """Answer with exactly `n` tokens, the likeliest each time, and none that ends the answer.
 
         A character's prompt begins with its last prompt and what it answered to it.

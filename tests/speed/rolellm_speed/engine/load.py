@@ -7,7 +7,7 @@ DISTURBED = 0.1
 """Part of the machine; when others used more, a figure is not compared with another one."""
 
 
-class Reading(NamedTuple):
+class CounterReading(NamedTuple):
     """The counters at one moment, in seconds."""
 
     moment: float
@@ -17,7 +17,7 @@ class Reading(NamedTuple):
     """What the benchmark, its systems under test and its background processes have computed."""
 
 
-class Load(NamedTuple):
+class MachineLoad(NamedTuple):
     """How busy the machine was for a while."""
 
     average: float
@@ -26,7 +26,7 @@ class Load(NamedTuple):
     """Part of the processors' time, 0 to 1, that went to other processes."""
 
 
-def others_share(first: Reading, last: Reading, processors: int) -> float:
+def others_share(first: CounterReading, last: CounterReading, processors: int) -> float:
     """The part of the processors' time between two readings that other processes used."""
     available = (last.moment - first.moment) * processors
     if available <= 0:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import psutil
 
-from rolellm_speed.engine.load import Load, Reading, others_share
+from rolellm_speed.engine.load import CounterReading, MachineLoad, others_share
 
 _LOOK_S = 0.5
 """How long the machine is looked at before a measurement."""
@@ -17,9 +17,9 @@ class LoadMeter:
 
     def __init__(self) -> None:
         """Nothing is known yet."""
-        self.before: Load | None = None
-        self.during: Load | None = None
-        self._first: Reading | None = None
+        self.before: MachineLoad | None = None
+        self.during: MachineLoad | None = None
+        self._first: CounterReading | None = None
 
     def to_json(self) -> dict[str, dict[str, float] | None]:
         """What is known."""
@@ -44,13 +44,13 @@ class LoadMeter:
             self.during = _load(self._first, read())
 
 
-def read(root: psutil.Process | None = None) -> Reading:
+def read(root: psutil.Process | None = None) -> CounterReading:
     """The counters now.
 
     Args:
         root: the process that is not “others”, with all that it started; this one if None.
     """
-    return Reading(time.monotonic(), _busy_seconds(), own_seconds(root or psutil.Process()))
+    return CounterReading(time.monotonic(), _busy_seconds(), own_seconds(root or psutil.Process()))
 
 
 def own_seconds(root: psutil.Process) -> float:
@@ -89,5 +89,5 @@ def _usable() -> list[int]:
     return list(range(psutil.cpu_count() or 1))
 
 
-def _load(first: Reading, last: Reading) -> Load:
-    return Load(round(psutil.getloadavg()[0], 2), others_share(first, last, len(_usable())))
+def _load(first: CounterReading, last: CounterReading) -> MachineLoad:
+    return MachineLoad(round(psutil.getloadavg()[0], 2), others_share(first, last, len(_usable())))

@@ -16,7 +16,7 @@ from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
 from rolellm_speed.engine.figures import OURS, Figures, medians, omitted_ratios, ratios
 from rolellm_speed.engine.load import most
 from rolellm_speed.engine.load_meter import LoadMeter
-from rolellm_speed.engine.plan import CARD_TOKENS, PROMPT_TOKENS, Entry, Plan, Size, make_plan
+from rolellm_speed.engine.plan import CARD_TOKENS, PROMPT_TOKENS, EnginePlan, Entry, Size, make_plan
 from rolellm_speed.engine.play import DECODED
 from rolellm_speed.engine.process import run_job
 
@@ -37,7 +37,7 @@ _OTHERS_INSTALLED = ("llama_server", "llama_cpp")
 """With whom the second pass compares: what somebody would get without looking for settings."""
 
 
-class _Run(NamedTuple):
+class _EngineRun(NamedTuple):
     entry: Entry
     weights: Path
 
@@ -123,16 +123,18 @@ def missing_notes() -> list[str]:
     ]
 
 
-def _runs(weights: Path) -> dict[str, _Run]:
+def _runs(weights: Path) -> dict[str, _EngineRun]:
     """Whom to run, by name; ours a second time on the format it chooses."""
-    runs = {name: _Run(entry, weights) for name, entry in installed().items()}
+    runs = {name: _EngineRun(entry, weights) for name, entry in installed().items()}
     if OURS in runs:
         chosen = fastest_weights(weights, tuning_for(weights).weights)
-        runs[_OURS_INSTALLED] = _Run(CONTENDERS[OURS], chosen)
+        runs[_OURS_INSTALLED] = _EngineRun(CONTENDERS[OURS], chosen)
     return runs
 
 
-def _measure_rounds(plan: Plan, runs: Mapping[str, _Run], rounds: int, progress: Progress) -> _Measured:
+def _measure_rounds(
+    plan: EnginePlan, runs: Mapping[str, _EngineRun], rounds: int, progress: Progress
+) -> _Measured:
     """All contenders within each round, so that a slow hour hits all alike."""
     began = time.monotonic()
     measured = _Measured()
@@ -172,7 +174,7 @@ def machine(features: Mapping[str, list[str]]) -> dict[str, Any]:
     }
 
 
-def _workload(plan: Plan, weights: Path, rounds: int) -> dict[str, Any]:
+def _workload(plan: EnginePlan, weights: Path, rounds: int) -> dict[str, Any]:
     return {
         "weights": weights.name,
         "characters": len(plan.scene.heads),
@@ -188,7 +190,7 @@ def _workload(plan: Plan, weights: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def _as_installed(measured: _Measured, runs: Mapping[str, _Run]) -> dict[str, Any]:
+def _as_installed(measured: _Measured, runs: Mapping[str, _EngineRun]) -> dict[str, Any]:
     if _OURS_INSTALLED not in runs:
         return {}
     compared = {OURS: _OURS_INSTALLED, **{name: name for name in _OTHERS_INSTALLED if name in runs}}

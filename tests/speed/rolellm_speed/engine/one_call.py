@@ -9,10 +9,10 @@ import llama_cpp
 from llama_cpp import llama_cpp as functions
 
 from rolellm_agents.models.llamacpp import library
-from rolellm_speed.engine.contender import Job, Turn, together_rate
+from rolellm_speed.engine.contender import EngineTask, SpokenTurn, together_rate
 
 
-def open_contender(job: Job) -> "OneCall":
+def open_contender(job: EngineTask) -> "OneCall":
     """Load the model."""
     if not library.repacking_is_safe():
         _forbid_repacking()
@@ -24,7 +24,7 @@ class OneCall:
 
     at_once = 1
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineTask) -> None:
         """Load the model with `Llama`'s own settings, but for the threads and the context."""
         self.features = library.features()
         self._llama = _CountingLlama(
@@ -35,7 +35,7 @@ class OneCall:
             verbose=False,
         )
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         """`Llama.generate`, which goes on past end tokens; it keeps what begins like the last prompt."""
         began = time.perf_counter()
         before = self._llama.evaluated
@@ -45,7 +45,7 @@ class OneCall:
         evaluated = self._llama.evaluated - before
         tokens += islice(answer, n - 1)
         answer.close()
-        return Turn(tokens, first, evaluated)
+        return SpokenTurn(tokens, first, evaluated)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
         """Nothing: it answers when called."""

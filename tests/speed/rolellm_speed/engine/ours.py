@@ -13,15 +13,15 @@ from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.engine.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine.engine import Engine
 from rolellm_agents.models.llamacpp.engine.jobs import Finished, Heard
-from rolellm_agents.models.llamacpp.engine.kv_cache import KVCache, Limits
+from rolellm_agents.models.llamacpp.engine.kv_cache import CacheLimits, KVCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
-from rolellm_speed.engine.contender import Job, Turn, together_rate
+from rolellm_speed.engine.contender import EngineTask, SpokenTurn, together_rate
 
 
-def open_contender(job: Job) -> "Ours":
+def open_contender(job: EngineTask) -> "Ours":
     """Load the model."""
     return Ours(job)
 
@@ -29,7 +29,7 @@ def open_contender(job: Job) -> "Ours":
 class Ours:
     """A `Contender`."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineTask) -> None:
         """Load the model with the settings calibrated for it, or the defaults."""
         self.at_once = job.sequences
         self.features = library.features()
@@ -37,19 +37,19 @@ class Ours:
         self._tuning = tuning_for(Path(job.weights))
         self._threads = AdaptiveThreads(job.threads)
         room = job.sequences * job.n_ctx
-        limits = Limits(n_ctx=job.n_ctx, slots=job.sequences, idle=room, parked=room)
+        limits = CacheLimits(n_ctx=job.n_ctx, slots=job.sequences, idle=room, parked=room)
         # Twice, since what moves to a larger context is held in memory meanwhile.
         cache = KVCache(self._make_context, limits, room_left=lambda: 2 * room)
         sampler = _Endless(self._model)
         self._engine = Engine(cache, _Numbers(), lambda *_: sampler, n_batch=self._tuning.n_batch)
         self._evaluated = 0
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         """Ask for a line and hear it."""
         ((tokens, moments),), began = self._ask([prompt], n)
         counted = self._engine.counters
         evaluated, self._evaluated = counted.evaluated - self._evaluated - (n - 1), counted.evaluated
-        return Turn(tokens, moments[0] - began, evaluated)
+        return SpokenTurn(tokens, moments[0] - began, evaluated)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
         """Everybody reads what was said, as while a person reads it."""

@@ -9,9 +9,9 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
 from rolellm_speed.engine.cast import bundled_roles, take
-from rolellm_speed.engine.contender import Job
+from rolellm_speed.engine.contender import EngineTask
 from rolellm_speed.engine.play import AT_ONCE
-from rolellm_speed.engine.workload import OPENING, Scene, make_scene, slices
+from rolellm_speed.engine.workload import OPENING, WorkloadScene, make_scene, slices
 
 CARD_TOKENS = 350
 PROMPT_TOKENS = 200
@@ -39,10 +39,10 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class EnginePlan:
     """The same for all."""
 
-    scene: Scene
+    scene: WorkloadScene
     prompts: list[list[int]]
     """To be gone on with at once."""
     warm_up: list[int]
@@ -50,9 +50,9 @@ class Plan:
     flash_attention: bool
     cache_type: str
 
-    def jobs(self, entry: Entry, weights: Path) -> dict[str, Job]:
+    def jobs(self, entry: Entry, weights: Path) -> dict[str, EngineTask]:
         """A contender's two jobs; a process for each, so that the scene's memory is the scene's alone."""
-        scene = Job(
+        scene = EngineTask(
             module=entry.module,
             weights=str(weights),
             threads=self.threads,
@@ -69,7 +69,7 @@ class Plan:
         )
         return {"scene": scene, "decoding": decoding}
 
-    def short_jobs(self, entry: Entry, weights: Path, limit: float) -> dict[str, Job]:
+    def short_jobs(self, entry: Entry, weights: Path, limit: float) -> dict[str, EngineTask]:
         """What a contender does beside background processes: one answer, and the scene.
 
         Args:
@@ -87,7 +87,7 @@ class Plan:
         return {"answer": answer, "scene": scene}
 
 
-def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> Plan:
+def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> EnginePlan:
     """Cast the scene and put everything into tokens.
 
     Args:
@@ -119,7 +119,7 @@ def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> Plan:
             f"The scene may come to {scene.longest:,} tokens, and {weights.name} holds "
             f"{model.n_ctx_train:,}; ask for fewer --turns or a shorter --reply."
         )
-    plan = Plan(
+    plan = EnginePlan(
         scene=scene,
         prompts=slices(tokenize("\n".join(role.card for role in roles)), max(AT_ONCE), PROMPT_TOKENS),
         warm_up=tokenize(OPENING),

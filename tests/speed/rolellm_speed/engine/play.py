@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from rolellm_speed.engine.contender import Contender, Job
+from rolellm_speed.engine.contender import EngineTask, EngineUnderTest
 from rolellm_speed.engine.figures import Figures
-from rolellm_speed.engine.workload import Scene, Talk
+from rolellm_speed.engine.workload import WorkloadScene, WorkloadTalk
 
 AT_ONCE = (1, 4, 8, 16)
 """How many requests are decoded together."""
@@ -20,7 +20,7 @@ DECODED = 32
 _REPETITIONS = 3
 
 
-class Outcome(NamedTuple):
+class EngineOutcome(NamedTuple):
     """What a contender's process tells."""
 
     features: list[str]
@@ -28,14 +28,14 @@ class Outcome(NamedTuple):
     figures: Figures
 
 
-def perform(job: Job, ready: Callable[[], None] = lambda: None) -> Outcome:
+def perform(job: EngineTask, ready: Callable[[], None] = lambda: None) -> EngineOutcome:
     """Do a job in this process.
 
     Args:
         job: what is to be done.
         ready: is called when the model is loaded and the warm-up is over.
     """
-    contender: Contender = import_module(job.module).open_contender(job)
+    contender: EngineUnderTest = import_module(job.module).open_contender(job)
     figures: Figures = {}
     if job.warm_up:
         contender.turn(0, job.warm_up, 4)
@@ -48,12 +48,12 @@ def perform(job: Job, ready: Callable[[], None] = lambda: None) -> Outcome:
         figures |= time_answers(contender, job.answer_to, math.inf if job.limit is None else job.limit)
     figures["memory_mb"] = peak_memory_mb()
     contender.close()
-    return Outcome(list(contender.features), figures)
+    return EngineOutcome(list(contender.features), figures)
 
 
-def play_scene(contender: Contender, scene: Scene) -> Figures:
+def play_scene(contender: EngineUnderTest, scene: WorkloadScene) -> Figures:
     """Everybody speaks in turn, until all lines are spoken."""
-    talk = Talk(scene)
+    talk = WorkloadTalk(scene)
     sent = evaluated = 0
     waits = []
     began = time.perf_counter()
@@ -77,7 +77,7 @@ def play_scene(contender: Contender, scene: Scene) -> Figures:
     }
 
 
-def time_decoding(contender: Contender, prompts: Sequence[Sequence[int]]) -> Figures:
+def time_decoding(contender: EngineUnderTest, prompts: Sequence[Sequence[int]]) -> Figures:
     """Tokens a second in total, by how many requests are answered at once."""
     rates: Figures = {}
     for count in AT_ONCE:
@@ -89,7 +89,7 @@ def time_decoding(contender: Contender, prompts: Sequence[Sequence[int]]) -> Fig
     return rates
 
 
-def time_answers(contender: Contender, prompt: Sequence[int], limit: float) -> Figures:
+def time_answers(contender: EngineUnderTest, prompt: Sequence[int], limit: float) -> Figures:
     """Seconds of one answer to a prompt that is read already: the median of a few.
 
     Args:

@@ -5,9 +5,9 @@ import signal
 
 from rolellm_agents.errors import ModelError
 from rolellm_speed.engine.child import Child
-from rolellm_speed.engine.contender import READY, Job
+from rolellm_speed.engine.contender import READY, EngineTask
 from rolellm_speed.engine.load_meter import LoadMeter
-from rolellm_speed.engine.play import Outcome
+from rolellm_speed.engine.play import EngineOutcome
 
 _MODULE = __name__.rpartition(".")[0]
 
@@ -16,7 +16,9 @@ class TimedOutError(ModelError):
     """A system under test that did not finish in time; its process is gone."""
 
 
-def run_job(name: str, job: Job, *, limit: float | None = None, meter: LoadMeter | None = None) -> Outcome:
+def run_job(
+    name: str, job: EngineTask, *, limit: float | None = None, meter: LoadMeter | None = None
+) -> EngineOutcome:
     """Start a process for the job and wait for its outcome.
 
     Args:
@@ -40,7 +42,7 @@ def run_job(name: str, job: Job, *, limit: float | None = None, meter: LoadMeter
                 f"The engine {name!r} ended with {_reason(code)} while it was measured; "
                 f"its last words: {child.last_words()}"
             )
-    return Outcome(**json.loads(answer))
+    return EngineOutcome(**json.loads(answer))
 
 
 def _ask(name: str, child: Child, limit: float | None, meter: LoadMeter | None) -> str:

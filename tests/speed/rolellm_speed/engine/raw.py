@@ -16,13 +16,13 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.engine.context import CACHE_TYPES
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_speed.engine.contender import Job, Turn, together_rate
+from rolellm_speed.engine.contender import EngineTask, SpokenTurn, together_rate
 from rolellm_speed.engine.workload import shared_prefix
 
 _BATCH = 512
 
 
-def open_contender(job: Job) -> "RawLoop":
+def open_contender(job: EngineTask) -> "RawLoop":
     """Load the model."""
     return RawLoop(job)
 
@@ -30,7 +30,7 @@ def open_contender(job: Job) -> "RawLoop":
 class RawLoop:
     """A `Contender`."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineTask) -> None:
         """Load the model and make room."""
         self.at_once = job.sequences
         self.features = library.features()
@@ -42,7 +42,7 @@ class RawLoop:
         self._batch = llama_cpp.llama_batch_init(_BATCH, 0, 1)
         self._held: list[list[int]] = [[] for _ in range(job.sequences)]
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         """Compute what is new of the prompt, then token after token."""
         began = time.perf_counter()
         evaluated, row = self._read(character, prompt)
@@ -51,7 +51,7 @@ class RawLoop:
         while len(tokens) < n:
             self._decode([(character, tokens[-1])])
             tokens.append(self._choose(0))
-        return Turn(tokens, first, evaluated)
+        return SpokenTurn(tokens, first, evaluated)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
         """Nothing: reading ahead takes as long."""
@@ -112,7 +112,7 @@ class RawLoop:
         return int(logits.argmax())
 
 
-def _context_params(job: Job) -> Any:
+def _context_params(job: EngineTask) -> Any:
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = job.n_ctx * job.sequences
     params.n_seq_max = job.sequences

@@ -15,17 +15,17 @@ from urllib.parse import urlsplit
 import xllamacpp
 
 from rolellm_agents.errors import ModelError
-from rolellm_speed.engine.contender import Job, Turn, features_in, together_rate
+from rolellm_speed.engine.contender import EngineTask, SpokenTurn, features_in, together_rate
 
 _ANSWER_SECONDS = 600
 
 
-def open_contender(job: Job) -> "LlamaServer":
+def open_contender(job: EngineTask) -> "LlamaServer":
     """Start the server, which loads the model."""
     return LlamaServer(job)
 
 
-class _Answer(NamedTuple):
+class _ServerReply(NamedTuple):
     """What came of a request."""
 
     tokens: list[int]
@@ -39,7 +39,7 @@ class _Answer(NamedTuple):
 class LlamaServer:
     """A `Contender` behind HTTP on loopback; its client is as thin as can be."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineTask) -> None:
         """Start the server in this process, in threads of its own."""
         self.at_once = job.sequences
         self.features = features_in(xllamacpp.get_system_info())
@@ -48,7 +48,7 @@ class LlamaServer:
         # The default chain sorts forty candidates to take the first of them.
         self._sampling = {"samplers": ["top_k"], "top_k": 1} if job.tuned else {}
 
-    def turn(self, character: int, prompt: Sequence[int], n: int) -> Turn:
+    def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
         """One streamed request to the character's slot."""
         began = time.perf_counter()
         answer = self._complete(character, prompt, n)
@@ -56,7 +56,7 @@ class LlamaServer:
         if len(tokens) < n:
             # Of a character in several tokens the stream tells the last one only.
             tokens = self._ask("/tokenize", {"content": answer.text})["tokens"][:n]
-        return Turn(tokens, answer.moments[0] - began, answer.read)
+        return SpokenTurn(tokens, answer.moments[0] - began, answer.read)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
         """Nothing: a server computes when asked."""
@@ -67,7 +67,7 @@ class LlamaServer:
             self._complete(slot, prompt, 1)
         ready = Barrier(len(prompts))
 
-        def complete(slot: int) -> _Answer:
+        def complete(slot: int) -> _ServerReply:
             ready.wait()
             return self._complete(slot, prompts[slot], n)
 
@@ -79,7 +79,7 @@ class LlamaServer:
         """Stop the server."""
         del self._server
 
-    def _complete(self, slot: int, prompt: Sequence[int], n: int) -> _Answer:
+    def _complete(self, slot: int, prompt: Sequence[int], n: int) -> _ServerReply:
         response = self._post(
             "/completion",
             {
@@ -103,7 +103,7 @@ class LlamaServer:
         last = said[-1][1] if said else {}
         if "timings" not in last:
             raise ModelError(f"llama.cpp's server gave up: {json.dumps(last)[:500]}")
-        return _Answer(
+        return _ServerReply(
             tokens=[token for _, event in said for token in event["tokens"]],
             text="".join(event["content"] for _, event in said),
             moments=[moment for moment, event in said if event["tokens"]],
@@ -123,7 +123,7 @@ class LlamaServer:
         return response
 
 
-def _server_params(job: Job, features: Sequence[str]) -> Any:
+def _server_params(job: EngineTask, features: Sequence[str]) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = job.weights
     params.hostnames = ["127.0.0.1"]

@@ -27,7 +27,7 @@ class Role(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scene:
+class WorkloadScene:
     """All that is known before anybody speaks."""
 
     heads: list[list[int]]
@@ -57,10 +57,10 @@ class Scene:
         return max(ROOM, -(-self.longest // 256) * 256)
 
 
-class Talk:
+class WorkloadTalk:
     """A scene under way: what each character has heard, each prompt going on where its last one ended."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: WorkloadScene) -> None:
         """Begin with the narrator's opening."""
         self._scene = scene
         self.heard = [list(head) for head in scene.heads]
@@ -87,7 +87,7 @@ class Talk:
 
 def make_scene(
     roles: Sequence[Role], *, tokenize: Tokenize, render: Render, card_tokens: int, turns: int, reply: int
-) -> Scene:
+) -> WorkloadScene:
     """The scene in a model's tokens and its own chat template.
 
     Args:
@@ -101,7 +101,7 @@ def make_scene(
     before_card, after_card, *between = map(tokenize, _marks(render))
     opening = tokenize(f"{NARRATOR}: {OPENING}")
     cards = (tokenize(role.card)[:card_tokens] for role in roles)
-    return Scene(
+    return WorkloadScene(
         heads=[[*before_card, *card, *after_card, *opening] for card in cards],
         names=[tokenize(f"{role.name}: ") for role in roles],
         to_user=between[0],

@@ -21,7 +21,7 @@ _REFUSALS: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE
 
 
 @dataclass(frozen=True)
-class Answered:
+class TimedRequest:
     """One request, from its sending on."""
 
     first_s: float
@@ -41,7 +41,7 @@ class Percentiles:
 
 
 @dataclass(frozen=True)
-class Load:
+class ClientLoad:
     """What so many clients got."""
 
     clients: int
@@ -61,7 +61,7 @@ class Load:
 
 async def ask_together(
     url: str, talks: Sequence[Sequence[Request]], body_of: Callable[[Request], dict[str, Any]]
-) -> Load:
+) -> ClientLoad:
     """Let each conversation be led by a client of its own, all at once.
 
     Args:
@@ -82,7 +82,7 @@ async def ask_together(
     return load_of(len(talks), [answer for talk in told for answer in talk], passed)
 
 
-def load_of(clients: int, told: Sequence[Answered | None], passed: float) -> Load:
+def load_of(clients: int, told: Sequence[TimedRequest | None], passed: float) -> ClientLoad:
     """What so many clients got.
 
     Args:
@@ -96,7 +96,7 @@ def load_of(clients: int, told: Sequence[Answered | None], passed: float) -> Loa
     answers = [answer for answer in told if answer is not None]
     if not answers:
         raise ModelError("The server refused all requests; there is nothing to measure.")
-    return Load(
+    return ClientLoad(
         clients=clients,
         requests=len(told),
         refused=len(told) - len(answers),
@@ -119,11 +119,11 @@ def percentiles(times: Sequence[float]) -> Percentiles:
     return Percentiles(p50, p95, p99)
 
 
-async def _talk(client: httpx.AsyncClient, bodies: Sequence[dict[str, Any]]) -> list[Answered | None]:
+async def _talk(client: httpx.AsyncClient, bodies: Sequence[dict[str, Any]]) -> list[TimedRequest | None]:
     return [await _ask(client, body) for body in bodies]
 
 
-async def _ask(client: httpx.AsyncClient, body: dict[str, Any]) -> Answered | None:
+async def _ask(client: httpx.AsyncClient, body: dict[str, Any]) -> TimedRequest | None:
     """The answer; None when the server refused it for too much load."""
     began = time.perf_counter()
     first: float | None = None
@@ -139,7 +139,7 @@ async def _ask(client: httpx.AsyncClient, body: dict[str, Any]) -> Answered | No
                 first = first or time.perf_counter() - began
                 chunks += 1
     whole = time.perf_counter() - began
-    return Answered(first or whole, whole, chunks)
+    return TimedRequest(first or whole, whole, chunks)
 
 
 def _has_words(line: str) -> bool:

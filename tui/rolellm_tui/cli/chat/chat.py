@@ -196,9 +196,9 @@ def _run_app(
         RoleLLMError: it could not begin.
     """
     from rolellm_agents.config.settings import load_settings
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
-    from rolellm_tui.screens.settings import Given
+    from rolellm_tui.screens.settings import Override
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -210,8 +210,8 @@ def _run_app(
         welcome=True,
         pixels=find_pixels(),
         theme=settings.theme,
-        user=present_self(settings).name,
-        flags={name: Given(_FLAGS[name], value) for name, value in given.items() if value is not None},
+        user=current_user_persona(settings).name,
+        flags={name: Override(_FLAGS[name], value) for name, value in given.items() if value is not None},
         open_stage=open_stage,
     )
     failure = app.run()

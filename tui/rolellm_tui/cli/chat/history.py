@@ -207,8 +207,8 @@ def export(
     from rolellm_agents.chat_files import export_conversation
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.errors import ChatFileError
-    from rolellm_agents.files.atomic_write import write_whole
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.files.atomic_write import write_atomically
+    from rolellm_agents.persona.user_persona import current_user_persona
 
     if out is not None and out.exists() and not force:
         raise ChatFileError(f"{out} is there already; name another file, or use --force to replace it.")
@@ -218,13 +218,13 @@ def export(
     text = export_conversation(
         record,
         (format_ or by_name).value,
-        user_name=present_self(load_settings()).name,
+        user_name=current_user_persona(load_settings()).name,
         everything=everything,
     )
     if out is None:
         print_text(text, end="")
     else:
-        write_whole(out, text, ChatFileError)
+        write_atomically(out, text, ChatFileError)
         print_text(str(out))
 
 

@@ -49,7 +49,7 @@ def recall(
     """
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona import load_persona
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_agents.recall import Recaller
     from rolellm_tui.cli.chat.say import read_input
 
@@ -57,7 +57,7 @@ def recall(
     options = recall_options(settings, method=method, embeddings=embeddings, chroma_url=chroma_url, k=k)
     found = load_persona(persona)
     line = read_input() if text == "-" else text
-    passages = _passages(found, present_self(settings).name, _kinds(kind or ()))
+    passages = _passages(found, current_user_persona(settings).name, _kinds(kind or ()))
     if not passages:
         complain(
             f"{found.name} has nothing to recall; add demonstrations or knowledge to the persona, "

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from rolellm_agents.runs.budget import Tokens
-    from rolellm_graphs.generate.run import Outcome
-    from rolellm_graphs.runs.items import Hearing, Limits
+    from rolellm_graphs.generate.run import GenerationOutcome
+    from rolellm_graphs.runs.items import RunCallbacks, RunLimits
 
 OutOption = Annotated[
     Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
@@ -61,14 +61,14 @@ def limits_of(
     most_cost: float | None,
     price_read: float | None,
     price_written: float | None,
-) -> "Limits":
+) -> "RunLimits":
     """What one start of a run may do."""
     from rolellm_agents.runs.budget import Prices
-    from rolellm_graphs.runs.items import Limits
+    from rolellm_graphs.runs.items import RunLimits
 
     given = price_read is not None or price_written is not None
     prices = Prices(price_read or 0.0, price_written or 0.0) if given else None
-    return Limits(at_once=at_once, most_tokens=most_tokens, most_cost=most_cost, prices=prices)
+    return RunLimits(at_once=at_once, most_tokens=most_tokens, most_cost=most_cost, prices=prices)
 
 
 def own_folder(*settings: str) -> Path:
@@ -83,7 +83,7 @@ def tell_estimate(
     folder: Path,
     keys: Callable[[], Iterator[str]],
     guess: "Tokens",
-    limits: "Limits",
+    limits: "RunLimits",
     model_name: str,
     *,
     as_json: bool,
@@ -122,17 +122,19 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
 
 
-def generate(start: "Callable[[Hearing], Awaitable[Outcome]]", folder: Path, *, as_json: bool) -> None:
+def generate(
+    start: "Callable[[RunCallbacks], Awaitable[GenerationOutcome]]", folder: Path, *, as_json: bool
+) -> None:
     """Run it with progress on stderr, and tell what came of it."""
     import asyncio
 
-    from rolellm_graphs.runs.items import Hearing
+    from rolellm_graphs.runs.items import RunCallbacks
 
     complain(f"The run is kept in {folder}.")
     with counted_progress("Generating") as tell:
 
-        async def run() -> "Outcome":
-            return await start(Hearing(progress=tell, notice=complain))
+        async def run() -> "GenerationOutcome":
+            return await start(RunCallbacks(progress=tell, notice=complain))
 
         outcome = asyncio.run(run())
     if as_json:
@@ -142,7 +144,7 @@ def generate(start: "Callable[[Hearing], Awaitable[Outcome]]", folder: Path, *, 
     _tell_what_is_left(outcome)
 
 
-def _as_json(outcome: "Outcome", folder: Path) -> dict[str, Any]:
+def _as_json(outcome: "GenerationOutcome", folder: Path) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "complete": outcome.complete,
@@ -158,7 +160,7 @@ def _as_json(outcome: "Outcome", folder: Path) -> dict[str, Any]:
     }
 
 
-def _tell_outcome(outcome: "Outcome", folder: Path) -> None:
+def _tell_outcome(outcome: "GenerationOutcome", folder: Path) -> None:
     rows, labels = outcome.written.rows, outcome.written.labels
     faults = ", ".join(f"{label} {times}" for label, times in labels.most_common())
     cost = "" if outcome.cost is None else f"; they cost {outcome.cost:.4f}"
@@ -172,7 +174,7 @@ def _tell_outcome(outcome: "Outcome", folder: Path) -> None:
     print_text(f"{outcome.tokens.read:,} tokens read, {outcome.tokens.written:,} written{cost}")
 
 
-def _tell_what_is_left(outcome: "Outcome") -> None:
+def _tell_what_is_left(outcome: "GenerationOutcome") -> None:
     """One sentence when the run is not complete; failures are an error."""
     from rolellm_agents.errors import ModelError
 

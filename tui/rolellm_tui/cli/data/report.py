@@ -11,7 +11,8 @@ from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from rolellm_agents.datasets.checking import Finding, Report
+    from rolellm_agents.datasets.checking import DatasetReport
+    from rolellm_agents.datasets.checking.finding import DatasetFinding
     from rolellm_agents.datasets.statistics import Group
     from rolellm_agents.persona import Persona
 
@@ -100,7 +101,7 @@ def card(
     """
     from rolellm_agents.datasets.data_card import card_facts, data_card
     from rolellm_agents.errors import RoleBenchError
-    from rolellm_agents.files.atomic_write import write_whole
+    from rolellm_agents.files.atomic_write import write_atomically
 
     if out is not None and out.expanduser().exists() and not force:
         raise RoleBenchError(f"{out} is there already; name another file, or use --force to replace it.")
@@ -108,7 +109,7 @@ def card(
     if out is None:
         print_text(text, end="")
     else:
-        write_whole(out.expanduser(), text, RoleBenchError)
+        write_atomically(out.expanduser(), text, RoleBenchError)
         print_text(str(out))
 
 
@@ -118,7 +119,7 @@ def _cast() -> "list[Persona]":
     return [found.persona for found in list_personas().found]
 
 
-def _print_report(report: "Report") -> None:
+def _print_report(report: "DatasetReport") -> None:
     rows = sum(report.files.values())
     files = "file" if len(report.files) == 1 else "files"
     if not report.findings:
@@ -143,7 +144,7 @@ def _print_report(report: "Report") -> None:
     )
 
 
-def _print_examples(finding: "Finding") -> None:
+def _print_examples(finding: "DatasetFinding") -> None:
     from rolellm_agents.text import one_line
 
     for spot in finding.spots[:_EXAMPLES]:

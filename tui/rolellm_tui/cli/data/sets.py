@@ -22,7 +22,7 @@ class SplitBy(StrEnum):
     roles = "roles"
 
 
-class Form(StrEnum):
+class OutputFormat(StrEnum):
     """How samples are written."""
 
     rolebench = "rolebench"
@@ -118,7 +118,7 @@ def split(
     from functools import partial
 
     from rolellm_agents.datasets.data_sets import split_source
-    from rolellm_agents.datasets.provenance import Making
+    from rolellm_agents.datasets.provenance import DatasetProvenance
     from rolellm_agents.datasets.splitting import split_by_instructions, split_by_roles
     from rolellm_agents.errors import RoleBenchError
 
@@ -127,11 +127,11 @@ def split(
     settings: dict[str, Any] = {"by": by.value, "test_share": test_share, "seed": seed}
     if by is SplitBy.roles:
         decide = partial(split_by_roles, test_share=test_share, seed=seed, hold_out=hold_out or ())
-        making = Making("rolellm data split", {**settings, "hold_out": hold_out or []})
+        making = DatasetProvenance("rolellm data split", {**settings, "hold_out": hold_out or []})
         counts = split_source(source.expanduser(), out.expanduser(), decide, making, replacing=force)
     else:
         chosen = partial(split_by_instructions, test_share=test_share, seed=seed)
-        making = Making("rolellm data split", settings)
+        making = DatasetProvenance("rolellm data split", settings)
         counts = split_source(source.expanduser(), out.expanduser(), chosen, making, replacing=force)
     if as_json:
         print_json({**settings, **counts, "out": str(out)})
@@ -147,10 +147,11 @@ def split(
 @app.command("convert")
 def convert(
     source: SourceArgument,
-    to: Annotated[Form, typer.Option("--to", help="The form of the result.")],
+    to: Annotated[OutputFormat, typer.Option("--to", help="The form of the result.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A file; a folder where there are several.")],
     from_: Annotated[
-        Form | None, typer.Option("--from", help="The form of the source; told by its rows if left out.")
+        OutputFormat | None,
+        typer.Option("--from", help="The form of the source; told by its rows if left out."),
     ] = None,
     role: Annotated[
         str | None, typer.Option("--role", help="Whose answers those are that do not say it.")
@@ -176,7 +177,7 @@ def convert(
       rolellm data convert dataset --to hf --out hf
     """
     from rolellm_agents.datasets.conversion import convert_source
-    from rolellm_agents.datasets.instructions import Instructions
+    from rolellm_agents.datasets.instructions import SystemInstructions
     from rolellm_agents.persona import list_personas
 
     cast = [found.persona for found in list_personas().found] if system else []
@@ -186,7 +187,7 @@ def convert(
         to=to.value,
         source_form=from_.value if from_ else None,
         role=role,
-        instruction=Instructions(cast),
+        instruction=SystemInstructions(cast),
         replacing=force,
     )
     if as_json:

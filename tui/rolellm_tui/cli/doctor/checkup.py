@@ -19,7 +19,7 @@ _HF_PACKAGES = ("torch", "transformers", "peft", "langchain-huggingface")
 _SCARCE_BYTES = 200_000_000
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """What one look found."""
 
     what: str
@@ -28,9 +28,9 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def run_checkup() -> list[Finding]:
+def run_checkup() -> list[CheckResult]:
     """Look at everything, in an order that reads well."""
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+    checks: tuple[Callable[[], Iterator[CheckResult]], ...] = (
         _versions,
         _extra,
         _processor,
@@ -41,46 +41,46 @@ def run_checkup() -> list[Finding]:
         _conversations,
         _keys,
     )
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     for check in checks:
         try:
             findings.extend(check())
         except RoleLLMError as error:
-            findings.append(Finding(check.__name__.strip("_"), "problem", str(error)))
+            findings.append(CheckResult(check.__name__.strip("_"), "problem", str(error)))
     return findings
 
 
-def _versions() -> Iterator[Finding]:
+def _versions() -> Iterator[CheckResult]:
     own = importlib.metadata.version("rolellm-agents")
     system = f"{platform.system()} {platform.machine()}"
-    yield Finding("rolellm", "ok", f"{own}, Python {platform.python_version()}, {system}")
+    yield CheckResult("rolellm", "ok", f"{own}, Python {platform.python_version()}, {system}")
     for package in _PACKAGES:
         yield _package(package, "problem", f"pip install {package}")
 
 
-def _extra() -> Iterator[Finding]:
+def _extra() -> Iterator[CheckResult]:
     for package in _HF_PACKAGES:
         yield _package(package, "note", "for huggingface: models, pip install 'rolellm-agents[hf]'")
 
 
-def _package(package: str, state: Literal["note", "problem"], advice: str) -> Finding:
+def _package(package: str, state: Literal["note", "problem"], advice: str) -> CheckResult:
     try:
-        return Finding(package, "ok", importlib.metadata.version(package))
+        return CheckResult(package, "ok", importlib.metadata.version(package))
     except importlib.metadata.PackageNotFoundError:
-        return Finding(package, state, "not installed", advice)
+        return CheckResult(package, state, "not installed", advice)
 
 
-def _processor() -> Iterator[Finding]:
+def _processor() -> Iterator[CheckResult]:
     from rolellm_agents.models.llamacpp import library
 
     gpu = "with" if library.has_gpu() else "without"
     features = ", ".join(library.features())
-    yield Finding(
+    yield CheckResult(
         "llama.cpp", "ok", f"{counted(library.processors(), 'processor')}, {gpu} GPU support; {features}"
     )
     yield from _load()
     if not library.repacking_is_safe():
-        yield Finding(
+        yield CheckResult(
             "AMX",
             "note",
             "llama.cpp's AMX buffers crash with quantized weights; they are off here",
@@ -88,7 +88,7 @@ def _processor() -> Iterator[Finding]:
         )
 
 
-def _load() -> Iterator[Finding]:
+def _load() -> Iterator[CheckResult]:
     """What other programs use now, and what the engine does about it."""
     from rolellm_agents.models.llamacpp import library
     from rolellm_agents.models.llamacpp.bindings import SPINNING_IS_BOUNDED
@@ -97,21 +97,21 @@ def _load() -> Iterator[Finding]:
 
     most = library.processors()
     if (quota := cgroup.processor_quota()) is not None:
-        yield Finding("processor quota", "ok", f"{quota:g}, set by a control group")
+        yield CheckResult("processor quota", "ok", f"{quota:g}, set by a control group")
     threads, others = used_by_others(most)
     if threads < most:
-        yield Finding(
+        yield CheckResult(
             "threads",
             "note",
             f"{threads} of {most} for now, because other programs use {others:.1f} processors",
             "answers are slower meanwhile; nothing needs to be done",
         )
     else:
-        yield Finding(
+        yield CheckResult(
             "threads", "ok", f"{counted(most, 'thread')}; other programs use {others:.1f} processors"
         )
     if not SPINNING_IS_BOUNDED:
-        yield Finding(
+        yield CheckResult(
             "OpenMP",
             "note",
             "llama.cpp's threads spin while they wait, as OMP_WAIT_POLICY or GOMP_SPINCOUNT says",
@@ -119,24 +119,24 @@ def _load() -> Iterator[Finding]:
         )
 
 
-def _settings() -> Iterator[Finding]:
+def _settings() -> Iterator[CheckResult]:
     from rolellm_agents.models.names import named_models
     from rolellm_agents.prompting.strategies import get_strategy
 
     settings = load_settings()
     file = user_paths().settings_file
     place = str(file) if file.exists() else f"{file} (not there, defaults are used)"
-    yield Finding("settings", "ok", place)
+    yield CheckResult("settings", "ok", place)
     if settings.strategy is not None:
         get_strategy(settings.strategy)
     strategy = settings.strategy or "the strategy that suits it"
-    yield Finding("default", "ok", f"{settings.model} with {strategy}")
+    yield CheckResult("default", "ok", f"{settings.model} with {strategy}")
     names = named_models()
     if names:
-        yield Finding("models.toml", "ok", ", ".join(names))
+        yield CheckResult("models.toml", "ok", ", ".join(names))
 
 
-def _model() -> Iterator[Finding]:
+def _model() -> Iterator[CheckResult]:
     from rolellm_agents.models.catalog import get_model
     from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
     from rolellm_agents.models.local import load_model
@@ -145,65 +145,65 @@ def _model() -> Iterator[Finding]:
     name = load_settings().model
     model = get_model(name)
     load_model(model)
-    yield Finding("model", "ok", f"{name} can be used; {default_strategy(name)} suits it")
+    yield CheckResult("model", "ok", f"{name} can be used; {default_strategy(name)} suits it")
     if isinstance(model, ChatLlamaCpp):
         yield _tuning(model.model_path)
 
 
-def _tuning(model_file: Path) -> Finding:
+def _tuning(model_file: Path) -> CheckResult:
     from rolellm_agents.models.llamacpp.tuning.settings import kept_tuning, tuning_for
     from rolellm_tui.cli.doctor.calibrate import tuning_in_words
 
     used = tuning_in_words(tuning_for(model_file))
     if kept_tuning(model_file):
-        return Finding("tuning", "ok", f"{used}; measured on this machine")
+        return CheckResult("tuning", "ok", f"{used}; measured on this machine")
     advice = "“rolellm doctor --calibrate” measures what is quickest here"
-    return Finding("tuning", "note", f"{used}; the defaults, not measured", advice)
+    return CheckResult("tuning", "note", f"{used}; the defaults, not measured", advice)
 
 
-def _folders() -> Iterator[Finding]:
+def _folders() -> Iterator[CheckResult]:
     paths = user_paths()
     for what, folder in (("config", paths.config), ("data", paths.data), ("cache", paths.cache)):
         existing = next(place for place in (folder, *folder.parents) if place.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK):
-            yield Finding(
+            yield CheckResult(
                 f"{what} folder",
                 "problem",
                 f"{folder} cannot be written",
                 "give it write permission, or set ROLELLM_HOME to another folder",
             )
         elif shutil.disk_usage(existing).free < _SCARCE_BYTES:
-            yield Finding(f"{what} folder", "problem", f"{folder} is nearly full", "make room there")
+            yield CheckResult(f"{what} folder", "problem", f"{folder} is nearly full", "make room there")
         else:
-            yield Finding(f"{what} folder", "ok", str(folder))
+            yield CheckResult(f"{what} folder", "ok", str(folder))
 
 
-def _personas() -> Iterator[Finding]:
+def _personas() -> Iterator[CheckResult]:
     from rolellm_agents.persona import list_personas
 
     cast = list_personas()
-    yield Finding("personas", "ok", f"{len(cast.found)}; yours go into {user_paths().personas}")
+    yield CheckResult("personas", "ok", f"{len(cast.found)}; yours go into {user_paths().personas}")
     for note in cast.notes:
-        yield Finding("personas", "note", note)
+        yield CheckResult("personas", "note", note)
 
 
-def _conversations() -> Iterator[Finding]:
+def _conversations() -> Iterator[CheckResult]:
     from rolellm_agents.transcript import Transcript
 
     place = user_paths().transcript
     if not place.exists():
-        yield Finding("conversations", "ok", f"none yet; they go into {place}")
+        yield CheckResult("conversations", "ok", f"none yet; they go into {place}")
         return
     with Transcript(place) as transcript:
         count = len(transcript.conversations())
-    yield Finding("conversations", "ok", f"{count} in {place} ({_size(place)})")
+    yield CheckResult("conversations", "ok", f"{count} in {place} ({_size(place)})")
 
 
-def _keys() -> Iterator[Finding]:
+def _keys() -> Iterator[CheckResult]:
     if os.environ.get("OPENAI_API_KEY"):
-        yield Finding("OPENAI_API_KEY", "ok", "set")
+        yield CheckResult("OPENAI_API_KEY", "ok", "set")
     else:
-        yield Finding("OPENAI_API_KEY", "note", "not set", "only OpenAI's own models need it")
+        yield CheckResult("OPENAI_API_KEY", "note", "not set", "only OpenAI's own models need it")
 
 
 def _size(file: Path) -> str:

@@ -99,12 +99,12 @@ def drift(
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona import load_persona
     from rolellm_graphs.evaluate.drift import InterviewsRequest, hold_interviews, run_name
-    from rolellm_graphs.evaluate.rolebench import Contender
-    from rolellm_graphs.runs.items import Hearing, Limits
+    from rolellm_graphs.evaluate.rolebench import SystemUnderTest
+    from rolellm_graphs.runs.items import RunCallbacks, RunLimits
 
     names = [*(persona or ()), *(name.strip() for name in personas.split(",") if name.strip())]
     models = model or [load_settings().model]
-    asks = Contender(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
+    asks = SystemUnderTest(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
     request = InterviewsRequest(
         personas=tuple(map(load_persona, names)),
         strategy=strategy,
@@ -113,7 +113,7 @@ def drift(
         interviewer=asks,
         seed=seed,
     )
-    contenders = [Contender(name, _opened(name, max_tokens)) for name in dict.fromkeys(models)]
+    systems = [SystemUnderTest(name, _opened(name, max_tokens)) for name in dict.fromkeys(models)]
     judging = _judge(judge, judge_model or models[0], at_once)
     folder = out or user_paths().runs / run_name(request, models, at_once, max_tokens)
     complain(f"The run is kept in {folder}.")
@@ -121,11 +121,11 @@ def drift(
         result = asyncio.run(
             hold_interviews(
                 request,
-                contenders,
+                systems,
                 folder=folder,
                 judge=judging,
-                limits=Limits(at_once=at_once),
-                hearing=Hearing(progress=progress, notice=complain),
+                limits=RunLimits(at_once=at_once),
+                hearing=RunCallbacks(progress=progress, notice=complain),
             )
         )
     told = result.to_json()

@@ -10,9 +10,9 @@ from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, MaxTokensOptio
 from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from rolellm_agents.evaluation import Judgement, Result, Row
+    from rolellm_agents.evaluation import Judgement, Result, ResultRow
     from rolellm_agents.metrics import Interval
-    from rolellm_graphs.evaluate.rolebench import Contender, NamedJudge
+    from rolellm_graphs.evaluate.rolebench import NamedJudge, SystemUnderTest
 
 _ANSWER_TOKENS = 120
 """The embedded model wanders when it may say more; RoleGPT's answers have 87 words."""
@@ -89,7 +89,7 @@ def rolebench(
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.config.settings import load_settings
     from rolellm_graphs.evaluate.rolebench import RoleBenchRequest, run_name, run_rolebench
-    from rolellm_graphs.runs.items import Hearing, Limits
+    from rolellm_graphs.runs.items import RunCallbacks, RunLimits
     from rolellm_tui.cli.options import recall_options
 
     settings = load_settings()
@@ -104,21 +104,21 @@ def rolebench(
         seed=seed,
         recall=recall_options(settings, method=recall_method, embeddings=embeddings),
     )
-    contenders = _contenders(model or [settings.model], at_once, max_tokens)
+    systems = _systems(model or [settings.model], at_once, max_tokens)
     judges = _judges(judge or [], judge_model or settings.model, at_once)
     folder = out or user_paths().runs / run_name(
-        request, [one.name for one in contenders], at_once, max_tokens
+        request, [one.name for one in systems], at_once, max_tokens
     )
     complain(f"The run is kept in {folder}.")
 
-    async def run(hearing: Hearing) -> "Result":
-        limits = Limits(at_once=at_once)
+    async def run(hearing: RunCallbacks) -> "Result":
+        limits = RunLimits(at_once=at_once)
         return await run_rolebench(
-            request, contenders, folder=folder, judges=judges, limits=limits, hearing=hearing
+            request, systems, folder=folder, judges=judges, limits=limits, hearing=hearing
         )
 
     with counted_progress("Answering") as tell:
-        result = asyncio.run(run(Hearing(progress=tell, notice=complain)))
+        result = asyncio.run(run(RunCallbacks(progress=tell, notice=complain)))
     if as_json:
         print_json({**result.to_json(), "folder": str(folder)})
     else:
@@ -126,12 +126,12 @@ def rolebench(
     _tell_what_is_missing(result)
 
 
-def _contenders(names: Sequence[str], at_once: int, max_tokens: int | None) -> "list[Contender]":
+def _systems(names: Sequence[str], at_once: int, max_tokens: int | None) -> "list[SystemUnderTest]":
     from rolellm_agents.models.catalog import get_model
-    from rolellm_graphs.evaluate.rolebench import Contender
+    from rolellm_graphs.evaluate.rolebench import SystemUnderTest
 
     return [
-        Contender(name, get_model(name, temperature=0, max_tokens=max_tokens, conversations=at_once))
+        SystemUnderTest(name, get_model(name, temperature=0, max_tokens=max_tokens, conversations=at_once))
         for name in dict.fromkeys(names)
     ]
 
@@ -192,7 +192,7 @@ _FIGURES: dict[str, str] = {
 """Of the means those that a person wants to see, and how they are headed."""
 
 
-def _columns(rows: "Sequence[Row]") -> list[str]:
+def _columns(rows: "Sequence[ResultRow]") -> list[str]:
     """What is nothing in every row is not shown."""
     return [
         "MODEL",
@@ -206,7 +206,7 @@ def _columns(rows: "Sequence[Row]") -> list[str]:
     ]
 
 
-def _cells(row: "Row", columns: Sequence[str]) -> Iterator[str]:
+def _cells(row: "ResultRow", columns: Sequence[str]) -> Iterator[str]:
     clean = row.clean.get("rouge_l_f1")
     less = row.less_first.get("rouge_l_f1")
     told: dict[str, str] = {
@@ -228,7 +228,7 @@ _JUDGED = (
 )
 
 
-def _judged_cells(row: "Row", one: "Judgement") -> list[str]:
+def _judged_cells(row: "ResultRow", one: "Judgement") -> list[str]:
     unscored = ", ".join(f"{status} {number}" for status, number in one.unscored.items())
     return [
         row.system.model,

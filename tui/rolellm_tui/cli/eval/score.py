@@ -11,7 +11,7 @@ from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.output import complain, print_json, print_table
 
 if TYPE_CHECKING:
-    from rolellm_agents.datasets.predictions import Answered
+    from rolellm_agents.datasets.predictions import PredictionSet
 
 
 class _Over(StrEnum):
@@ -102,7 +102,7 @@ def score(
 
 
 def _rows(
-    answered: "Answered", names: Sequence[str], over: _Over, zh_words: _ChineseWords
+    answered: "PredictionSet", names: Sequence[str], over: _Over, zh_words: _ChineseWords
 ) -> list[dict[str, Any]]:
     from rolellm_agents.metrics import mean_interval, score_many, word_count
 

@@ -116,9 +116,9 @@ def read_chats(source: str, persona: str | None) -> list[ReadChat]:
 def your_name() -> str:
     """What characters call the person at the keyboard."""
     from rolellm_agents.config.settings import load_settings
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.persona.user_persona import current_user_persona
 
-    return present_self(load_settings()).name
+    return current_user_persona(load_settings()).name
 
 
 def _read_chat(transcript: Any, conversation: str, key: str, persona: str | None) -> ReadChat:

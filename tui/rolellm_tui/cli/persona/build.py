@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption
 from rolellm_tui.cli.output import complain, print_json, print_text
 
@@ -80,7 +80,7 @@ def build(
     if year is not None:
         changes["source"] = Source(work=work or title, year=year)
     persona = persona.model_copy(update=changes)
-    write_whole(target, to_yaml(persona), PersonaError)
+    write_atomically(target, to_yaml(persona), PersonaError)
     if as_json:
         print_json({**persona.model_dump(mode="json"), "path": str(target)})
         return

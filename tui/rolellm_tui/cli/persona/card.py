@@ -232,11 +232,11 @@ def _activate(persona: str, lines: list[str]) -> "Activation":
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.errors import PersonaError
     from rolellm_agents.persona.from_card.files import opened
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_agents.recall import LoreRecall
 
     with opened(persona) as found:
-        recall = LoreRecall(found.persona, user=present_self(load_settings()).name)
+        recall = LoreRecall(found.persona, user=current_user_persona(load_settings()).name)
     if not recall.entries:
         raise PersonaError(f"{found.persona.name} has no lorebook; name a persona or a file that has one.")
     *before, last = lines

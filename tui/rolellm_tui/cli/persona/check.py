@@ -10,7 +10,7 @@ from rolellm_tui.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
-    from rolellm_agents.persona.lint import Finding
+    from rolellm_agents.persona.lint import PersonaFinding
     from rolellm_agents.persona.lint.voices import VoiceReport
 
 _FEWEST_VOICES = 3
@@ -83,7 +83,7 @@ def _voices(personas: "list[Persona]", language: str, own: set[str]) -> "VoiceRe
 
 
 def _as_json(
-    checked: "list[Persona]", findings: "list[Finding]", reports: "dict[str, VoiceReport]"
+    checked: "list[Persona]", findings: "list[PersonaFinding]", reports: "dict[str, VoiceReport]"
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -96,7 +96,7 @@ def _as_json(
 
 def _print(
     checked: "list[Persona]",
-    findings: "list[Finding]",
+    findings: "list[PersonaFinding]",
     reports: "dict[str, VoiceReport]",
     shown: set[str],
 ) -> None:

@@ -45,7 +45,7 @@ def export(
       rolellm scene export dinner.jsonl --as sillytavern --out dinner-group.jsonl
     """
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.files.atomic_write import write_whole
+    from rolellm_agents.files.atomic_write import write_atomically
     from rolellm_agents.scene.export import SCENE_FORMATS, as_seen_by
 
     if out is not None and out.exists() and not force:
@@ -57,7 +57,7 @@ def export(
     if out is None:
         print_text(text, end="")
         return
-    write_whole(out, text, SceneError)
+    write_atomically(out, text, SceneError)
     complain(f"{len(lines)} lines are in {out}.")
 
 

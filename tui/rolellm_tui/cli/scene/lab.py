@@ -176,15 +176,15 @@ def _in_table(cell: str) -> str:
 
 def _write_report(folder: Path, report: str) -> None:
     from rolellm_agents.errors import StorageError
-    from rolellm_agents.files.atomic_write import write_whole
+    from rolellm_agents.files.atomic_write import write_atomically
 
-    write_whole(folder / "report.md", report, StorageError)
+    write_atomically(folder / "report.md", report, StorageError)
 
 
 def _write_run(path: Path, model: str, stage: "Stage", played: "list[Played]") -> None:
     from rolellm_agents.errors import StorageError
-    from rolellm_agents.files.atomic_write import write_whole
+    from rolellm_agents.files.atomic_write import write_atomically
     from rolellm_agents.scene.run_file import as_text, run_line
 
     lines = (as_text(run_line(stage.loaded, one.message, turn=one.turn, calls=one.calls)) for one in played)
-    write_whole(path, head_of_file(stage, model) + "".join(lines), StorageError)
+    write_atomically(path, head_of_file(stage, model) + "".join(lines), StorageError)

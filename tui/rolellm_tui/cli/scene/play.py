@@ -107,7 +107,7 @@ def _latest(transcript: "Transcript", loaded: "LoadedScene") -> tuple[str, int] 
 
 def _run_app(stage: "Stage", open_stage: "OpenStage", transcript: "Transcript") -> None:
     from rolellm_agents.config.settings import load_settings
-    from rolellm_agents.persona.user_persona import present_self
+    from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
     from rolellm_tui.widgets.library.portrait import find_pixels
 
@@ -129,7 +129,7 @@ def _run_app(stage: "Stage", open_stage: "OpenStage", transcript: "Transcript") 
         stage=stage,
         open_stage=open_stage,
         theme=settings.theme,
-        user=present_self(settings).name,
+        user=current_user_persona(settings).name,
         pixels=find_pixels(),
     )
     failure = app.run()

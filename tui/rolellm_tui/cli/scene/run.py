@@ -103,12 +103,12 @@ def _open_file(out: Path, stage: "Stage", head: str, *, anew: bool) -> None:
         SceneError: it is another scene's, cannot be read, or cannot be written.
     """
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.files.atomic_write import write_whole
+    from rolellm_agents.files.atomic_write import write_atomically
     from rolellm_agents.scene.export import uncast
     from rolellm_agents.scene.run_file import read_run_file
 
     if anew or not _is_begun(out, head):
-        write_whole(out, head, SceneError)
+        write_atomically(out, head, SceneError)
         return
     record = read_run_file(out, uncast)
     if record.loaded.scene != stage.loaded.scene or record.seed != stage.seed:

@@ -10,7 +10,7 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.search_words import keys_of
 from rolellm_tui.widgets.chat.prose import prose
-from rolellm_tui.widgets.chat.voice_form import Choice
+from rolellm_tui.widgets.chat.voice_form import VoiceChoice
 from rolellm_tui.widgets.common.counting import counted
 
 _MUTED = "$foreground-muted"
@@ -30,7 +30,7 @@ class AnswerColumn(Vertical, can_focus=True):
         Binding("down", "scroll_words(1)", "Down", id="answer.down", tooltip="Later words.", show=False),
     ]
 
-    def __init__(self, number: int, choice: Choice) -> None:
+    def __init__(self, number: int, choice: VoiceChoice) -> None:
         """An answer that is still to come.
 
         Args:

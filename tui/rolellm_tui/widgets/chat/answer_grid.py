@@ -7,7 +7,7 @@ from textual.binding import Binding
 from textual.containers import Grid
 
 from rolellm_tui.widgets.chat.answer_column import AnswerColumn
-from rolellm_tui.widgets.chat.voice_form import Choice
+from rolellm_tui.widgets.chat.voice_form import VoiceChoice
 
 NARROWEST = 36
 """Cells in which a column can be read."""
@@ -40,7 +40,7 @@ class AnswerGrid(Grid):
         ),
     ]
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
+    def __init__(self, choices: Sequence[VoiceChoice]) -> None:
         """Columns for these voices."""
         self.columns = [AnswerColumn(number, choice) for number, choice in enumerate(choices, 1)]
         super().__init__(*self.columns)

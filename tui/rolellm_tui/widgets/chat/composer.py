@@ -9,14 +9,14 @@ from textual.worker import Worker
 
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_tui.widgets.chat.prompt import Prompt
+from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 
 PAUSE = 0.3
 """Seconds without a key after which what was typed so far is kept and read ahead."""
 
 
-class Composer(Prompt):
+class Composer(PromptInput):
     """The prompt of a session: begins with its draft, and keeps it as the person types."""
 
     def __init__(

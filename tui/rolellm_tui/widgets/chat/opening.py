@@ -6,7 +6,7 @@ from rolellm_agents.persona import Persona
 
 
 @dataclass(frozen=True)
-class Opening:
+class ChatOpening:
     """Whom one talks with, which conversation it is, and how it begins."""
 
     persona: Persona

@@ -8,7 +8,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 
-class Prompt(TextArea):
+class PromptInput(TextArea):
     """A text area of several lines: Enter sends, Shift+Enter or Ctrl+J begins a new line.
 
     Up on the first line and Down on the last go through what was said before.
@@ -18,11 +18,11 @@ class Prompt(TextArea):
     class Submitted(Message):
         """The person wants to say this."""
 
-        prompt: "Prompt"
+        prompt: "PromptInput"
         text: str
 
         @property
-        def control(self) -> "Prompt":
+        def control(self) -> "PromptInput":
             """The prompt it was written in."""
             return self.prompt
 
@@ -30,7 +30,7 @@ class Prompt(TextArea):
     class LeftUpwards(Message):
         """The person wants to go up into the conversation."""
 
-        prompt: "Prompt"
+        prompt: "PromptInput"
 
     _back = 0
     """How many lines back in the history the text comes from; 0 is the person's own."""

@@ -46,7 +46,7 @@ def prose(text: str) -> Content:
     return Content.assemble(*pieces)
 
 
-class _Block(NamedTuple):
+class _ProseBlock(NamedTuple):
     """Lines that belong together, and whether an empty one stands before them."""
 
     lines: list[list[Piece]]
@@ -72,7 +72,7 @@ class _Reading:
         self._tight = False
         """Whether the next paragraph follows the last without an empty line."""
 
-    def blocks(self) -> Iterator[_Block]:
+    def blocks(self) -> Iterator[_ProseBlock]:
         """The blocks in their order."""
         for token in self._tokens:
             match token.type:
@@ -116,13 +116,13 @@ class _Reading:
         self._numbers[-1] = number + 1
         return f"{number}. "
 
-    def _block(self, lines: list[list[Piece]]) -> _Block:
+    def _block(self, lines: list[list[Piece]]) -> _ProseBlock:
         """The lines with their margin: a list's mark before the first, blanks as wide before the others."""
         first = "".join(self._margin)
         self._margin = [part if part == _BAR else " " * len(part) for part in self._margin]
         others = "".join(self._margin)
         apart, self._tight = not self._tight, False
-        return _Block(
+        return _ProseBlock(
             [
                 [(others if number else first, _QUIET), *line] if first else line
                 for number, line in enumerate(lines)

@@ -28,7 +28,7 @@ _ABOUT = {
 _MUTED = "$foreground-muted"
 
 
-class Choice(NamedTuple):
+class VoiceChoice(NamedTuple):
     """How one voice speaks."""
 
     strategy: str
@@ -56,7 +56,7 @@ class VoiceForm(Vertical):
     class Chosen(Event):
         """These voices are to answer, in this order."""
 
-        choices: Sequence[Choice]
+        choices: Sequence[VoiceChoice]
 
     def __init__(self, strategies: Sequence[str], models: Sequence[str]) -> None:
         """Offer strategies and models; the first of each is ticked, and one more strategy.
@@ -98,11 +98,11 @@ class VoiceForm(Vertical):
         self._tell()
 
     @property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[VoiceChoice]:
         """What is ticked, in the order of the lists."""
         strategies, models = self._ticked(".strategies"), self._ticked(".models")
         return [
-            Choice(strategy, model)
+            VoiceChoice(strategy, model)
             for model in self._models
             if model in models
             for strategy in self._strategies

@@ -29,7 +29,7 @@ _ARCHIVE = "Put it away; it is still found. Nothing said is ever deleted."
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ConversationItem:
     """One that is listed."""
 
     summary: ConversationSummary
@@ -45,7 +45,7 @@ class Conversation:
 
 
 @dataclass(frozen=True)
-class Hit:
+class MessageItem:
     """A message that was found."""
 
     found: FoundMessage
@@ -56,7 +56,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Place:
+class RowTarget:
     """What a row leads to."""
 
     conversation: str
@@ -109,7 +109,7 @@ class ConversationList(OptionList):
     class Picked(Message):
         """The person wants to go there."""
 
-        place: Place
+        place: RowTarget
 
     class LeftUpwards(Message):
         """The person goes up from the first row."""
@@ -117,15 +117,17 @@ class ConversationList(OptionList):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
         """An empty list, to be filled with `show`."""
         super().__init__(id=id, markup=False)
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, RowTarget] = {}
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> RowTarget | None:
         """Where the highlighted row leads to."""
         option = self.highlighted_option
         return self._places.get(option.id or "") if option else None
 
-    def show(self, conversations: Sequence[Conversation], hits: Sequence[Hit], now: datetime) -> None:
+    def show(
+        self, conversations: Sequence[ConversationItem], hits: Sequence[MessageItem], now: datetime
+    ) -> None:
         """List these; the highlight stays where it is if that is still there.
 
         Args:
@@ -135,12 +137,12 @@ class ConversationList(OptionList):
         """
         before, top = self.highlighted_option, self.scroll_offset.y
         options = [Option(_row_of(one, now), id=f"conversation {one.id}") for one in conversations]
-        places = [Place(one.id) for one in conversations]
+        places = [RowTarget(one.id) for one in conversations]
         if hits:
             options += [Option(_heading("In what was said"), id="heading", disabled=True)]
             options += [Option(_row_of_hit(one, now), id=f"message {one.found.message}") for one in hits]
-            places += [Place("")]
-            places += [Place(one.found.conversation, one.found.message) for one in hits]
+            places += [RowTarget("")]
+            places += [RowTarget(one.found.conversation, one.found.message) for one in hits]
         ids = [option.id or "" for option in options]
         self._places = dict(zip(ids, places, strict=True))
         self.set_options(options)
@@ -159,7 +161,7 @@ class ConversationList(OptionList):
             self.highlighted = self.get_option_index(id_)
 
     @property
-    def beside(self) -> Place | None:
+    def beside(self) -> RowTarget | None:
         """Where the row after the highlighted one leads to, or the one before it, when it is the last."""
         rows = list(self._places.values())
         at = self.highlighted or 0
@@ -213,7 +215,7 @@ def _heading(words: str) -> _Lines:
     return _Lines(2, draw)
 
 
-def _row_of(one: Conversation, now: datetime) -> _Lines:
+def _row_of(one: ConversationItem, now: datetime) -> _Lines:
     summary = one.summary
 
     def draw(width: int) -> Iterator[Content]:
@@ -224,7 +226,7 @@ def _row_of(one: Conversation, now: datetime) -> _Lines:
     return _Lines(2, draw)
 
 
-def _row_of_hit(hit: Hit, now: datetime) -> _Lines:
+def _row_of_hit(hit: MessageItem, now: datetime) -> _Lines:
     found = hit.found
 
     def draw(width: int) -> Iterator[Content]:

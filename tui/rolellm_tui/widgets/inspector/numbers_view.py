@@ -18,7 +18,7 @@ from rolellm_tui.widgets.inspector.token_chart import percent
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """Numbers that belong together."""
 
     title: str
@@ -84,13 +84,13 @@ def figures_of(message: Message) -> list[tuple[str, str]]:
 
 def tables_of(
     message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
-) -> Sequence[Table]:
+) -> Sequence[NumberTable]:
     """All that is known, without the tables of which nothing is."""
     tables = (
-        Table("Asked", tuple(_asked(message, sampling))),
-        Table("Read", tuple(_read(message, context_size))),
-        Table("Written", tuple(_written(message))),
-        Table("Kept", tuple(_kept(message))),
+        NumberTable("Asked", tuple(_asked(message, sampling))),
+        NumberTable("Read", tuple(_read(message, context_size))),
+        NumberTable("Written", tuple(_written(message))),
+        NumberTable("Kept", tuple(_kept(message))),
     )
     return [table for table in tables if table.rows]
 

@@ -39,7 +39,7 @@ class _Hit:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _PartBlock:
     """What is drawn of a part: a heading, rows of its text, how much more there is, and an empty row."""
 
     rows: tuple[slice, ...]
@@ -98,7 +98,7 @@ class PromptView(ScrollView, can_focus=True):
         self._left_out = frozenset(left_out)
         self._counts: Sequence[int] = ()
         self._open: set[int] = set()
-        self._blocks: list[_Block] = []
+        self._blocks: list[_PartBlock] = []
         self._tops: list[int] = []
         self._hits: list[_Hit] = []
         self._hits_in: dict[int, tuple[_Hit, ...]] = {}
@@ -230,16 +230,16 @@ class PromptView(ScrollView, can_focus=True):
         self.virtual_size = Size(width, self._tops[-1])
         self.refresh()
 
-    def _block(self, place: int, width: int) -> _Block:
+    def _block(self, place: int, width: int) -> _PartBlock:
         text = self._texts[place]
         rows = rows_of(text, width)
         if place in self._open:
-            return _Block(tuple(rows), 0)
+            return _PartBlock(tuple(rows), 0)
         # One more may be shown: the line that tells of it would take its place.
         first = tuple(islice(rows, FOLDED + 2))
         if len(first) <= FOLDED + 1:
-            return _Block(first, 0)
-        return _Block(first[:FOLDED], len(text) - first[FOLDED].start)
+            return _PartBlock(first, 0)
+        return _PartBlock(first[:FOLDED], len(text) - first[FOLDED].start)
 
     def _extent(self, place: int) -> tuple[int, int]:
         """First row of a part, and the one after its last."""

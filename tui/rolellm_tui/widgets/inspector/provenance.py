@@ -7,7 +7,7 @@ from rolellm_graphs.events import Event, Prompted, Recalled, TokenDelta
 
 
 @dataclass(frozen=True)
-class Made:
+class AnswerProvenance:
     """What an answer was made of, as far as this session saw it being made."""
 
     prompted: Prompted | None
@@ -15,12 +15,12 @@ class Made:
     recalled: tuple[RecalledItem, ...]
 
 
-class Makings:
+class ProvenanceLog:
     """Keeps what each answer was made of, by the events that come before its words."""
 
     def __init__(self) -> None:
         """Nothing was seen yet."""
-        self._made: dict[str, Made] = {}
+        self._made: dict[str, AnswerProvenance] = {}
         self._prompted: Prompted | None = None
         self._recalled: tuple[RecalledItem, ...] = ()
 
@@ -32,8 +32,8 @@ class Makings:
             case Prompted():
                 self._prompted = event
             case TokenDelta(message=message) if message not in self._made:
-                self._made[message] = Made(self._prompted, self._recalled)
+                self._made[message] = AnswerProvenance(self._prompted, self._recalled)
 
-    def of(self, message: str) -> Made:
+    def of(self, message: str) -> AnswerProvenance:
         """What the message with this id was made of."""
-        return self._made.get(message, Made(None, ()))
+        return self._made.get(message, AnswerProvenance(None, ()))

@@ -40,7 +40,7 @@ class CastList(OptionList):
         ids = [found.persona.id for found in cast]
         if tuple(cast) != self._shown:
             self._shown = tuple(cast)
-            self.set_options(Option(_Row(found.persona), id=found.persona.id) for found in cast)
+            self.set_options(Option(_PersonaRow(found.persona), id=found.persona.id) for found in cast)
             # Without options the list does not hear that there are fewer lines.
             self.refresh(layout=not ids)
         place = ids.index(highlight) if highlight in ids else 0
@@ -59,7 +59,7 @@ class CastList(OptionList):
             self.action_page_up()  # type: ignore[no-untyped-call]
 
 
-class _Row(Visual):
+class _PersonaRow(Visual):
     """One persona in two lines, cut where the list ends; its height is known without laying it out."""
 
     def __init__(self, persona: Persona) -> None:

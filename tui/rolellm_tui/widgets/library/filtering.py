@@ -37,7 +37,7 @@ class Indexed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PersonaQuery:
     """What a person looks for; all of it must hold."""
 
     words: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def words_of(search: str) -> tuple[str, ...]:
     return tuple(_folded(search).split())
 
 
-def narrowed(cast: Sequence[Indexed], wanted: Wanted) -> list[FoundPersona]:
+def narrowed(cast: Sequence[Indexed], wanted: PersonaQuery) -> list[FoundPersona]:
     """Those who match, the best match first; among equals the order of `cast` stays.
 
     A Latin word must begin a word of some field, or stand anywhere in the name; a Chinese one may stand
@@ -86,7 +86,7 @@ def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tup
     return tuple(sorted(cast, key=lambda one: place.get(one.found.persona.id, len(place))))
 
 
-def _passes(one: Indexed, wanted: Wanted) -> bool:
+def _passes(one: Indexed, wanted: PersonaQuery) -> bool:
     persona = one.found.persona
     return (
         wanted.language in (None, persona.language)

@@ -24,7 +24,7 @@ from rolellm_agents.cards import (
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.files.atomic_write import write_whole
+from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.persona import id_of
 from rolellm_agents.persona.from_card.files import Imported, import_file, is_card_file
 from rolellm_agents.text import one_line, whole
@@ -61,7 +61,7 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class Completion:
+class PathCompletion:
     """A path that was begun, as far as it can only go one way, and the ways from there."""
 
     text: str
@@ -143,7 +143,7 @@ def bring_in(given: str, *, replace: bool) -> list[Imported]:
         return import_file(path, paths.personas, paths.lorebooks, force=replace)
 
 
-def completed(text: str) -> Completion:
+def completed(text: str) -> PathCompletion:
     """Complete a path as a shell does: folders, and files that may hold a card."""
     begun = _expanded(Path(text)) if text else Path()
     folder, stem = (begun, "") if not text or text.endswith(os.sep) else (begun.parent, begun.name)
@@ -158,7 +158,7 @@ def completed(text: str) -> Completion:
     except (OSError, ValueError):
         names = []
     further = _shared_beginning(names)[len(stem) :]
-    return Completion(text + further, tuple(names) if len(names) > 1 else ())
+    return PathCompletion(text + further, tuple(names) if len(names) > 1 else ())
 
 
 def _shared_beginning(names: list[str]) -> str:
@@ -197,7 +197,7 @@ def _as_file(given: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="rolellm-pasted-") as folder:
         path = Path(folder) / "pasted.json"
-        write_whole(path, whole(given), PersonaError)
+        write_atomically(path, whole(given), PersonaError)
         yield path
 
 

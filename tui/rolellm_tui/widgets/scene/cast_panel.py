@@ -118,21 +118,21 @@ class CastPanel(OptionList):
         if self.seat not in (None, NARRATOR):
             self.post_message(self.SpeechWanted(str(self.seat)))
 
-    def _drawn(self) -> Iterator["_Row"]:
+    def _drawn(self) -> Iterator["_SeatRow"]:
         lines, present = self._stage.lines, self._stage.present
         for seat in self._rows:
             if seat is None:
-                yield _Row(Content.styled("Everything", "bold"), "", counted(len(lines), "line"))
+                yield _SeatRow(Content.styled("Everything", "bold"), "", counted(len(lines), "line"))
             elif seat == NARRATOR:
                 yield self._narrators_row()
             else:
                 yield self._row(seat, lines, is_there=seat in present)
 
-    def _narrators_row(self) -> "_Row":
+    def _narrators_row(self) -> "_SeatRow":
         told = "you" if NARRATOR in self._stage.persons else ""
-        return _Row(Content.styled("  Narrator", f"bold {MUTED}"), told, "tells what happens")
+        return _SeatRow(Content.styled("  Narrator", f"bold {MUTED}"), told, "tells what happens")
 
-    def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> "_Row":
+    def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> "_SeatRow":
         speaks, is_person = seat == self._speaking, seat in self._stage.persons
         mark = "▸ " if speaks else "✎ " if is_person else "● " if is_there else "○ "
         name = (
@@ -143,10 +143,10 @@ class CastPanel(OptionList):
         told = " · ".join(filter(None, ("" if is_there else "not there", knows)))
         talkative = round(_TALK * self._stage.loaded.seats[seat].talkativeness)
         state = "speaks" if speaks else "you" if is_person else ""
-        return _Row(Content.assemble((mark, colour), name), state, told, talkative)
+        return _SeatRow(Content.assemble((mark, colour), name), state, told, talkative)
 
 
-class _Row(Visual):
+class _SeatRow(Visual):
     """Two lines with something at each end, cut where the panel ends."""
 
     def __init__(self, name: Content, state: str, told: str, talkative: int | None = None) -> None:

@@ -27,7 +27,7 @@ _TYPED = re.compile(r"/(\S+)\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Order:
+class SceneCommand:
     """What is to happen."""
 
     command: Command
@@ -37,7 +37,9 @@ class Order:
     """What is seen of it."""
 
 
-def typed_in_scene(text: str, names: Mapping[str, str], heard: Mapping[str, str]) -> Order | Utterance:
+def typed_in_scene(
+    text: str, names: Mapping[str, str], heard: Mapping[str, str]
+) -> SceneCommand | Utterance:
     """What a person means who types this.
 
     Args:
@@ -53,9 +55,9 @@ def typed_in_scene(text: str, names: Mapping[str, str], heard: Mapping[str, str]
     if found is None or command is None:
         return line_typed(text, heard)
     if command not in _OF_SOMEBODY:
-        return Order(command)
+        return SceneCommand(command)
     seat, words = _named(found[1], found[2], names)
-    return Order(command, seat, words)
+    return SceneCommand(command, seat, words)
 
 
 def _named(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from textual.widgets import Static
 
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.scene.seat_colours import COLOURS
-from rolellm_tui.widgets.scene.texts import Speakers, line_content
+from rolellm_tui.widgets.scene.texts import SeatStyles, line_content
 
 
 class SceneLineView(Static):
@@ -17,7 +17,7 @@ class SceneLineView(Static):
     }
     """
 
-    def __init__(self, message: Message, speakers: Speakers, *, text: str | None = None) -> None:
+    def __init__(self, message: Message, speakers: SeatStyles, *, text: str | None = None) -> None:
         """A line.
 
         Args:

@@ -42,11 +42,11 @@ class SceneList(OptionList):
         """List these; the highlight stays where it is."""
         place = min(self.highlighted or 0, len(scenes) - 1)
         self.scenes = scenes
-        self.set_options(Option(_Row(one)) for one in scenes)
+        self.set_options(Option(_SceneRow(one)) for one in scenes)
         self.highlighted = place if scenes else None
 
 
-class _Row(Visual):
+class _SceneRow(Visual):
     """Three lines and an empty one, cut where the list ends."""
 
     def __init__(self, offered: OfferedScene) -> None:

@@ -11,8 +11,8 @@ from rolellm_agents.scene import NARRATOR
 from rolellm_graphs.scene.speaking import heard_by_name
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
-from rolellm_tui.widgets.chat.prompt import Prompt
-from rolellm_tui.widgets.scene.commands import Order, typed_in_scene
+from rolellm_tui.widgets.chat.prompt import PromptInput
+from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 _SAYS = "Plain words are said; /whisper NAME, /act, /think, /narrate. Enter alone: the next turn."
@@ -20,7 +20,7 @@ _NARRATES = "Tell what happens. Enter alone: the next turn."
 _BEGINS = "Enter lets it begin, F5 lets it play by itself."
 
 
-class ScenePrompt(Prompt):
+class ScenePrompt(PromptInput):
     """Its title is who speaks; what is typed goes up as a line, or as an order."""
 
     @dataclass
@@ -34,7 +34,7 @@ class ScenePrompt(Prompt):
     class Ordered(Message):
         """The person wants something to happen."""
 
-        order: Order
+        order: SceneCommand
 
     @dataclass
     class NotUnderstood(Message):
@@ -98,8 +98,8 @@ class ScenePrompt(Prompt):
         self._typed.append(text)
         return text
 
-    @on(Prompt.Submitted)
-    def _understand(self, event: Prompt.Submitted) -> None:
+    @on(PromptInput.Submitted)
+    def _understand(self, event: PromptInput.Submitted) -> None:
         event.stop()
         if not event.text.strip():
             self.post_message(self.Empty())
@@ -110,9 +110,11 @@ class ScenePrompt(Prompt):
             self.post_message(self.NotUnderstood(error))
             return
         typed = self.take()
-        self.post_message(self.Ordered(meant) if isinstance(meant, Order) else self.Said(meant, typed))
+        self.post_message(
+            self.Ordered(meant) if isinstance(meant, SceneCommand) else self.Said(meant, typed)
+        )
 
-    def _meant(self, text: str) -> Order | PersonsLine:
+    def _meant(self, text: str) -> SceneCommand | PersonsLine:
         """What is meant by something typed.
 
         Raises:
@@ -122,7 +124,7 @@ class ScenePrompt(Prompt):
         names = {**loaded.names, NARRATOR: "Narrator"}
         heard = {} if narrates else heard_by_name(loaded, self.seat, self._stage.lines)
         meant = typed_in_scene(text, names, heard)
-        if isinstance(meant, Order):
+        if isinstance(meant, SceneCommand):
             return meant
         if narrates and meant.kind not in ("say", "narrate"):
             raise MessageError("The narrator only tells what happens; F4 lets you speak as another.")

@@ -16,7 +16,7 @@ _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
-class Speakers:
+class SeatStyles:
     """What those in the seats are called, and in which colour."""
 
     names: Mapping[str, str]
@@ -31,12 +31,12 @@ class Speakers:
         return Content.styled(self.name(seat), f"bold {ink(self.colours, seat)}")
 
 
-def speakers_of(scene: LoadedScene) -> Speakers:
+def speakers_of(scene: LoadedScene) -> SeatStyles:
     """Those of a scene."""
-    return Speakers(scene.names, colours_of(scene))
+    return SeatStyles(scene.names, colours_of(scene))
 
 
-def line_content(message: Message, text: str, speakers: Speakers, swipes: str = "") -> Content:
+def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str = "") -> Content:
     """A line as it stands in the running text.
 
     Args:
@@ -64,14 +64,14 @@ def line_content(message: Message, text: str, speakers: Speakers, swipes: str = 
     return Content.assemble(head, "\n", words)
 
 
-def _actor(message: Message, text: str, speakers: Speakers) -> Content:
+def _actor(message: Message, text: str, speakers: SeatStyles) -> Content:
     """The name before what somebody does: before words that go on from it, above those that stand alone."""
     begins = text.strip()[:1]
     goes_on = not begins or begins.islower() or "\u3400" <= begins <= "\u9fff"
     return Content.assemble(speakers.content(message.speaker), " " if goes_on else "\n")
 
 
-def _manner(message: Message, speakers: Speakers) -> str:
+def _manner(message: Message, speakers: SeatStyles) -> str:
     """What stands behind the name, but for what is simply said."""
     if message.kind == "think":
         return "  thinks"

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
-from rolellm_tui.widgets.tree.rows import Row, Tree
+from rolellm_tui.widgets.tree.rows import ConversationTree, TreeRow
 
 _BROAD = 100
 """Cells of a line in which a name may take more room."""
@@ -28,10 +28,10 @@ Piece = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawing:
+class TreeStyle:
     """What all lines of a tree share."""
 
-    tree: Tree
+    tree: ConversationTree
     names: Mapping[str, str]
     """To show, by speaker."""
     branches: Mapping[int, Sequence[str]]
@@ -47,7 +47,7 @@ class Drawing:
         return min(16 if width >= _BROAD else 10, max(widths, default=0))
 
 
-def draw_line(drawing: Drawing, row: Row, width: int) -> Content:
+def draw_line(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
     """A row, exactly `width` cells wide."""
     left = Content.assemble(*_guides(drawing.tree, row), *_node(drawing, row))
     if row.folded:
@@ -60,13 +60,13 @@ def draw_line(drawing: Drawing, row: Row, width: int) -> Content:
     return Content.assemble(left, name, words, right).truncate(width, ellipsis=True, pad=True)
 
 
-def number_among_siblings(tree: Tree, place: int) -> str:
+def number_among_siblings(tree: ConversationTree, place: int) -> str:
     """Such as 2/3; empty for a message without siblings."""
     siblings = tree.siblings(place)
     return f"{siblings.index(place) + 1}/{len(siblings)}" if len(siblings) > 1 else ""
 
 
-def told_apart(tree: Tree, place: int) -> list[str]:
+def told_apart(tree: ConversationTree, place: int) -> list[str]:
     """What tells a message from its siblings: its number, and model or strategy where they differ."""
     told = [number_among_siblings(tree, place)]
     for key in ("model", "strategy"):
@@ -83,7 +83,7 @@ def _short(name: str) -> str:
     return re.split("[:/]", name.rstrip(":/"))[-1]
 
 
-def _guides(tree: Tree, row: Row) -> list[Piece]:
+def _guides(tree: ConversationTree, row: TreeRow) -> list[Piece]:
     """The lanes left of the row's own."""
     pieces: list[Piece] = []
     for lane in range(row.depth):
@@ -95,7 +95,7 @@ def _guides(tree: Tree, row: Row) -> list[Piece]:
     return pieces
 
 
-def _node(drawing: Drawing, row: Row) -> list[Piece]:
+def _node(drawing: TreeStyle, row: TreeRow) -> list[Piece]:
     tree = drawing.tree
     place = tree.order[row.at]
     style = _PRESENT if place in tree.path else _ASIDE
@@ -108,7 +108,7 @@ def _node(drawing: Drawing, row: Row) -> list[Piece]:
     return [("● " if place in tree.path else "○ ", style)]
 
 
-def _name(drawing: Drawing, place: int, width: int) -> Content:
+def _name(drawing: TreeStyle, place: int, width: int) -> Content:
     speaker = drawing.tree.messages[place].speaker
     style = "bold $text-secondary" if speaker == USER else "bold $text-primary"
     name = Content(one_line(drawing.names.get(speaker, speaker)))
@@ -116,7 +116,7 @@ def _name(drawing: Drawing, place: int, width: int) -> Content:
     return Content.assemble((shown.plain, style), "  ")
 
 
-def _words(drawing: Drawing, place: int, space: int) -> Content:
+def _words(drawing: TreeStyle, place: int, space: int) -> Content:
     """The first words; of a message in which something was found, those around it."""
     words = one_line(drawing.tree.messages[place].text[:_LOOKED_AT].replace("*", ""))
     style = "" if place in drawing.tree.path else _ASIDE
@@ -141,7 +141,7 @@ def _from_hit(words: str, hit: re.Match[str] | None, space: int) -> str:
     return f"…{words[start:]}"
 
 
-def _notes(drawing: Drawing, place: int) -> list[Piece | str]:
+def _notes(drawing: TreeStyle, place: int) -> list[Piece | str]:
     """What stands at the right: what tells it from its siblings, how it ended, and branches."""
     message = drawing.tree.messages[place]
     told = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]

@@ -20,7 +20,7 @@ NEAR = 4
 """How many messages at the end of the present path are never folded."""
 
 
-class Row(NamedTuple):
+class TreeRow(NamedTuple):
     """One line of the drawn tree: a message, or several that follow each other, folded."""
 
     at: int
@@ -37,7 +37,7 @@ class Row(NamedTuple):
         return self.size > 1
 
 
-class Tree:
+class ConversationTree:
     """A conversation's messages with what follows what; messages are told by their place among them."""
 
     def __init__(
@@ -112,13 +112,13 @@ class Tree:
         """The message that goes on in the same lane."""
         return self._next[place]
 
-    def rows(self, shown: Collection[int] = ()) -> list[Row]:
+    def rows(self, shown: Collection[int] = ()) -> list[TreeRow]:
         """The rows from top to bottom: all messages, some of them folded.
 
         Args:
             shown: places of messages that must not be folded.
         """
-        rows: list[Row] = []
+        rows: list[TreeRow] = []
         stretch = 0  # how many messages at the end so far could be folded
         for at, place in enumerate(self.order):
             if place in self._never_folded or place in shown:
@@ -129,7 +129,7 @@ class Tree:
                 stretch += 1
         return rows + self._stretch(len(self.order) - stretch, stretch)
 
-    def places_in(self, row: Row) -> Sequence[int]:
+    def places_in(self, row: TreeRow) -> Sequence[int]:
         """The messages that a row stands for, each following the one before."""
         return self.order[row.at : row.at + row.size]
 
@@ -137,21 +137,21 @@ class Tree:
         """Where a message stands in `order`."""
         return self._at[place]
 
-    def row_of(self, place: int, rows: Sequence[Row]) -> int:
+    def row_of(self, place: int, rows: Sequence[TreeRow]) -> int:
         """Which of the rows a message stands in."""
         return bisect_right(rows, self._at[place], key=lambda row: row.at) - 1
 
-    def goes_on_below(self, row: Row) -> bool:
+    def goes_on_below(self, row: TreeRow) -> bool:
         """Whether the present path goes on below a row."""
         return self.here is not None and row.at < self._at[self.here]
 
-    def _stretch(self, at: int, count: int) -> list[Row]:
+    def _stretch(self, at: int, count: int) -> list[TreeRow]:
         if count >= LEAST_FOLDED:
             return [self._row(at, count)]
         return [self._row(one, 1) for one in range(at, at + count)]
 
-    def _row(self, at: int, count: int) -> Row:
-        return Row(at, count, self._depths[at], self._begins[at])
+    def _row(self, at: int, count: int) -> TreeRow:
+        return TreeRow(at, count, self._depths[at], self._begins[at])
 
     def _lanes(self) -> tuple[list[int | None], int | None]:
         """For each message the one that goes on in its lane, and what the first lane begins with."""

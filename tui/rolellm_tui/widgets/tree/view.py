@@ -13,8 +13,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
-from rolellm_tui.widgets.tree.line import Drawing, draw_line
-from rolellm_tui.widgets.tree.rows import Row, Tree
+from rolellm_tui.widgets.tree.line import TreeStyle, draw_line
+from rolellm_tui.widgets.tree.rows import ConversationTree, TreeRow
 
 _MARGIN = 2
 """Rows that stay in view above and below the one the cursor is on."""
@@ -71,12 +71,14 @@ class TreeView(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets call it
         """An empty view; `show` fills it."""
         super().__init__(id=id)
-        self._drawing: Drawing | None = None
-        self._rows: list[Row] = []
+        self._drawing: TreeStyle | None = None
+        self._rows: list[TreeRow] = []
         self._opened: set[int] = set()
         self._hits: list[int] = []
 
-    def show(self, tree: Tree, names: Mapping[str, str], branches: Mapping[int, Sequence[str]]) -> None:
+    def show(
+        self, tree: ConversationTree, names: Mapping[str, str], branches: Mapping[int, Sequence[str]]
+    ) -> None:
         """Show a tree, with the cursor where the chat stands.
 
         Args:
@@ -84,18 +86,18 @@ class TreeView(ScrollView, can_focus=True):
             names: to show, by speaker.
             branches: their names, by the place of the message that they point to.
         """
-        self._drawing = Drawing(tree=tree, names=names, branches=branches)
+        self._drawing = TreeStyle(tree=tree, names=names, branches=branches)
         self._lay_out()
         self.cursor = tree.order[-1] if tree.here is None and tree.order else tree.here
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> TreeRow | None:
         """The row that the cursor is on."""
         at = self._cursor_row
         return None if at is None else self._rows[at]
 
     @property
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[TreeRow]:
         """From top to bottom."""
         return self._rows
 
