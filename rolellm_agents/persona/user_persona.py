@@ -112,7 +112,9 @@ def keep_user_persona(one: UserPersona) -> None:
 
 
 def remove_user_persona(id_: str) -> UserPersona:
-    """Take one out of the file, and out of the settings if that is who you are; `keep_user_persona` undoes it.
+    """Remove one from the file, and from the settings if it is the current one.
+
+    `keep_user_persona` undoes it.
 
     Returns:
         The one that was taken out.

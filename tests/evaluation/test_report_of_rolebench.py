@@ -158,7 +158,7 @@ def test_fewer_samples_are_shown_when_fewer_are_asked_for(run: Path, tmp_path: P
 
 def test_several_runs_are_chapters_of_one_page(run: Path, tmp_path: Path) -> None:
     done = rolellm_here(
-        "bench",
+        "eval",
         "report",
         str(run),
         str(run / "judges" / "likelihood"),
@@ -190,7 +190,7 @@ def test_a_browser_finds_nothing_to_complain_of_and_nothing_that_sticks_out(
 
 
 def test_a_folder_without_a_run_is_told_so(tmp_path: Path) -> None:
-    done = rolellm_here("bench", "report", str(tmp_path))
+    done = rolellm_here("eval", "report", str(tmp_path))
     assert done.returncode == 2
     assert f"{tmp_path} holds no run" in done.stderr
 
@@ -220,7 +220,7 @@ def test_a_run_that_did_not_come_to_its_end_is_told_so(run: Path, tmp_path: Path
 
 def test_each_system_has_a_log_with_all_its_replies(run: Path, tmp_path: Path) -> None:
     done = rolellm_here(
-        "bench",
+        "eval",
         "report",
         str(run),
         "--to",

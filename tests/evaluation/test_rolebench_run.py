@@ -388,7 +388,9 @@ model = AnsweringModel(answer=right_answer, seconds_per_word=0.02)
 
 def bench(place):
     request = RoleBenchRequest(data=data, strategies=("system", "zero-shot"))
-    asyncio.run(run_rolebench(request, [SystemUnderTest("m", model)], folder=place, limits=Limits(at_once=2)))
+    limits = RunLimits(at_once=2)
+    systems = [SystemUnderTest("m", model)]
+    asyncio.run(run_rolebench(request, systems, folder=place, limits=limits))
 
 
 bench(folder / "whole")

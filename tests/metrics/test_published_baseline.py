@@ -77,7 +77,7 @@ def test_the_command_gives_the_paper_s_figure_of_rolegpt_in_chinese() -> None:
     predictions, references = map(str, files(ZH))
     # RoleLLM, Table 4: SPE of RoleGPT in Chinese is 0.2478.
     done = rolellm_here(
-        *("bench", "score", "--predictions", predictions, "--references", references),
+        *("eval", "score", "--predictions", predictions, "--references", references),
         *("--metric", "paper", "--json"),
     )
     told = json.loads(done.stdout)

@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> tuple[str, ...]:
 
 
 def score(*arguments: str) -> tuple[int, str, str]:
-    done = rolellm_here("bench", "score", *arguments)
+    done = rolellm_here("eval", "score", *arguments)
     return done.returncode, done.stdout, done.stderr
 
 

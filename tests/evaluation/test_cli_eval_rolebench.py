@@ -21,7 +21,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def bench(data: Path, *options: str) -> tuple[int, str, str]:
-    done = rolellm_here("bench", "rolebench", "--data", str(data), *options)
+    done = rolellm_here("eval", "rolebench", "--data", str(data), *options)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -28,7 +28,7 @@ def data(tmp_path: Path) -> Path:
 
 def bench(data: Path, *options: str) -> tuple[int, str, str]:
     done = rolellm_here(
-        "bench", "strategies", "--data", str(data), "--model", "scripted:I keep the bees.", *options
+        "eval", "strategies", "--data", str(data), "--model", "scripted:I keep the bees.", *options
     )
     return done.returncode, done.stdout, done.stderr
 
