@@ -17,10 +17,10 @@ from rolellm_tui.cli.data import sets as data
 from rolellm_tui.cli.doctor import doctor
 from rolellm_tui.cli.eval import app as evaluation
 from rolellm_tui.cli.judge import judge
-from rolellm_tui.cli.output import complain
 from rolellm_tui.cli.persona import persona
 from rolellm_tui.cli.scene import scene
 from rolellm_tui.cli.train import export, train
+from rolellm_tui.output import complain
 
 app = typer.Typer(
     name="rolellm",

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from rolellm_agents.errors import SettingsError
 from rolellm_tui.cli.eval import drift, report, rolebench, score, speakers, strategies
-from rolellm_tui.cli.output import complain
+from rolellm_tui.output import complain
 
 _HELP = "Measure the speed of this machine."
 

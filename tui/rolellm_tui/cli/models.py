@@ -6,7 +6,7 @@ from typing import Any, Final
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import print_json, print_table
+from rolellm_tui.output import print_json, print_table
 
 app = typer.Typer(
     name="models", help="List the models there are.", no_args_is_help=True, rich_markup_mode=None

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rolellm_tui.cli.options import StrategyOption
-from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.output import complain, print_text
 
 
 def serve(

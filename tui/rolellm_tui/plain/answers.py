@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 from rolellm_agents.errors import RoleLLMError
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed
-from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain.background import BackgroundLoop
 
 

@@ -16,7 +16,7 @@ from rolellm_agents.text import plain, whole
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop

@@ -20,7 +20,7 @@ from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server, to_int
 
 from rolellm_agents.files.ports import listen
-from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.output import complain, print_text
 from rolellm_tui.web.door import Door
 
 _PATIENCE = 5.0

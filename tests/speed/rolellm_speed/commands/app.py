@@ -9,7 +9,7 @@ from rolellm_speed.commands import engine as bench_engine
 from rolellm_speed.commands import serve as bench_serve
 from rolellm_speed.commands import train as bench_train
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import counted_progress, print_json, print_table, print_text
+from rolellm_tui.output import counted_progress, print_json, print_table, print_text
 
 app = typer.Typer(
     name="bench", help="Measure the speed of this machine.", no_args_is_help=True, rich_markup_mode=None

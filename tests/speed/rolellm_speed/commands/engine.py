@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_table, print_text
+from rolellm_tui.output import complain, print_json, print_table, print_text
 
 _NOT_COMPARED = "–"
 

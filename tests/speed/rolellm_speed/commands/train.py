@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import print_json, print_table, print_text
+from rolellm_tui.output import print_json, print_table, print_text
 
 
 def train(

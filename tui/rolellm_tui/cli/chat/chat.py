@@ -23,8 +23,8 @@ from rolellm_tui.cli.options import (
     TemperatureOption,
     open_session,
 )
-from rolellm_tui.cli.output import print_text
 from rolellm_tui.cli.scene.options import open_ensemble
+from rolellm_tui.output import print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona

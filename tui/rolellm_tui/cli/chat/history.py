@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import print_json, print_table, print_text
+from rolellm_tui.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.transcript import FoundMessage, Message, Transcript

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, recall_options
-from rolellm_tui.cli.output import complain, print_json, print_table
+from rolellm_tui.output import complain, print_json, print_table
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona

@@ -24,7 +24,7 @@ from rolellm_tui.cli.options import (
     TemperatureOption,
     open_session,
 )
-from rolellm_tui.cli.output import complain, print_json, print_text
+from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona

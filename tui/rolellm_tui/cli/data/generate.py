@@ -22,7 +22,7 @@ from rolellm_tui.cli.data.generator_options import (
     tell_estimate,
 )
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption, TemperatureOption
-from rolellm_tui.cli.output import complain
+from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_text
+from rolellm_tui.output import complain, counted_progress, print_json, print_text
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -9,7 +9,7 @@ import typer
 from rolellm_tui.cli.data import generate as data_generate
 from rolellm_tui.cli.data import report as data_report
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_text
+from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.datasets.conversion import ConversionCounts

@@ -9,7 +9,7 @@ import typer
 from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.config.settings import DEFAULT_MODEL, load_settings
 from rolellm_agents.errors import ModelError
-from rolellm_tui.cli.output import print_json, print_table, print_text
+from rolellm_tui.output import print_json, print_table, print_text
 from rolellm_tui.widgets.common.counting import counted
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import print_json, print_text
+from rolellm_tui.output import print_json, print_text
 
 _SIGNS = {"ok": "ok  ", "note": "note", "problem": "FIX "}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_table
+from rolellm_tui.output import complain, print_json, print_table
 
 if TYPE_CHECKING:
     from rolellm_agents.datasets.predictions import PredictionSet

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rolellm_tui.cli.options import JsonOption, ModelOption
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table
+from rolellm_tui.output import complain, counted_progress, print_json, print_table
 
 DATA_OPTION = typer.Option("--data", help="A folder of RoleBench.")
 

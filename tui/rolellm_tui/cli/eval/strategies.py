@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, MaxTokensOption, ModelOption, RecallOption
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table
+from rolellm_tui.output import complain, counted_progress, print_json, print_table
 
 
 def strategies(

@@ -8,7 +8,7 @@ import typer
 
 from rolellm_tui.cli.judge.options import JudgeAtOnceOption, JudgeOutOption
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption
-from rolellm_tui.cli.output import print_json, print_table, print_text
+from rolellm_tui.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.judging.checking import Agreement, Rate

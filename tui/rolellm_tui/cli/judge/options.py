@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from rolellm_tui.cli.output import complain
+from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

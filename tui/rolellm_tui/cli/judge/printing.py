@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
+from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.judging import Verdict

@@ -15,7 +15,7 @@ from rolellm_tui.cli.judge.options import (
     JudgeSeedOption,
 )
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, TemperatureOption
-from rolellm_tui.cli.output import complain
+from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ import typer
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption
-from rolellm_tui.cli.output import complain, print_json, print_text
+from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

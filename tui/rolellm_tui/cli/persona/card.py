@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_text
+from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.cards import Activation, Change, LoreEntry

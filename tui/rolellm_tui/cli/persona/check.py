@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import print_json, print_text
+from rolellm_tui.output import print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona

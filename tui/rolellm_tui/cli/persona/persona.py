@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_table, print_text
 from rolellm_tui.cli.persona import pack
 from rolellm_tui.cli.persona.build import build
 from rolellm_tui.cli.persona.card import diff, export, import_, lint, lore
 from rolellm_tui.cli.persona.check import check
+from rolellm_tui.output import complain, print_json, print_table, print_text
 
 app = typer.Typer(
     name="persona",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rolellm_tui.cli.output import complain, print_text
+from rolellm_tui.output import complain, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, MaxTokensOption, TemperatureOption
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table
 from rolellm_tui.cli.scene.options import (
     DirectorOption,
     SceneArgument,
@@ -17,6 +16,7 @@ from rolellm_tui.cli.scene.options import (
     model_maker,
     unattended,
 )
+from rolellm_tui.output import complain, counted_progress, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.output import complain
+from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from rolellm_tui.cli.options import (
     ModelOption,
     TemperatureOption,
 )
-from rolellm_tui.cli.output import complain, print_json, print_table, print_text
 from rolellm_tui.cli.scene.options import for_readers, model_maker
+from rolellm_tui.output import complain, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

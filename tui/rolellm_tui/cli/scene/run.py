@@ -16,7 +16,6 @@ from rolellm_tui.cli.options import (
     StrategyOption,
     TemperatureOption,
 )
-from rolellm_tui.cli.output import complain, print_text
 from rolellm_tui.cli.scene.options import (
     DirectorOption,
     SceneArgument,
@@ -27,6 +26,7 @@ from rolellm_tui.cli.scene.options import (
     open_ensemble,
     unattended,
 )
+from rolellm_tui.output import complain, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

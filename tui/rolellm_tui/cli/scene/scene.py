@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_table, print_text
 from rolellm_tui.cli.scene import export as scene_export
 from rolellm_tui.cli.scene import lab as scene_lab
 from rolellm_tui.cli.scene import play as scene_play
 from rolellm_tui.cli.scene import replay as scene_replay
 from rolellm_tui.cli.scene import run as scene_run
 from rolellm_tui.cli.scene.options import SceneArgument
+from rolellm_tui.output import complain, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.scene import LoadedScene, Seat

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, print_json, print_table, print_text
+from rolellm_tui.output import complain, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_train.export.export import Exported

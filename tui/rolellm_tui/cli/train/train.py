@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.output import complain, counted_progress, print_json, print_table, print_text
+from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_train.training.tuning import TrainingResult
