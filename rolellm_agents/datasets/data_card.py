@@ -12,7 +12,12 @@ import yaml
 
 from rolellm_agents.datasets.checking import DatasetFinding, check_source
 from rolellm_agents.datasets.keys import role_key
-from rolellm_agents.datasets.provenance import DatasetProvenance, SampleOrigin, makings_of, origins_of
+from rolellm_agents.datasets.provenance import (
+    DatasetProvenance,
+    SampleOrigin,
+    dataset_provenance_of,
+    origins_of,
+)
 from rolellm_agents.datasets.sources import source_files, source_samples
 from rolellm_agents.datasets.statistics import Group, count_samples
 from rolellm_agents.persona import Persona
@@ -76,7 +81,7 @@ def card_facts(source: Path, cast: Iterable[Persona], *, name: str | None, licen
         [file.name for file in source_files(source)],
         groups,
         origins_of(source),
-        makings_of(source),
+        dataset_provenance_of(source),
         sorted({_work(personas[role]) for role in roles if role in personas} - {""}),
         check_source(source, languages).findings,
     )

@@ -48,7 +48,7 @@ def origins_of(source: Path) -> list[SampleOrigin]:
     return [_origin(told)]
 
 
-def makings_of(source: Path) -> list[DatasetProvenance]:
+def dataset_provenance_of(source: Path) -> list[DatasetProvenance]:
     """What was done to the origins, the first first.
 
     Raises:
@@ -69,7 +69,7 @@ def write_manifest(
     Raises:
         RoleBenchError: it cannot be written, or a source's is damaged.
     """
-    earlier = [asdict(one) for source in sources for one in makings_of(source)]
+    earlier = [asdict(one) for source in sources for one in dataset_provenance_of(source)]
     content = {
         "sources": [asdict(origin) for source in sources for origin in origins_of(source)],
         "makings": [*earlier, asdict(making)],

@@ -33,7 +33,7 @@ _KEPT_UNREAD = 2_000
 """Characters of an answer without questions that are kept to be looked at."""
 
 
-def interview_prompts(persona: Persona) -> list[Prompt]:
+def context_prompts(persona: Persona) -> list[Prompt]:
     """All texts that an interview sends, beside the persona's own."""
     names = [f"questions-{name}" for name in _NAMES.values()]
     names += [f"questions-example-{name}" for name in _NAMES.values()]
@@ -55,7 +55,7 @@ class ContextPrompts:
         self._guided = guided
         self._prompting = Prompting(persona, VOICE, user=DEFAULT_USER)
         self._templates = [
-            prompt.text.replace("{name}", persona.name) for prompt in interview_prompts(persona)
+            prompt.text.replace("{name}", persona.name) for prompt in context_prompts(persona)
         ]
 
     def asking(self, asked: Pass, count: int) -> list[BaseMessage]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RESAMPLES = 10_000
-DRAWN_AT_ONCE = 1_000_000
+SAMPLED_AT_ONCE = 1_000_000
 """Clusters, so that memory stays small however many items there are."""
 
 
@@ -118,7 +118,7 @@ def means_of_resamples(groups: Sequence[Sequence[float]], resamples: int, seed: 
     sums = np.array([math.fsum(group) for group in groups])
     sizes = np.array([len(group) for group in groups])
     random = np.random.default_rng(seed)
-    at_once = max(1, DRAWN_AT_ONCE // len(groups))
+    at_once = max(1, SAMPLED_AT_ONCE // len(groups))
     means = []
     for begun in range(0, resamples, at_once):
         drawn = random.integers(len(groups), size=(min(at_once, resamples - begun), len(groups)))

@@ -8,7 +8,12 @@ import math
 from collections.abc import Sequence
 from itertools import product
 
-from rolellm_agents.metrics.intervals import DRAWN_AT_ONCE, RESAMPLES, means_of_resamples, values_by_cluster
+from rolellm_agents.metrics.intervals import (
+    RESAMPLES,
+    SAMPLED_AT_ONCE,
+    means_of_resamples,
+    values_by_cluster,
+)
 
 _ROUNDING = 1e-12
 """Sums of the same numbers in another order differ by less."""
@@ -81,7 +86,7 @@ def sign_flip_p_value(
         signs = np.array(list(product((-1, 1), repeat=len(groups))))
         return float((abs(signs @ sums) >= least).mean())
     random = np.random.default_rng(seed)
-    at_once = max(1, DRAWN_AT_ONCE // len(groups))
+    at_once = max(1, SAMPLED_AT_ONCE // len(groups))
     as_far = 0
     for begun in range(0, resamples, at_once):
         flipped = random.integers(2, size=(min(at_once, resamples - begun), len(groups)))

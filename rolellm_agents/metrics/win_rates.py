@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rolellm_agents.metrics.intervals import DRAWN_AT_ONCE, Interval, mean_interval
+from rolellm_agents.metrics.intervals import SAMPLED_AT_ONCE, Interval, mean_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def length_controlled_win_rate(
     if len(sizes) == 1:
         return Interval(rate, None, None, len(wins))
     random = np.random.default_rng(seed)
-    at_once = max(1, DRAWN_AT_ONCE // len(wins))
+    at_once = max(1, SAMPLED_AT_ONCE // len(wins))
     rates = []
     for begun in range(0, resamples, at_once):
         drawn = random.multinomial(

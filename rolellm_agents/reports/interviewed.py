@@ -41,7 +41,7 @@ _ONCE: Final = ("remembers", "same_as_before")
 """Asked at one turn alone, so that there is no course to draw."""
 
 
-def interview_chapter(run: ReadRun, samples: int) -> Chapter:
+def drift_chapter(run: ReadRun, samples: int) -> Chapter:
     """All of it; raises as a mapping does where the results are not as they should be."""
     results = run.results
     systems: Systems = results["systems"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rolellm_agents.reports.content import Chapter, Report
-from rolellm_agents.reports.interviewed import interview_chapter
+from rolellm_agents.reports.interviewed import drift_chapter
 from rolellm_agents.reports.judged import verdict_chapter
 from rolellm_agents.reports.reading import ReadRun, RunKind, damaged
 from rolellm_agents.reports.rolebench import rolebench_chapter
@@ -13,7 +13,7 @@ SAMPLES: Final = 4
 """Questions of each role and kind that are shown with their replies."""
 _CHAPTERS: Final[Mapping[RunKind, Callable[[ReadRun, int], Chapter]]] = {
     "rolebench": rolebench_chapter,
-    "interviews": interview_chapter,
+    "interviews": drift_chapter,
     "verdicts": verdict_chapter,
 }
 

@@ -13,7 +13,7 @@ from rolellm_agents.scene.alike import comparable, is_short, nearly_the_same, si
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.marks import mark_in
 from rolellm_agents.scene.names import HAN, any_of, forms_of, ready
-from rolellm_agents.scene.scene import Manner
+from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.text import one_line
 from rolellm_agents.text.ai_talk import ai_talk
 from rolellm_agents.text.language import Language
@@ -42,15 +42,15 @@ def cut_at_others(text: str, own_names: Collection[str], other_names: Collection
     return text[: found.start()].rstrip() if found else text
 
 
-def cut_at_marks(text: str, others: Mapping[str, str], manners: Container[Manner]) -> str:
+def cut_at_marks(text: str, others: Mapping[str, str], turn_kinds: Container[TurnKind]) -> str:
     """A text up to where something begins that is meant for fewer than its beginning.
 
     Args:
         text: without the mark that it began with.
         others: names of the others, by seat.
-        manners: what the speaker may do.
+        turn_kinds: what the speaker may do.
     """
-    found = _mark_inside(text, others, manners)
+    found = _mark_inside(text, others, turn_kinds)
     return text[: found.start()].rstrip() if found else text
 
 
@@ -62,7 +62,7 @@ def fault_in(
     names: Mapping[str, str],
     language: Language | None = None,
     kind: Kind = "say",
-    manners: Container[Manner] = (),
+    turn_kinds: Container[TurnKind] = (),
     about: str = "",
 ) -> str | None:
     """What is wrong with something a model says for a character, in a sentence; None when nothing is found.
@@ -74,7 +74,7 @@ def fault_in(
         names: of the others, by seat; the speaker's own may be among them.
         language: the scene's; None when any will do.
         kind: how it is meant.
-        manners: what the speaker may do: with `whisper` or `think`, what is meant for few must not stand
+        turn_kinds: what the speaker may do: with `whisper` or `think`, what is meant for few must not stand
             in the middle of what more would hear.
         about: who the speaker is; a machine may talk of its programming.
     """
@@ -89,7 +89,7 @@ def fault_in(
         return f"It speaks for {one_line(name, 60)}."
     if phrase := _assistants_words(looked_at, about):
         return f"It talks as an assistant does ({one_line(phrase, 60)!r})."
-    if kind != "think" and _mark_inside(looked_at, others, manners):
+    if kind != "think" and _mark_inside(looked_at, others, turn_kinds):
         return "It says in the middle, for others to hear, what is meant for few."
     if _goes_round(looked_at):
         return "It says the same over and over."
@@ -177,12 +177,14 @@ def _anothers_doing(own_name: str, others: tuple[str, ...]) -> tuple[re.Pattern[
     return re.compile(says, re.MULTILINE), re.compile(does)
 
 
-def _mark_inside(text: str, others: Mapping[str, str], manners: Container[Manner]) -> re.Match[str] | None:
+def _mark_inside(
+    text: str, others: Mapping[str, str], turn_kinds: Container[TurnKind]
+) -> re.Match[str] | None:
     """The first mark for few within a text."""
-    if "whisper" not in manners and "think" not in manners:
+    if "whisper" not in turn_kinds and "think" not in turn_kinds:
         return None
     names = ready(others)
-    return next((one for one in _INSIDE.finditer(text) if mark_in(one[1], names, manners)), None)
+    return next((one for one in _INSIDE.finditer(text) if mark_in(one[1], names, turn_kinds)), None)
 
 
 _SENTENCE_END = re.compile(r"[.!?;。！？；…\n]+")

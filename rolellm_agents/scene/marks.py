@@ -10,7 +10,7 @@ from collections.abc import Container
 from typing import Literal, NamedTuple
 
 from rolellm_agents.scene.names import HAN, LETTER, Mention, SeatNames, title_fits
-from rolellm_agents.scene.scene import Manner
+from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.scripts.people import TITLES
 
 
@@ -96,13 +96,13 @@ _COLON = re.compile(r" ?[:：] ?")
 _THAT = re.compile(r" that ")
 
 
-def mark_in(inside: str, names: SeatNames, manners: Container[Manner]) -> Mark | None:
+def mark_in(inside: str, names: SeatNames, turn_kinds: Container[TurnKind]) -> Mark | None:
     """What the words within brackets, or before a colon, mean.
 
     Args:
         inside: without the brackets.
         names: of those who may be whispered to.
-        manners: what the speaker may do. A mark for something else is no mark; but a whisper that reaches
+        turn_kinds: what the speaker may do. A mark for something else is no mark; but a whisper that reaches
             nobody is a thought even where there are no other thoughts.
 
     Returns:
@@ -113,10 +113,12 @@ def mark_in(inside: str, names: SeatNames, manners: Container[Manner]) -> Mark |
     thinks = _THINKS.fullmatch(head) or _THINKS_ZH.fullmatch(head)
     if thinks:
         return (
-            Mark("think", (), words or thinks.groupdict().get("that") or "") if "think" in manners else None
+            Mark("think", (), words or thinks.groupdict().get("that") or "")
+            if "think" in turn_kinds
+            else None
         )
     for_few = _IS_FOR_FEW.search(head)
-    if "whisper" not in manners or not (for_few or _IS_LOW.search(head)):
+    if "whisper" not in turn_kinds or not (for_few or _IS_LOW.search(head)):
         return None
     to, end = _addressees(head, names)
     if to and (for_few or not _ALL.search(head)):

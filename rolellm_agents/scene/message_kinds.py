@@ -12,7 +12,7 @@ from typing import Literal
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.scene.names import HAN, Mention, forms_of, ready
-from rolellm_agents.scene.scene import Manner
+from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.scene.stage_directions import StageDirectionParser, StageDirections
 from rolellm_agents.text import did_you_mean, one_line
 
@@ -30,17 +30,17 @@ class Utterance:
 
 
 def utterance_of(
-    text: str, manners: Container[Manner], names: Mapping[str, str], own_names: Sequence[str] = ()
+    text: str, turn_kinds: Container[TurnKind], names: Mapping[str, str], own_names: Sequence[str] = ()
 ) -> Utterance:
     """What a model's answer means.
 
     Args:
         text: the answer.
-        manners: what the speaker may do. A mark for anything else stays in the words, and is said.
+        turn_kinds: what the speaker may do. A mark for anything else stays in the words, and is said.
         names: of those present whom the speaker knows, by seat.
         own_names: what the speaker is called; such a name before the words, with a colon, is removed.
     """
-    head = StageDirectionParser(manners, ready(names), own_names).read(text, whole=True)
+    head = StageDirectionParser(turn_kinds, ready(names), own_names).read(text, whole=True)
     assert head is not None  # noqa: S101  # only of a part can more be needed
     return Utterance(head.kind, head.to, head.ended(head.kept + text[head.end :]))
 
@@ -54,10 +54,10 @@ class OpeningWords:
     """
 
     def __init__(
-        self, manners: Container[Manner], names: Mapping[str, str], own_names: Sequence[str] = ()
+        self, turn_kinds: Container[TurnKind], names: Mapping[str, str], own_names: Sequence[str] = ()
     ) -> None:
         """Wait for words; for the arguments see `utterance_of`."""
-        self._reader = StageDirectionParser(manners, ready(names), own_names)
+        self._reader = StageDirectionParser(turn_kinds, ready(names), own_names)
         self._head: StageDirections | None = None
         self._held = ""
         self._given: list[str] = []

@@ -6,7 +6,16 @@ Everything under a seat is that seat's own. What all may know is the setting, th
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    field_validator,
+    model_validator,
+)
 
 from rolellm_agents.persona import Line, PersonaId
 from rolellm_agents.text.language import Language
@@ -14,12 +23,13 @@ from rolellm_agents.text.language import Language
 NARRATOR = "narrator"
 """The speaker of what nobody in the scene says."""
 
-Manner = Literal["say", "act", "whisper", "think"]
-"""What somebody in a seat can do; `MessageKind` of the transcript without what only happens."""
+TurnKind = Literal["say", "act", "whisper", "think"]
+"""What somebody in a seat can do; the kinds of the transcript without what only happens."""
 
 
 class _ScenePart(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Files and transcripts keep the keys that version 0.1 wrote.
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
 
 
 class Seat(_ScenePart):
@@ -142,7 +152,11 @@ class Scene(_ScenePart):
     events: tuple[Event, ...] = ()
     director: Director = Director()
     narrator: Narrator | None = None
-    manners: tuple[Manner, ...] = ("say", "act")
+    turn_kinds: tuple[TurnKind, ...] = Field(
+        default=("say", "act"),
+        validation_alias=AliasChoices("turn_kinds", "manners"),
+        serialization_alias="manners",
+    )
     """What characters may do; a person in a seat may do all of it."""
     stop: Stop = Stop()
     model: Line | None = None

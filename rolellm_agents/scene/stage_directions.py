@@ -10,7 +10,7 @@ import regex
 
 from rolellm_agents.scene.marks import Mark, mark_in
 from rolellm_agents.scene.names import HAN, SeatNames, any_of, forms_of
-from rolellm_agents.scene.scene import Manner
+from rolellm_agents.scene.scene import TurnKind
 
 LONGEST = 240
 """Characters within which a bracket is to be closed: while it is open nothing can be shown."""
@@ -22,7 +22,7 @@ _CLOSING = {"(": ")", "[": "]", "【": "】", "<": ">", "{": "}"}
 _WIDE = str.maketrans("（）", "()")
 _STARS = re.compile(r"[*_]{1,3}(?=[^\s*_])")
 _ONLY_STARS = re.compile(r"[*_]{1,3}")
-_ALOUD: tuple[Manner, ...] = ("say", "act")
+_ALOUD: tuple[TurnKind, ...] = ("say", "act")
 _QUOTES = '"“”「『‘'
 _WRAPPING = " \t\n*_()[]【】<>{}（）"
 _COLON = re.compile(r"[:：]")
@@ -44,7 +44,7 @@ _SPEAKS = re.compile(
 class StageDirections(NamedTuple):
     """What stands before the words, understood."""
 
-    kind: Manner
+    kind: TurnKind
     to: tuple[str, ...]
     kept: str
     """What of it is to stand before the rest: words in a mark, and all that is no mark."""
@@ -65,9 +65,9 @@ class StageDirectionParser:
     on where the part ends.
     """
 
-    def __init__(self, manners: Container[Manner], names: SeatNames, own_names: Sequence[str]) -> None:
-        """Prepare; see `manners.utterance_of`."""
-        self._manners = manners
+    def __init__(self, turn_kinds: Container[TurnKind], names: SeatNames, own_names: Sequence[str]) -> None:
+        """Prepare; see `turn_kinds.utterance_of`."""
+        self._turn_kinds = turn_kinds
         self._names = names
         self._own = _own_pattern(tuple(own_names))
 
@@ -85,7 +85,7 @@ class StageDirectionParser:
             return None
         if found.mark:
             return StageDirections(found.mark.kind, found.mark.to, found.kept, place, found.alone)
-        if found.acts and not found.others and place >= len(text) and "act" in self._manners:
+        if found.acts and not found.others and place >= len(text) and "act" in self._turn_kinds:
             return StageDirections("act", (), "", place, " ".join(found.acts))
         return StageDirections(self._plain(), (), found.kept, place, "")
 
@@ -102,7 +102,7 @@ class StageDirectionParser:
             found.keep(ahead.text[place])
             return place + 1
         group = ahead.group(place)
-        mark = group and mark_in(group.inside, self._names, self._manners)
+        mark = group and mark_in(group.inside, self._names, self._turn_kinds)
         if group is None or not group.closed:
             # Nobody knows where such a mark ends; so all that follows is for few.
             found.take(mark, "")
@@ -127,7 +127,7 @@ class StageDirectionParser:
             return None
         between = ahead.text[name.end() : colon.start()]
         about = between.strip(" \t*_]】>#")
-        mark = mark_in(about, self._names, self._manners)
+        mark = mark_in(about, self._names, self._turn_kinds)
         if colon.group() == "\n":
             if about:
                 return None
@@ -147,13 +147,13 @@ class StageDirectionParser:
         if colon is None or colon.group() == "\n":
             return None
         about = ahead.text[place : colon.start()]
-        mark = mark_in(about, self._names, self._manners)
+        mark = mark_in(about, self._names, self._turn_kinds)
         found.take(mark, about)
         return colon.end() if mark else None
 
-    def _plain(self) -> Manner:
+    def _plain(self) -> TurnKind:
         """How what has no mark is meant: where nobody may speak, it is done, or else only thought."""
-        return next((manner for manner in _ALOUD if manner in self._manners), "think")
+        return next((turn_kind for turn_kind in _ALOUD if turn_kind in self._turn_kinds), "think")
 
 
 class _MoreNeededError(Exception):

@@ -74,10 +74,10 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
             for other, text in own.relations.items()
         ),
     ]
-    manners = _SENTENCES[language].join(
-        load_prompt(f"scene-{manner}", language).text
-        for manner in ("whisper", "think")
-        if manner in scene.manners
+    turn_kinds = _SENTENCES[language].join(
+        load_prompt(f"scene-{turn_kind}", language).text
+        for turn_kind in ("whisper", "think")
+        if turn_kind in scene.turn_kinds
     )
     told = load_prompt("scene", language).fill(
         name=name,
@@ -85,7 +85,7 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
         time=scene.time,
         present=_BETWEEN[language].join(there) or _NOBODY[language],
         private="\n".join(private),
-        manners=_SENTENCES[language] + manners if manners else "",
+        manners=_SENTENCES[language] + turn_kinds if turn_kinds else "",
     )
     return "\n".join(line.rstrip() for line in told.splitlines() if line.strip())
 

@@ -100,7 +100,7 @@ class Messages(Branches):
                 made_by={**begun.made_by, **(made_by or {})},
                 usage=usage,
                 took=rows.now() - to_milliseconds(begun.created),
-                manner=rows.manner_number(db, begun.speaker, begun.audience, kind) if kind else None,
+                turn_kind=rows.turn_kind_number(db, begun.speaker, begun.audience, kind) if kind else None,
             )
             db.execute("DELETE FROM piece WHERE message = ?", (number,))
         return self.message(message)

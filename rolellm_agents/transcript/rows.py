@@ -139,7 +139,7 @@ def insert_message(
             id_bytes(id_),
             branch,
             parent,
-            manner_number(db, speaker, audience, kind),
+            turn_kind_number(db, speaker, audience, kind),
             created,
             shape,
             own,
@@ -168,7 +168,7 @@ def end_message(
     made_by: Mapping[str, Any],
     usage: Mapping[str, Any] | None,
     took: int | None,
-    manner: int | None = None,
+    turn_kind: int | None = None,
 ) -> None:
     """Give a message its final words, and make them known to the search.
 
@@ -180,7 +180,7 @@ def end_message(
         made_by: all that made it, what was known at its beginning too.
         usage: token counts.
         took: milliseconds; None when it came in one piece.
-        manner: who speaks to whom and how, if the end tells it otherwise than the beginning.
+        turn_kind: who speaks to whom and how, if the end tells it otherwise than the beginning.
     """
     shape, own = _split(db, _told(made_by, usage))
     db.execute(
@@ -188,7 +188,7 @@ def end_message(
         UPDATE message SET shape = ?, own = ?, status = ?, took = ?, text = ?, manner = coalesce(?, manner)
         WHERE number = ?
         """,
-        (shape, own, _ENDINGS.index(status), took, pack_text(text), manner, number),
+        (shape, own, _ENDINGS.index(status), took, pack_text(text), turn_kind, number),
     )
     db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (number, index_of(text)))
 
@@ -217,7 +217,7 @@ def _told(made_by: Mapping[str, Any], usage: Mapping[str, Any] | None) -> dict[s
     return {key: dict(value) for key, value in (("made_by", made_by), ("usage", usage)) if value}
 
 
-def manner_number(db: sqlite3.Connection, speaker: str, audience: Sequence[str], kind: Kind) -> int:
+def turn_kind_number(db: sqlite3.Connection, speaker: str, audience: Sequence[str], kind: Kind) -> int:
     """The number of a way to speak; it is made when there is none."""
     return _found_or_added(
         db,

@@ -12,7 +12,7 @@ from helpers.shared_data import shared_data
 from rolellm_agents.datasets import Sample, find_file, read_samples
 from rolellm_agents.datasets.checking import check_source
 from rolellm_agents.datasets.data_sets import merge_sources, split_source
-from rolellm_agents.datasets.provenance import DatasetProvenance, makings_of, origins_of
+from rolellm_agents.datasets.provenance import DatasetProvenance, dataset_provenance_of, origins_of
 from rolellm_agents.datasets.splitting import (
     InstructionSplit,
     RoleSplit,
@@ -78,7 +78,10 @@ def test_a_split_tells_what_it_is_made_of(run: Path, tmp_path: Path) -> None:
         {"model": "m", "seed": 4},
         {"ai-talk": 3},
     )
-    assert makings_of(tmp_path / "dataset") == [DatasetProvenance("rolellm data merge", {}), MAKING]
+    assert dataset_provenance_of(tmp_path / "dataset") == [
+        DatasetProvenance("rolellm data merge", {}),
+        MAKING,
+    ]
 
 
 def test_merging_keeps_baselines_apart(run: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.evaluation.drift import AnsweredQuestion, marks_of, slopes_of, turn_figures
-from rolellm_agents.evaluation.drift.by_turn import Interviewed
+from rolellm_agents.evaluation.drift.by_turn import MeasuredConversation
 from rolellm_agents.persona import Persona
 
 ADA = Persona(id="ada", name="Ada", language="en", description="Ada keeps bees.")
@@ -66,8 +66,10 @@ def test_shares_and_distances_lie_between_nothing_and_one(replies: list[str]) ->
             assert name == "words" or value <= 1 + 1e-9
 
 
-def measured(persona: str, number: int, values: Sequence[float], rotates: Sequence[bool]) -> Interviewed:
-    return Interviewed(persona, number, [{"x": value} for value in values], rotates)
+def measured(
+    persona: str, number: int, values: Sequence[float], rotates: Sequence[bool]
+) -> MeasuredConversation:
+    return MeasuredConversation(persona, number, [{"x": value} for value in values], rotates)
 
 
 @given(

@@ -18,7 +18,7 @@ from rolellm_agents.evaluation.drift.results import DriftResult
 from rolellm_agents.persona import load_persona
 from rolellm_agents.reports import report_of, write_report
 from rolellm_agents.reports.reading import read_run
-from rolellm_graphs.evaluate.drift import InterviewsRequest, hold_interviews
+from rolellm_graphs.evaluate.drift import DriftRequest, run_drift
 from rolellm_graphs.evaluate.rolebench import NamedJudge, SystemUnderTest
 from rolellm_graphs.judge.likelihood import LikelihoodJudge
 from rolellm_graphs.runs.items import RunLimits
@@ -29,9 +29,9 @@ def cast(home: Path) -> None:
     write_cast(ADA, BEN)
 
 
-def request(**options: Any) -> InterviewsRequest:
+def request(**options: Any) -> DriftRequest:
     people = tuple(map(load_persona, ("ada", "ben")))
-    return InterviewsRequest(**{"personas": people, "turns": 6, "interviews": 2, **options})
+    return DriftRequest(**{"personas": people, "turns": 6, "interviews": 2, **options})
 
 
 def answer(messages: Sequence[BaseMessage]) -> str:
@@ -41,13 +41,13 @@ def answer(messages: Sequence[BaseMessage]) -> str:
 
 
 async def hold(
-    request: InterviewsRequest,
+    request: DriftRequest,
     folder: Path,
     model: AnsweringModel | None = None,
     judge: NamedJudge | None = None,
 ) -> DriftResult:
     system = SystemUnderTest("model", model or AnsweringModel(answer=answer))
-    return await hold_interviews(request, [system], folder=folder, judge=judge, limits=RunLimits(at_once=3))
+    return await run_drift(request, [system], folder=folder, judge=judge, limits=RunLimits(at_once=3))
 
 
 def likelihood(**options: Any) -> NamedJudge:

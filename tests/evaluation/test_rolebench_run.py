@@ -72,7 +72,7 @@ async def run(
     *models: AnsweringModel,
     judges: Sequence[NamedJudge] = (),
     at_once: int = 3,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> Result:
     systems = [
         SystemUnderTest(f"model-{number}", model) for number, model in enumerate(models or (knowing(),), 1)
@@ -83,7 +83,7 @@ async def run(
         folder=folder,
         judges=judges,
         limits=RunLimits(at_once=at_once),
-        hearing=hearing,
+        callbacks=callbacks,
     )
 
 
@@ -111,9 +111,9 @@ async def test_every_model_answers_the_same_questions_under_every_strategy(
 ) -> None:
     confused = AnsweringModel(answer=lambda _: "Fog.")
     told: list[tuple[int, int]] = []
-    hearing = RunCallbacks(progress=lambda done, total: told.append((done, total)))
+    callbacks = RunCallbacks(progress=lambda done, total: told.append((done, total)))
     result = await run(
-        RoleBenchRequest(data=data, strategies=BOTH), folder, knowing(), confused, hearing=hearing
+        RoleBenchRequest(data=data, strategies=BOTH), folder, knowing(), confused, callbacks=callbacks
     )
 
     figures = [(row.system.model, row.system.strategy, row.kind, row.n) for row in result.rows]
@@ -192,7 +192,7 @@ async def test_what_training_knows_is_named_and_scored_apart(data: Path, folder:
         answer=lambda messages: "Fog." if "hives" in messages[-1].text else right_answer(messages)
     )
     result = await run(
-        RoleBenchRequest(data=data), folder, forgetful, hearing=RunCallbacks(notice=heard.append)
+        RoleBenchRequest(data=data), folder, forgetful, callbacks=RunCallbacks(notice=heard.append)
     )
     (known,) = (one.to_json() for one in result.overlap)
     assert known == {
@@ -301,7 +301,7 @@ async def test_a_role_without_persona_is_played_by_the_datas_own_profile_or_left
     heard: list[str] = []
     model = AnsweringModel(answer=lambda _: "Me.")
     request = RoleBenchRequest(data=data, strategies=BOTH)
-    result = await run(request, folder, model, hearing=RunCallbacks(notice=heard.append))
+    result = await run(request, folder, model, callbacks=RunCallbacks(notice=heard.append))
     assert {line["role"] for line in lines_of(folder / "scored.jsonl")} == {ADA, BEN, "Cat"}
     assert any("Cat naps on the stove." in call[0].text for call in model.calls)
     told = result.to_json()

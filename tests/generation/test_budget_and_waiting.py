@@ -95,16 +95,16 @@ async def test_a_gate_holds_everybody_up_and_tells_once() -> None:
         nonlocal now
         now += seconds
 
-    gate = Backoff(clock=lambda: now, sleep=sleep, tell=told.append)
-    await gate.passed()
+    backoff = Backoff(clock=lambda: now, sleep=sleep, tell=told.append)
+    await backoff.passed()
     assert now == 0
-    gate.shut(5)
-    gate.shut(3)
-    gate.shut(9)
-    await gate.passed()
+    backoff.shut(5)
+    backoff.shut(3)
+    backoff.shut(9)
+    await backoff.passed()
     assert now == 9
     assert told == [5]
-    gate.shut(1)
+    backoff.shut(1)
     assert told == [5, 1]
 
 

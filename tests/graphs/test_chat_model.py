@@ -353,7 +353,7 @@ async def test_its_tokens_are_counted_once() -> None:
     assert counted.usage_metadata["scripted"]["total_tokens"] == 4 * usage["total_tokens"]
 
 
-class Heard(BaseCallbackHandler):
+class StreamItem(BaseCallbackHandler):
     """Notes what is told of runs."""
 
     def __init__(self) -> None:
@@ -368,7 +368,7 @@ class Heard(BaseCallbackHandler):
 
 
 async def test_callbacks_hear_one_run_of_each_call_with_what_the_caller_said() -> None:
-    heard, inner = Heard(), Heard()
+    heard, inner = StreamItem(), StreamItem()
     model = RoleChatModel(ADA, model=RecordingModel(replies=[ANSWER], callbacks=[inner]))
     config = RunnableConfig(callbacks=[heard])
     model.invoke(LINE, config)
@@ -469,7 +469,7 @@ async def test_structured_output_is_asked_with_the_personas_prompt() -> None:
 
 def test_structured_output_is_the_personas_own_call() -> None:
     inner = ToolCallingModel(replies=[calling("Tally", what="bees", number=3)])
-    heard = Heard()
+    heard = StreamItem()
     model = RoleChatModel(ADA, model=inner, temperature=0.1, callbacks=[heard])
     raw = model.with_structured_output(Tally, include_raw=True).invoke(LINE)["raw"]
     assert (raw.name, raw.response_metadata["persona"]) == ("ada", "ada")

@@ -48,10 +48,10 @@ ADA, BEN = (read_character(persona(name), script=None, most=300) for name in ("A
 
 async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> GenerationOutcome:
     limits = changes.pop("limits", RunLimits(at_once=4))
-    hearing = changes.pop("hearing", RunCallbacks())
+    callbacks = changes.pop("hearing", RunCallbacks())
     request = ContextRequest(**{"characters": (ADA,), "limit": 12, **changes})
     return await context_instruct(
-        request, model or Oracle(), model_name="oracle", folder=folder, limits=limits, hearing=hearing
+        request, model or Oracle(), model_name="oracle", folder=folder, limits=limits, callbacks=callbacks
     )
 
 
@@ -118,8 +118,8 @@ async def test_a_model_that_writes_prose_is_counted_and_its_words_are_kept(tmp_p
 
 async def test_fewer_questions_than_hoped_for_are_no_gap(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    hearing = RunCallbacks(progress=lambda done, total: told.append((done, total)))
-    outcome = await run(tmp_path, questions=5, limit=15, hearing=hearing)
+    callbacks = RunCallbacks(progress=lambda done, total: told.append((done, total)))
+    outcome = await run(tmp_path, questions=5, limit=15, callbacks=callbacks)
     assert outcome.complete
     assert (told[0], told[-1]) == ((0, 18), (12, 12))
 

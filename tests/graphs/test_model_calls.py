@@ -32,14 +32,16 @@ class Clock:
         self.now += seconds
         await asyncio.sleep(0)
 
-    def gate(self) -> Backoff:
+    def backoff(self) -> Backoff:
         return Backoff(clock=lambda: self.now, sleep=self.sleep, tell=self.told.append)
 
 
 def calls_of(
     model: Any, *, at_once: int = 4, budget: Budget | None = None, clock: Clock | None = None
 ) -> ModelCalls:
-    return ModelCalls(model, at_once=at_once, budget=budget or Budget(), gate=(clock or Clock()).gate())
+    return ModelCalls(
+        model, at_once=at_once, budget=budget or Budget(), backoff=(clock or Clock()).backoff()
+    )
 
 
 def refused(status: int, **headers: str) -> Exception:

@@ -14,7 +14,7 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
-from rolellm_graphs.generate.rejection_sampling import DrawsRequest, draws
+from rolellm_graphs.generate.rejection_sampling import RejectionSamplingRequest, rejection_sampling
 from rolellm_graphs.runs.items import RunLimits
 
 PERSONAS = {
@@ -28,8 +28,8 @@ ASKED = (
 )
 
 
-def request(**changes: Any) -> DrawsRequest:
-    return DrawsRequest(**{"samples": ASKED, "personas": PERSONAS, "each": 3, **changes})
+def request(**changes: Any) -> RejectionSamplingRequest:
+    return RejectionSamplingRequest(**{"samples": ASKED, "personas": PERSONAS, "each": 3, **changes})
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 async def test_each_question_is_asked_once_and_answered_several_times(tmp_path: Path) -> None:
     model = ScriptedChatModel(replies=["Three.", "Ada: Four.", "Three.", "None.", "One.", "Two."])
-    outcome = await draws(
+    outcome = await rejection_sampling(
         request(), model, model_name="scripted:", folder=tmp_path, limits=RunLimits(at_once=1)
     )
     assert (outcome.complete, outcome.done) == (True, 6)
@@ -54,24 +54,26 @@ async def test_each_question_is_asked_once_and_answered_several_times(tmp_path: 
 async def test_a_run_that_is_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     model = ScriptedChatModel(replies=["Three."])
     few = RunLimits(at_once=1, most_tokens=550)
-    first = await draws(request(), model, model_name="scripted:", folder=tmp_path, limits=few)
+    first = await rejection_sampling(request(), model, model_name="scripted:", folder=tmp_path, limits=few)
     assert (first.stopped, first.complete) == ("budget", False)
     asked = len(model.calls)
     assert 0 < asked < 6
-    second = await draws(request(), model, model_name="scripted:", folder=tmp_path)
+    second = await rejection_sampling(request(), model, model_name="scripted:", folder=tmp_path)
     assert second.complete
     assert len(model.calls) == 6
 
 
 async def test_nobody_to_ask_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(RoleLLMError, match="None of the questions is to somebody who is a persona"):
-        await draws(request(personas={}), ScriptedChatModel(replies=["x"]), model_name="x", folder=tmp_path)
+        await rejection_sampling(
+            request(personas={}), ScriptedChatModel(replies=["x"]), model_name="x", folder=tmp_path
+        )
 
 
 async def test_a_model_that_draws_nothing_is_refused_before_it_is_asked(tmp_path: Path) -> None:
     model = ChatLlamaCpp(model_path=make_tiny_gguf(tmp_path / "tiny.gguf", seed=1), temperature=0)
     with pytest.raises(RoleLLMError, match="At temperature 0 all answers to a question are the same"):
-        await draws(request(), model, model_name="tiny", folder=tmp_path / "run")
+        await rejection_sampling(request(), model, model_name="tiny", folder=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -83,7 +85,16 @@ def test_the_command_leaves_out_the_roles_that_nobody_may_learn(tmp_path: Path) 
         sample(ADA, "Name a colour.", "Yellow.", kind="general"),
     ]
     data = write_data(tmp_path / "RoleBench", test=train, train=train)
-    command = ("data", "draws", "--data", str(data), "--model", "scripted:Three.", "--each", "2")
+    command = (
+        "data",
+        "rejection-sampling",
+        "--data",
+        str(data),
+        "--model",
+        "scripted:Three.",
+        "--each",
+        "2",
+    )
     guessed = rolellm(*command, "--dry-run", "--json")
     assert guessed.returncode == 0, guessed.stderr
     assert json.loads(guessed.stdout)["items"] == 4

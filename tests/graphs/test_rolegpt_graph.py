@@ -32,14 +32,14 @@ def request(**changes: Any) -> RoleGPTRequest:
 
 async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> GenerationOutcome:
     limits = changes.pop("limits", RunLimits(at_once=4))
-    hearing = changes.pop("hearing", RunCallbacks())
+    callbacks = changes.pop("hearing", RunCallbacks())
     return await rolegpt(
         request(**changes),
         model or Oracle(),
         model_name="oracle",
         folder=folder,
         limits=limits,
-        hearing=hearing,
+        callbacks=callbacks,
     )
 
 
@@ -50,7 +50,7 @@ def rows(folder: Path, name: str = "samples") -> list[dict[str, Any]]:
 async def test_every_persona_answers_every_instruction(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     outcome = await run(
-        tmp_path, hearing=RunCallbacks(progress=lambda done, total: told.append((done, total)))
+        tmp_path, callbacks=RunCallbacks(progress=lambda done, total: told.append((done, total)))
     )
     assert outcome.complete
     assert (outcome.done, told[0], told[-1]) == (30, (0, 30), (30, 30))

@@ -100,7 +100,7 @@ def planted_scene(chance: random.Random, canaries: Canaries, director: str | Non
         events=tuple(_event(chance, canaries, ids) for _ in range(chance.randrange(3))),
         director=Director(kind=kind, order=order),  # one of the known
         narrator=_narrator(chance, canaries),
-        manners=("say", "act", "whisper", "think"),
+        turn_kinds=("say", "act", "whisper", "think"),
         stop=Stop(turns=50, silent=50),
     )
     personas = {seat.id: _persona(chance, canaries, seat, language) for seat in seats}

@@ -38,7 +38,7 @@ class FakeVocabulary:
 
 
 class FakeLlama:
-    """Makes contexts, and records what they compute. `gate` holds the first step back until it opens."""
+    """Makes contexts, and records what they compute. `backoff` holds the first step back until it opens."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class FakeLlama:
         )
         self.memory = memory
         self.states_move = states_move
-        self.gate = threading.Event()
+        self.backoff = threading.Event()
         self.batches: list[tuple[str | None, list[BatchToken]]] = []
         self.fail_at: set[int] = set()
         self.contexts: list[FakeContext] = []
@@ -111,7 +111,7 @@ class FakeContext:
         self._following: dict[int, int] = {}
 
     def decode(self, rows: Sequence[BatchToken], adapter: str | None) -> None:
-        assert self.llama.gate.wait(20)
+        assert self.llama.backoff.wait(20)
         assert not self.closed
         assert 0 < len(rows) <= self.n_batch
         self.llama.batches.append((adapter, list(rows)))

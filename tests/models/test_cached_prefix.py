@@ -39,7 +39,7 @@ def model() -> ChatLlamaCpp:
 
 def files(model: ChatLlamaCpp, home: Path) -> list[str]:
     """The states on disk, when what was to be written is written."""
-    kept = model.load().engine._warm_start
+    kept = model.load().engine._prompt_cache
     assert kept is not None
     kept.wait()
     return sorted(file.name for file in (home / "cache" / "warm").glob("*"))
@@ -131,8 +131,8 @@ def forget(model: ChatLlamaCpp) -> None:
     engine = model.load().engine
     while engine._worker is not None:
         time.sleep(0.001)
-    if engine._warm_start:
-        engine._warm_start.wait()
+    if engine._prompt_cache:
+        engine._prompt_cache.wait()
     engine._cache.clear()
 
 

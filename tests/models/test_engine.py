@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.engine import Engine
-from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
 from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 
@@ -28,8 +28,8 @@ def no_sampler(sampling: Sampling, prompt: Sequence[int]) -> Any:
     return None
 
 
-def make_engine(context: FakeLlama, warm_start: PromptCache | None = None) -> Engine:
-    return Engine(context.cache(), FakeVocabulary(), no_sampler, warm_start, n_batch=context.n_batch)
+def make_engine(context: FakeLlama, prompt_cache: PromptCache | None = None) -> Engine:
+    return Engine(context.cache(), FakeVocabulary(), no_sampler, prompt_cache, n_batch=context.n_batch)
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Listener:
     last: Finished | ModelError | None = None
     ended: threading.Event = field(default_factory=threading.Event)
 
-    def hear(self, part: Heard) -> None:
+    def hear(self, part: StreamItem) -> None:
         assert self.last is None, "something was told after the end"
         if isinstance(part, str):
             assert part, "an empty piece was told"
@@ -80,7 +80,7 @@ def ask(
 @pytest.fixture
 def context() -> FakeLlama:
     made = FakeLlama()
-    made.gate.set()
+    made.backoff.set()
     return made
 
 
@@ -112,7 +112,7 @@ def test_adapters_never_share_a_batch() -> None:
     context = FakeLlama(n_batch=16)
     engine = make_engine(context)
     asked = [ask(engine, [9, 8, 7, n], adapter, max_tokens=9)[0] for n, adapter in enumerate((A, B, None))]
-    context.gate.set()
+    context.backoff.set()
     for listener in asked:
         listener.finished()
     assert {adapter for adapter, _ in context.batches} == {A, B, None}
@@ -125,14 +125,14 @@ def test_running_answers_share_batches_and_nobody_waits_for_a_long_prompt() -> N
     long_one = Listener()
     reader: list[AnswerJob] = []
 
-    def hear(part: Heard) -> None:
+    def hear(part: StreamItem) -> None:
         writer.hear(part)
         if not reader:
             prompt = [1 + n % 30 for n in range(390)]
             reader.append(engine.submit(prompt, Sampling(max_tokens=1), long_one.hear))
 
     engine.submit([3, 4], Sampling(max_tokens=30), hear)
-    context.gate.set()
+    context.backoff.set()
     writer.finished()
     long_one.finished()
     together = [rows for _, rows in context.batches if len({row.sequence for row in rows}) == 2]
@@ -156,12 +156,12 @@ def test_real_requests_go_before_what_is_read_ahead() -> None:
     listener = Listener()
     ahead_at_the_end: list[int] = []
 
-    def hear(part: Heard) -> None:
+    def hear(part: StreamItem) -> None:
         ahead_at_the_end.append(engine.counters.read_ahead)
         listener.hear(part)
 
     engine.submit([7, 7, 7], Sampling(max_tokens=4), hear)
-    context.gate.set()
+    context.backoff.set()
     listener.finished()
     assert ahead_at_the_end[-1] <= 16  # at most the step that had begun
 
@@ -171,7 +171,7 @@ def test_many_who_ask_with_the_same_long_beginning_read_it_once() -> None:
     engine = make_engine(context)
     beginning = [1 + n % 30 for n in range(200)]
     asked = [ask(engine, [*beginning, n, n], max_tokens=2)[0] for n in range(1, 6)]
-    context.gate.set()
+    context.backoff.set()
     for n, listener in enumerate(asked, 1):
         listener.finished()
         assert listener.text == alone([*beginning, n, n], None, 2, context.n_ctx)[0]
@@ -185,7 +185,7 @@ def test_who_waits_for_a_reader_that_is_cancelled_reads_for_itself() -> None:
     first, answer = ask(engine, [*beginning, 7], max_tokens=2)
     second, _ = ask(engine, [*beginning, 8], max_tokens=2)
     answer.cancel()
-    context.gate.set()
+    context.backoff.set()
     assert first.finished().reason == "cancelled"
     second.finished()
     assert second.text == alone([*beginning, 8], None, 2, context.n_ctx)[0]
@@ -227,13 +227,13 @@ def test_a_cancelled_answer_keeps_what_was_said_and_frees_its_sequence() -> None
     listener = Listener()
     answers: list[AnswerJob] = []
 
-    def hear(part: Heard) -> None:
+    def hear(part: StreamItem) -> None:
         listener.hear(part)
         if listener.pieces == 2:
             answers[0].cancel()
 
     answers.append(engine.submit([3, 4, 5], Sampling(max_tokens=30), hear))
-    context.gate.set()
+    context.backoff.set()
     assert listener.finished().reason == "cancelled"
     whole, _ = alone([3, 4, 5], None, 30, context.n_ctx)
     assert whole.startswith(listener.text)
@@ -260,7 +260,7 @@ def test_a_closed_engine_ends_what_runs_and_takes_nothing_more() -> None:
     context = FakeLlama()
     engine = make_engine(context)
     listener, _ = ask(engine, [3, 4], max_tokens=500)
-    threading.Timer(0.01, context.gate.set).start()
+    threading.Timer(0.01, context.backoff.set).start()
     engine.close()
     assert listener.finished().reason == "cancelled"
     assert context.closed
@@ -293,13 +293,13 @@ def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
     reused = []
     for _ in range(2):
         context = FakeLlama(n_ctx=64)
-        context.gate.set()
-        warm_start = PromptCache(tmp_path, "one model", limit=10_000)
-        engine = make_engine(context, warm_start)
+        context.backoff.set()
+        prompt_cache = PromptCache(tmp_path, "one model", limit=10_000)
+        engine = make_engine(context, prompt_cache)
         listener = Listener()
         engine.submit(prompt, Sampling(max_tokens=8), listener.hear, fixed=38)
         reused.append(listener.finished().reused_tokens)
-        warm_start.wait()
+        prompt_cache.wait()
         assert listener.text == alone(prompt, None, 8, 64)[0]
     assert reused == [0, 38]
     assert engine.counters.loaded == 1
@@ -309,13 +309,13 @@ def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
 def test_what_is_read_ahead_is_kept_on_disk_and_taken_from_there(tmp_path: Path, fixed: int) -> None:
     for read in (39, 39 - fixed):
         context = FakeLlama(n_ctx=64)
-        context.gate.set()
-        warm_start = PromptCache(tmp_path, "one model", limit=10_000)
-        engine = make_engine(context, warm_start)
+        context.backoff.set()
+        prompt_cache = PromptCache(tmp_path, "one model", limit=10_000)
+        engine = make_engine(context, prompt_cache)
         reading = engine.prefetch(list(range(1, 40)), fixed=fixed)
         while not reading.done:
             threading.Event().wait(0.001)
-        warm_start.wait()
+        prompt_cache.wait()
         assert engine.counters.evaluated == read
 
 
@@ -368,8 +368,8 @@ class Run:
     def __init__(self, ops: Sequence[Op], context: FakeLlama) -> None:
         self.ops = ops
         self.context = context
-        self.warm_start = InMemory()
-        self.engine = make_engine(context, self.warm_start)
+        self.prompt_cache = InMemory()
+        self.engine = make_engine(context, self.prompt_cache)
         self.asked: list[tuple[Op, Listener, AnswerJob]] = []
         self.scores: list[Any] = []
         self.played: set[int] = set()
@@ -394,7 +394,7 @@ class Run:
     def _ask(self, op: Op) -> None:
         listener, number = Listener(), len(self.asked)
 
-        def hear(part: Heard) -> None:
+        def hear(part: StreamItem) -> None:
             listener.hear(part)
             self.play((number, listener.pieces))
 
@@ -422,7 +422,7 @@ def test_no_schedule_loses_doubles_or_mixes_a_token(ops: list[Op], context: Fake
     """Contexts come, grow and go meanwhile."""
     run = Run(ops, context)
     run.play(None)
-    context.gate.set()
+    context.backoff.set()
     check(run)
     while run.engine._worker is not None:
         threading.Event().wait(0.001)
@@ -455,7 +455,7 @@ def check(run: Run) -> None:
 
 def test_an_idle_engine_gives_its_context_back_and_goes_on_from_what_is_parked() -> None:
     context = FakeLlama(n_ctx=64)
-    context.gate.set()
+    context.backoff.set()
     engine = Engine(context.cache(), FakeVocabulary(), no_sampler, n_batch=8, idle_seconds=0.01)
     ask(engine, range(1, 39), max_tokens=1)[0].finished()
     end = time.monotonic() + SECONDS
@@ -468,7 +468,7 @@ def test_an_idle_engine_gives_its_context_back_and_goes_on_from_what_is_parked()
 
 def test_a_conversation_that_finds_no_memory_is_told_so_and_others_go_on() -> None:
     context = FakeLlama(n_ctx=48, smallest=8, memory=30)
-    context.gate.set()
+    context.backoff.set()
     engine = make_engine(context)
     listener, _ = ask(engine, range(1, 39), max_tokens=1)
     assert listener.ended.wait(SECONDS)

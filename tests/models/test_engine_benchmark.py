@@ -106,12 +106,12 @@ def test_every_prompt_goes_on_where_the_character_s_last_one_and_its_answer_ende
     parrot = Parrot()
     play_scene(parrot, small_scene(turns=9))
 
-    resident: dict[int, list[int]] = {}
+    prefilled: dict[int, list[int]] = {}
     for (character, prompt), line in zip(parrot.prompts, parrot.lines, strict=True):
-        held = resident.get(character, [])
+        held = prefilled.get(character, [])
         assert len(prompt) > len(held)
         assert prompt[: len(held)] == held
-        resident[character] = prompt + line
+        prefilled[character] = prompt + line
 
 
 def test_what_is_heard_between_two_turns_begins_the_next_prompts() -> None:

@@ -26,7 +26,7 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.engine.context import BatchToken, LlamaContext
 from rolellm_agents.models.llamacpp.engine.engine import Engine
-from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
 from rolellm_agents.models.llamacpp.engine.kv_cache import CacheLimits, KVCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.engine.threads import FixedThreads, Threads
@@ -89,7 +89,7 @@ class Reply:
     def __init__(
         self, engine: Engine, prompt: Sequence[int], *, adapter: str | None = None, **sampling: Any
     ) -> None:
-        self.heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self.heard: queue.SimpleQueue[StreamItem] = queue.SimpleQueue()
         self.answer: AnswerJob = engine.submit(
             prompt, Sampling(**{"temperature": 0, **sampling}), self.heard.put, adapter=adapter
         )

@@ -18,7 +18,7 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
-from rolellm_agents.models.llamacpp.engine.jobs import Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import Finished, StreamItem
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, embedded_gguf
 from rolellm_agents.models.llamacpp.model import model_params
@@ -216,7 +216,7 @@ def test_a_file_cut_short_is_one_sentence_and_no_crash(tmp_path: Path, kept: int
 
 def test_a_cancelled_answer_ends_within_a_step(small_model: ChatLlamaCpp) -> None:
     engine = small_model.load().engine
-    heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+    heard: queue.SimpleQueue[StreamItem] = queue.SimpleQueue()
     prompt = small_model.load().model.prompt_tokens("Once upon a time")
     before = engine.counters
     answer = engine.submit(prompt, Sampling(temperature=0, max_tokens=500), heard.put)

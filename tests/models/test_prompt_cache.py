@@ -14,10 +14,10 @@ TOKENS = [1, 2, 3]
 
 
 def kept(folder: Path, made_by: str = "a model", limit: int = 10_000) -> PromptCache:
-    warm_start = PromptCache(folder, made_by, limit=limit)
-    warm_start.keep(TOKENS, None, STATE)
-    warm_start.wait()
-    return warm_start
+    prompt_cache = PromptCache(folder, made_by, limit=limit)
+    prompt_cache.keep(TOKENS, None, STATE)
+    prompt_cache.wait()
+    return prompt_cache
 
 
 def test_what_was_kept_comes_back_in_another_process(tmp_path: Path) -> None:
@@ -26,46 +26,46 @@ def test_what_was_kept_comes_back_in_another_process(tmp_path: Path) -> None:
 
 
 def test_other_tokens_another_model_or_adapter_find_nothing(tmp_path: Path) -> None:
-    warm_start = kept(tmp_path)
-    assert warm_start.load([1, 2], None) is None
-    assert warm_start.load(TOKENS, "an adapter") is None
+    prompt_cache = kept(tmp_path)
+    assert prompt_cache.load([1, 2], None) is None
+    assert prompt_cache.load(TOKENS, "an adapter") is None
     assert PromptCache(tmp_path, "another model", limit=9).load(TOKENS, None) is None
 
 
 def test_an_adapter_written_anew_finds_nothing(tmp_path: Path) -> None:
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
-    warm_start = PromptCache(tmp_path / "warm", "a model", limit=10_000)
-    warm_start.keep(TOKENS, identity(adapter), STATE)
-    warm_start.wait()
-    assert warm_start.load(TOKENS, identity(adapter)) == STATE
+    prompt_cache = PromptCache(tmp_path / "warm", "a model", limit=10_000)
+    prompt_cache.keep(TOKENS, identity(adapter), STATE)
+    prompt_cache.wait()
+    assert prompt_cache.load(TOKENS, identity(adapter)) == STATE
     adapter.write_bytes(b"GGUF of another training")
-    assert warm_start.load(TOKENS, identity(adapter)) is None
+    assert prompt_cache.load(TOKENS, identity(adapter)) is None
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "emptied"])
 def test_a_damaged_file_counts_as_absent_and_goes(tmp_path: Path, harm: str) -> None:
-    warm_start = kept(tmp_path)
+    prompt_cache = kept(tmp_path)
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     harmed = {"cut": bytes(content[:-9]), "flipped": bytes(content), "emptied": b""}
     file.write_bytes(harmed[harm])
-    assert warm_start.load(TOKENS, None) is None
+    assert prompt_cache.load(TOKENS, None) is None
     assert not file.exists()
 
 
 def test_the_least_recently_used_goes_when_there_is_no_room(tmp_path: Path) -> None:
-    warm_start = PromptCache(tmp_path, "a model", limit=2 * len(STATE) + 300)
+    prompt_cache = PromptCache(tmp_path, "a model", limit=2 * len(STATE) + 300)
     for number in range(2):
-        warm_start.keep([number], None, STATE)
-        warm_start.wait()
+        prompt_cache.keep([number], None, STATE)
+        prompt_cache.wait()
     for file in tmp_path.iterdir():
         os.utime(file, (1, 1))
-    assert warm_start.load([0], None)  # used just now
-    warm_start.keep([2], None, STATE)
-    warm_start.wait()
-    assert [bool(warm_start.load([number], None)) for number in range(3)] == [True, False, True]
+    assert prompt_cache.load([0], None)  # used just now
+    prompt_cache.keep([2], None, STATE)
+    prompt_cache.wait()
+    assert [bool(prompt_cache.load([number], None)) for number in range(3)] == [True, False, True]
 
 
 def test_a_state_larger_than_all_room_is_not_kept(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class GatedModel:
     """Counts upwards without end, one step for each `release` of its gate."""
 
     def __init__(self) -> None:
-        self.gate = threading.Semaphore(0)
+        self.backoff = threading.Semaphore(0)
         self.steps = 0
         self.ended = threading.Event()
         self._begun: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -33,7 +33,7 @@ class GatedModel:
         try:
             while not should_stop():
                 self._begun.put(self.steps)
-                assert self.gate.acquire(timeout=SECONDS), "nobody let the model go on"
+                assert self.backoff.acquire(timeout=SECONDS), "nobody let the model go on"
                 self.steps += 1
                 yield chunk(str(self.steps))
         finally:
@@ -111,14 +111,14 @@ async def test_a_listener_who_stays_is_never_told_to_stop() -> None:
 async def test_closing_early_stops_the_model_within_one_step_and_waits_for_it() -> None:
     model = GatedModel()
     stream = stream_in_thread(model.chunks)
-    model.gate.release()
+    model.backoff.release()
     assert (await anext(stream)).text == "1"
     await model.begins_step(0)
     await model.begins_step(1)
     closing = asyncio.ensure_future(stream.aclose())
     await let_others_run()
     assert not closing.done()  # the model is still busy
-    model.gate.release(100)
+    model.backoff.release(100)
     await asyncio.wait_for(closing, SECONDS)
     assert model.ended.is_set()
     assert model.steps == 2
@@ -132,13 +132,13 @@ async def test_cancelling_the_reader_stops_the_model_within_one_step_and_waits_f
             await read(stream)
 
     reader = asyncio.create_task(read_all())
-    model.gate.release()
+    model.backoff.release()
     await model.begins_step(0)
     await model.begins_step(1)
     reader.cancel()
     await let_others_run()
     assert not reader.done()
-    model.gate.release(100)
+    model.backoff.release(100)
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(reader, SECONDS)
     assert model.ended.is_set()

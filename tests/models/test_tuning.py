@@ -237,13 +237,13 @@ class TestMeasuring:
 
     def test_the_candidates_take_turns(self, embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         order: list[Tuning] = []
-        honest = calibration._Contender.time_once
+        honest = calibration._Candidate.time_once
 
-        def noted(contender: calibration._Contender) -> None:
+        def noted(contender: calibration._Candidate) -> None:
             order.append(contender.tuning)
             honest(contender)
 
-        monkeypatch.setattr(calibration._Contender, "time_once", noted)
+        monkeypatch.setattr(calibration._Candidate, "time_once", noted)
         calibrate(embedded, seconds=0)
 
         there = candidates(["q8_0", "original"])
@@ -300,7 +300,7 @@ def test_a_busy_machine_ends_it_before_the_long_part(
 ) -> None:
     monkeypatch.setattr(calibration, "_JUDGED_AFTER", 0)
     monkeypatch.setattr(time, "process_time", lambda: 0.0)
-    monkeypatch.setattr(calibration._Contender, "read", lambda *_: pytest.fail("it began all the same"))
+    monkeypatch.setattr(calibration._Candidate, "read", lambda *_: pytest.fail("it began all the same"))
 
     with pytest.raises(ModelError, match=r"leave only 0% of the processors, .*; try again when"):
         calibrate(model_file)

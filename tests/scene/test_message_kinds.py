@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from rolellm_agents.persona import list_personas
 from rolellm_agents.scene.message_kinds import OpeningWords, Utterance, utterance_of
-from rolellm_agents.scene.scene import Manner
+from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.scene.witness import audience_of
 
-ALL: tuple[Manner, ...] = ("say", "act", "whisper", "think")
+ALL: tuple[TurnKind, ...] = ("say", "act", "whisper", "think")
 NAMES = {
     "watson": "Dr. Watson",
     "lestrade": "Inspector Lestrade",
@@ -23,8 +23,8 @@ NAMES = {
 OWN = ("Sherlock Holmes",)
 
 
-def meant(text: str, manners: Sequence[Manner] = ALL) -> Utterance:
-    return utterance_of(text, manners, NAMES, OWN)
+def meant(text: str, turn_kinds: Sequence[TurnKind] = ALL) -> Utterance:
+    return utterance_of(text, turn_kinds, NAMES, OWN)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_what_is_wholly_between_asterisks_is_done(text: str, words: str) -> None
 
 
 def test_what_the_scene_does_not_know_stays_in_the_words() -> None:
-    say: tuple[Manner, ...] = ("say",)
+    say: tuple[TurnKind, ...] = ("say",)
     for text in ("*He nods.*", "(whispers to Watson) He lies.", "(thinks) He lies.", "（心想）他在撒谎。"):
         assert meant(text, say) == Utterance("say", (), text)
     assert meant("(thinks) He lies.", ("say", "whisper")).kind == "say"
@@ -298,12 +298,12 @@ MANNERS = st.sets(st.sampled_from(ALL)).map(lambda chosen: tuple(one for one in 
 @settings(deadline=None, max_examples=1500)
 @given(TEXTS, MANNERS, st.data())
 def test_however_an_answer_is_cut_the_same_comes_out(
-    text: str, manners: tuple[Manner, ...], data: st.DataObject
+    text: str, turn_kinds: tuple[TurnKind, ...], data: st.DataObject
 ) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
-    whole = utterance_of(text, manners, NAMES, OWN)
+    whole = utterance_of(text, turn_kinds, NAMES, OWN)
     for places in (cuts, range(len(text))):
-        opening = OpeningWords(manners, NAMES, OWN)
+        opening = OpeningWords(turn_kinds, NAMES, OWN)
         shown = ""
         for start, end in zip([0, *places], [*places, len(text)], strict=True):
             words = opening.feed(text[start:end])

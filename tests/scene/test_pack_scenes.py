@@ -161,7 +161,12 @@ def test_a_scene_loads_by_the_id_that_its_file_is_named_after(file: Path) -> Non
 def test_the_scenes_show_what_scenes_can_do() -> None:
     scenes = [load_scene(name).scene for name in IDS]
     assert {scene.director.kind for scene in scenes} == set(get_args(DirectorKind))
-    assert {manner for scene in scenes for manner in scene.manners} == {"say", "act", "whisper", "think"}
+    assert {turn_kind for scene in scenes for turn_kind in scene.turn_kinds} == {
+        "say",
+        "act",
+        "whisper",
+        "think",
+    }
     assert {2, 8} <= {len(scene.cast) for scene in scenes}
     assert sum(scene.language == "zh" for scene in scenes) >= 2
     assert any(scene.narrator for scene in scenes)

@@ -67,7 +67,7 @@ def transcript() -> Iterator[Transcript]:
 
 
 @dataclass
-class Told:
+class WrittenLine:
     """An answer, as a chat hears of it."""
 
     message: Message
@@ -82,7 +82,7 @@ class Told:
         return InspectorScreen(self.message, AnswerProvenance(None, ()), self.voice)
 
 
-async def answer(session: Session, *lines: str) -> Told:
+async def answer(session: Session, *lines: str) -> WrittenLine:
     """The last answer to what is said."""
     made = AnswerProvenance(None, ())
     for line in lines:
@@ -92,7 +92,7 @@ async def answer(session: Session, *lines: str) -> Told:
             prompted = event if isinstance(event, Prompted) else prompted
             recalled = event if isinstance(event, Recalled) else recalled
         made = AnswerProvenance(prompted, recalled.items if recalled else ())
-    return Told(session.messages[-1], made, session.voice)
+    return WrittenLine(session.messages[-1], made, session.voice)
 
 
 class Host(App[None]):
@@ -113,7 +113,7 @@ def session_of(persona: Persona, transcript: Transcript, *replies: str, **option
 
 
 @pytest.fixture
-async def lamp(transcript: Transcript) -> Told:
+async def lamp(transcript: Transcript) -> WrittenLine:
     """An answer with a demonstration, with lore that was active and lore that was silent."""
     session = session_of(ada(*LORE), transcript, seed=7, strategy="few-shot-dialogue")
     return await answer(session, "Is the lamp lit tonight?")
@@ -209,7 +209,7 @@ async def test_a_long_part_is_folded_and_enter_unfolds_it(transcript: Transcript
         await until(pilot, lambda: parts_on_screen(prompt_view(pilot))[0][1] == folded)
 
 
-async def test_the_fold_tells_how_many_characters_it_hides(lamp: Told) -> None:
+async def test_the_fold_tells_how_many_characters_it_hides(lamp: WrittenLine) -> None:
     async with Host(lamp.screen()).run_test(size=(80, 60)) as pilot:
         first, *_ = lamp.made.prompted.parts if lamp.made.prompted else ()
         *seen, more = parts_on_screen(prompt_view(pilot))[0][1].splitlines()
@@ -297,7 +297,7 @@ async def test_words_are_found_in_folded_parts_too_and_the_keys_go_from_hit_to_h
         assert view.current != 0
 
 
-async def test_words_that_are_nowhere_are_not_found(lamp: Told) -> None:
+async def test_words_that_are_nowhere_are_not_found(lamp: WrittenLine) -> None:
     async with Host(lamp.screen()).run_test() as pilot:
         bar = pilot.app.screen.query_one(SearchBar)
         await pilot.press("slash", *"c n", "left", "right")
@@ -342,7 +342,7 @@ async def test_a_local_model_counts_and_what_its_template_adds_is_told(transcrip
         assert abs(bar.count("▀") / len(bar) - (words + 12) / 400) < 0.03
 
 
-async def test_of_a_model_that_cannot_count_tokens_are_estimated(lamp: Told) -> None:
+async def test_of_a_model_that_cannot_count_tokens_are_estimated(lamp: WrittenLine) -> None:
     assert lamp.made.prompted is not None
     (*_, line) = lamp.made.prompted.parts
     async with Host(lamp.screen()).run_test(size=(100, 60)) as pilot:
@@ -431,7 +431,7 @@ def test_counts_by_kind_are_those_of_the_parts(texts: list[tuple[Any, str]], rea
 # What was recalled
 
 
-async def test_what_was_recalled_is_told_with_its_words_and_what_brought_it_up(lamp: Told) -> None:
+async def test_what_was_recalled_is_told_with_its_words_and_what_brought_it_up(lamp: WrittenLine) -> None:
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
         await until(pilot, lambda: "stayed silent" in text_of(pilot))
@@ -444,7 +444,9 @@ async def test_what_was_recalled_is_told_with_its_words_and_what_brought_it_up(l
         assert "The lamp burns herring oil." in told
 
 
-async def test_lore_that_stayed_silent_is_told_with_its_reasons_the_nearest_first(lamp: Told) -> None:
+async def test_lore_that_stayed_silent_is_told_with_its_reasons_the_nearest_first(
+    lamp: WrittenLine,
+) -> None:
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
         await until(pilot, lambda: "stayed silent" in text_of(pilot))
@@ -554,7 +556,7 @@ async def test_what_was_found_scrolls_while_one_types(transcript: Transcript) ->
 
 
 async def test_what_keeps_a_line_from_being_looked_up_is_told(
-    lamp: Told, monkeypatch: pytest.MonkeyPatch
+    lamp: WrittenLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise StorageError("The store is [b]gone[/b].")
@@ -569,7 +571,7 @@ async def test_what_keeps_a_line_from_being_looked_up_is_told(
 # Numbers
 
 
-def measured(told: Told, **usage: Any) -> Told:
+def measured(told: WrittenLine, **usage: Any) -> WrittenLine:
     """The same answer, as a slower model would have given it."""
     message = replace(
         told.message,
@@ -595,7 +597,7 @@ def measured(told: Told, **usage: Any) -> Told:
     return replace(told, message=message)
 
 
-async def test_the_numbers_are_told(lamp: Told) -> None:
+async def test_the_numbers_are_told(lamp: WrittenLine) -> None:
     assert lamp.made.prompted is not None
     sampling = {"temperature": 0.7, "top_k": 40, "seed": 7}
     told = measured(
@@ -634,7 +636,7 @@ async def test_the_numbers_are_told(lamp: Told) -> None:
         ("failed", None, "cut off by an error"),
     ],
 )
-async def test_how_it_ended_is_told(lamp: Told, status: Any, reason: str | None, ended: str) -> None:
+async def test_how_it_ended_is_told(lamp: WrittenLine, status: Any, reason: str | None, ended: str) -> None:
     message = replace(
         lamp.message, status=status, made_by={**lamp.message.made_by, "finish_reason": reason}
     )
@@ -643,7 +645,9 @@ async def test_how_it_ended_is_told(lamp: Told, status: Any, reason: str | None,
 
 
 @pytest.mark.parametrize(("used", "said"), [(1, "1 of 2: the machine is busy"), (2, "2")])
-async def test_a_busy_machine_is_told_where_the_threads_are(lamp: Told, used: int, said: str) -> None:
+async def test_a_busy_machine_is_told_where_the_threads_are(
+    lamp: WrittenLine, used: int, said: str
+) -> None:
     threads = {"threads": used, "most": 2}
     message = replace(lamp.message, made_by={**lamp.message.made_by, "threads": threads})
     assert dict(row for table in tables_of(message, None, None) for row in table.rows)["threads"] == said
@@ -699,7 +703,7 @@ def test_a_record_that_came_in_a_strangers_file_is_told_as_far_as_it_makes_sense
 # What is known without a prompt
 
 
-async def test_of_an_earlier_session_it_shows_what_the_transcript_keeps(lamp: Told) -> None:
+async def test_of_an_earlier_session_it_shows_what_the_transcript_keeps(lamp: WrittenLine) -> None:
     async with Host(lamp.later()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
         note = shown(pilot.app.screen.query_one("#why-note"))
@@ -713,7 +717,7 @@ async def test_of_an_earlier_session_it_shows_what_the_transcript_keeps(lamp: To
         assert not {"Search", "Copy"} & keys_offered(pilot)
 
 
-async def test_a_demonstration_that_is_gone_since_is_told(lamp: Told) -> None:
+async def test_a_demonstration_that_is_gone_since_is_told(lamp: WrittenLine) -> None:
     bare = session_of(lamp.voice.persona.model_copy(update={"demonstrations": ()}), Transcript())
     async with Host(replace(lamp, voice=bare.voice).later()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
@@ -738,7 +742,7 @@ async def test_a_demonstration_that_is_gone_since_is_told(lamp: Told) -> None:
     ],
 )
 async def test_what_no_model_is_known_to_have_written_says_what_it_is(
-    lamp: Told, speaker: str, made_by: dict[str, Any], sentence: str
+    lamp: WrittenLine, speaker: str, made_by: dict[str, Any], sentence: str
 ) -> None:
     told = replace(lamp, message=replace(lamp.message, speaker=speaker, made_by=made_by, usage=None))
     async with Host(told.later()).run_test() as pilot:
@@ -748,7 +752,7 @@ async def test_what_no_model_is_known_to_have_written_says_what_it_is(
         assert "model" not in text_of(pilot)
 
 
-async def test_a_strangers_record_does_not_end_the_app(lamp: Told) -> None:
+async def test_a_strangers_record_does_not_end_the_app(lamp: WrittenLine) -> None:
     strange = {
         "model": ["x"],
         "recalled": [{"kind": "demonstration", "index": "no", "why": "[red]\x1b[31m"}, "x", {"kind": 5}],
@@ -780,14 +784,16 @@ async def test_a_defect_in_counting_is_told_and_does_not_end_the_app(transcript:
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+o"])
-async def test_a_key_leaves(lamp: Told, key: str) -> None:
+async def test_a_key_leaves(lamp: WrittenLine, key: str) -> None:
     async with Host(lamp.screen()).run_test() as pilot:
         await until(pilot, lambda: isinstance(pilot.app.screen, InspectorScreen))
         await pilot.press(key)
         await until(pilot, lambda: not isinstance(pilot.app.screen, InspectorScreen))
 
 
-async def test_the_arrow_keys_stay_within_the_tabs_and_the_keys_go_to_what_is_shown(lamp: Told) -> None:
+async def test_the_arrow_keys_stay_within_the_tabs_and_the_keys_go_to_what_is_shown(
+    lamp: WrittenLine,
+) -> None:
     async with Host(lamp.screen()).run_test() as pilot:
         await to_tab(pilot, "prompt")
         await pilot.press("left")
@@ -857,7 +863,9 @@ SnapCompare = Callable[..., bool]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["small", "large"])
-def test_the_prompt_looks_as_it_did(lamp: Told, snap_compare: SnapCompare, size: tuple[int, int]) -> None:
+def test_the_prompt_looks_as_it_did(
+    lamp: WrittenLine, snap_compare: SnapCompare, size: tuple[int, int]
+) -> None:
     async def fill(pilot: Pilot[Any]) -> None:
         total = pilot.app.screen.query_one(".total", Static)
         await until(pilot, lambda: shown(total).startswith("about "))
@@ -865,7 +873,7 @@ def test_the_prompt_looks_as_it_did(lamp: Told, snap_compare: SnapCompare, size:
     assert snap_compare(Host(lamp.screen()), terminal_size=size, run_before=fill)
 
 
-def test_what_was_recalled_looks_as_it_did(lamp: Told, snap_compare: SnapCompare) -> None:
+def test_what_was_recalled_looks_as_it_did(lamp: WrittenLine, snap_compare: SnapCompare) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await to_tab(pilot, "recalled")
         await until(pilot, lambda: "stayed silent" in text_of(pilot))
@@ -873,7 +881,7 @@ def test_what_was_recalled_looks_as_it_did(lamp: Told, snap_compare: SnapCompare
     assert snap_compare(Host(lamp.screen()), terminal_size=(120, 40), run_before=look)
 
 
-def test_the_numbers_look_as_they_did(lamp: Told, snap_compare: SnapCompare) -> None:
+def test_the_numbers_look_as_they_did(lamp: WrittenLine, snap_compare: SnapCompare) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await to_tab(pilot, "numbers")
 

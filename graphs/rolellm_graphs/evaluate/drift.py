@@ -45,7 +45,7 @@ SCORED: Final = "interviews.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterviewsRequest:
+class DriftRequest:
     """Who is interviewed, and how long."""
 
     personas: tuple[Persona, ...]
@@ -70,14 +70,14 @@ class _Planned:
     """Of this persona."""
 
 
-async def hold_interviews(
-    request: InterviewsRequest,
+async def run_drift(
+    request: DriftRequest,
     systems: Sequence[SystemUnderTest],
     *,
     folder: Path,
     judge: NamedJudge | None = None,
     limits: RunLimits | None = None,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> DriftResult:
     """Hold the interviews that are missing, have them judged, and tell how they go on by turn.
 
@@ -87,14 +87,14 @@ async def hold_interviews(
         folder: of the run, which goes on where it was stopped.
         judge: of single replies; none when None. It may be another than before.
         limits: how many interviews are held at the same time.
-        hearing: whom to tell how far it is.
+        callbacks: whom to tell how far it is.
 
     Raises:
         SettingsError: nobody is named, or there is no such strategy.
         ModelError: a model cannot be loaded; what is finished is kept.
         StorageError: the folder cannot be written, or holds another run.
     """
-    limits, hearing = limits or RunLimits(), hearing or RunCallbacks()
+    limits, callbacks = limits or RunLimits(), callbacks or RunCallbacks()
     systems = list({one.name: one for one in systems}.values())
     _check(request, systems)
     planned = [*_planned(request, systems)]
@@ -104,11 +104,11 @@ async def hold_interviews(
         finished = FinishedItems(run, lambda: (one.key for one in planned))
         failures = Failures()
         for system in systems:
-            failed = await _hold(request, system, planned, finished, limits, hearing)
+            failed = await _hold(request, system, planned, finished, limits, callbacks)
             failures.count += failed.count
             failures.first = failures.first or failed.first
         held = [_interview(one, finished.get(one.number)) for one in planned if one.number in finished]
-        verdicts, broken = await _judge(held, judge, folder, limits, hearing)
+        verdicts, broken = await _judge(held, judge, folder, limits, callbacks)
         result = DriftResult(
             config=config,
             complete=len(held) == len(planned) and not broken,
@@ -121,22 +121,20 @@ async def hold_interviews(
     return result
 
 
-def run_name(
-    request: InterviewsRequest, models: Sequence[str], at_once: int, max_tokens: int | None
-) -> str:
+def run_name(request: DriftRequest, models: Sequence[str], at_once: int, max_tokens: int | None) -> str:
     """A folder's name for a run of these settings when nobody names one."""
     told = json.dumps([_settings(request), list(models), at_once, max_tokens], sort_keys=True)
     return f"interviews-{digest_of(told)[:8]}"
 
 
-def _check(request: InterviewsRequest, systems: Sequence[SystemUnderTest]) -> None:
+def _check(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> None:
     get_strategy(request.strategy)
     for given, what in ((systems, "model"), (request.personas, "persona")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
 
 
-def _planned(request: InterviewsRequest, systems: Sequence[SystemUnderTest]) -> Iterator[_Planned]:
+def _planned(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> Iterator[_Planned]:
     personas = {one.id: one for one in request.personas}.values()
     number = 0
     for system in systems:
@@ -148,16 +146,16 @@ def _planned(request: InterviewsRequest, systems: Sequence[SystemUnderTest]) -> 
 
 
 async def _hold(
-    request: InterviewsRequest,
+    request: DriftRequest,
     system: SystemUnderTest,
     planned: Sequence[_Planned],
     finished: FinishedItems,
     limits: RunLimits,
-    hearing: RunCallbacks,
+    callbacks: RunCallbacks,
 ) -> Failures:
     """The interviews of one model that are missing."""
     model = prepared(system.model, limits.at_once).model_copy()
-    generation = Generation(finished, model, limits, hearing)
+    generation = Generation(finished, model, limits, callbacks)
     asking = generation
     if request.interviewer is not None:
         asks = prepared(request.interviewer.model, limits.at_once).model_copy()
@@ -178,7 +176,7 @@ class _Interviewing:
     """One interview while it lasts."""
 
     def __init__(
-        self, request: InterviewsRequest, one: _Planned, generation: Generation, asking: Generation
+        self, request: DriftRequest, one: _Planned, generation: Generation, asking: Generation
     ) -> None:
         self._request = request
         self._one = one
@@ -261,7 +259,7 @@ async def _judge(
     judge: NamedJudge | None,
     folder: Path,
     limits: RunLimits,
-    hearing: RunCallbacks,
+    callbacks: RunCallbacks,
 ) -> tuple[Sequence[Any], str]:
     """All verdicts, and why there are no more if the judge could not go on."""
     if judge is None or not held:
@@ -275,7 +273,7 @@ async def _judge(
         for key, turns, reply in _judged_turns(one, back)
     ]
     own = folder / FOLDER / judge.name
-    hearing.notice(f"The judge {judge.name} is at work.")
+    callbacks.notice(f"The judge {judge.name} is at work.")
     try:
         return await judge_replies(
             [cast(ReplyJudge, judge.judge)],
@@ -283,7 +281,7 @@ async def _judge(
             folder=own,
             config={**judge.config, "turns_before": back},
             at_once=limits.at_once,
-            progress=hearing.progress,
+            progress=callbacks.progress,
         ), ""
     except ModelError as error:
         return read_verdicts(own).verdicts, f"The judge {judge.name} gave up: {error}"
@@ -307,7 +305,7 @@ def _judged_turns(
         said.append(ConversationTurn("persona", answer.reply))
 
 
-def _settings(request: InterviewsRequest) -> dict[str, Any]:
+def _settings(request: DriftRequest) -> dict[str, Any]:
     languages = sorted({one.language for one in request.personas})
     return {
         "personas": {
@@ -324,9 +322,7 @@ def _settings(request: InterviewsRequest) -> dict[str, Any]:
     }
 
 
-def _config(
-    request: InterviewsRequest, systems: Sequence[SystemUnderTest], limits: RunLimits
-) -> dict[str, Any]:
+def _config(request: DriftRequest, systems: Sequence[SystemUnderTest], limits: RunLimits) -> dict[str, Any]:
     asks = request.interviewer
     return {
         "benchmark": "interviews",

@@ -45,7 +45,7 @@ async def judged_by(
     folder: Path,
     *,
     at_once: int,
-    hearing: RunCallbacks,
+    callbacks: RunCallbacks,
 ) -> Judging:
     """Have a judge judge all replies, as far as it has not yet.
 
@@ -57,14 +57,14 @@ async def judged_by(
         first: what others are compared with.
         folder: of the benchmark's run.
         at_once: replies at the same time.
-        hearing: is told how far it is.
+        callbacks: is told how far it is.
 
     Raises:
         StorageError: the folder cannot be written, or another judge of this name was at work there.
     """
     own, failure = folder / FOLDER / named.name, ""
     try:
-        verdicts = await _verdicts(named, scored, first, own, at_once, hearing)
+        verdicts = await _verdicts(named, scored, first, own, at_once, callbacks)
     except ModelError as error:
         failure = str(error)
         verdicts = read_verdicts(own).verdicts
@@ -80,7 +80,7 @@ async def _verdicts(
     first: System,
     folder: Path,
     at_once: int,
-    hearing: RunCallbacks,
+    callbacks: RunCallbacks,
 ) -> list[Verdict]:
     judge = named.judge
     if _judges_replies(judge):
@@ -90,7 +90,7 @@ async def _verdicts(
             folder=folder,
             config=named.config,
             at_once=at_once,
-            progress=hearing.progress,
+            progress=callbacks.progress,
         )
     return await compare_replies(
         judge,
@@ -98,7 +98,7 @@ async def _verdicts(
         folder=folder,
         config={**named.config, "compared_with": list(first)},
         at_once=at_once,
-        progress=hearing.progress,
+        progress=callbacks.progress,
     )
 
 

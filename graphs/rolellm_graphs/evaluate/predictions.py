@@ -129,7 +129,7 @@ class Answering:
         self._own_recall = replace(recall, chroma_folder=own_store)
         self._seed = seed
 
-    async def run(self, system: SystemUnderTest, limits: RunLimits, hearing: RunCallbacks) -> Failures:
+    async def run(self, system: SystemUnderTest, limits: RunLimits, callbacks: RunCallbacks) -> Failures:
         """Make those replies of one model that are missing.
 
         Raises:
@@ -138,7 +138,7 @@ class Answering:
         """
         # What a copy loads goes with it: the next model may need the memory.
         model = prepared(system.model, limits.at_once).model_copy()
-        generation = Generation(self._finished, model, limits, hearing)
+        generation = Generation(self._finished, model, limits, callbacks)
         generation.expect(self._plan.size)
         await generation.work_through(
             self._missing(system.name), lambda work: self._make(generation, *work)

@@ -67,7 +67,7 @@ async def run_rolebench(
     folder: Path,
     judges: Sequence[NamedJudge] = (),
     limits: RunLimits | None = None,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> Result:
     """Have models answer the questions, score the answers, and have them judged, as far as not done yet.
 
@@ -77,7 +77,7 @@ async def run_rolebench(
         folder: of the run, which goes on where it was stopped.
         judges: may be others than before: the answers stay.
         limits: how much is asked at the same time.
-        hearing: whom to tell how far it is.
+        callbacks: whom to tell how far it is.
 
     Returns:
         What there is, also where some answers could not be made; `results.json` holds the same.
@@ -89,12 +89,12 @@ async def run_rolebench(
         ModelError: a model cannot be loaded; what was answered is kept.
         StorageError: the folder cannot be written, or holds another run.
     """
-    limits, hearing = limits or RunLimits(), hearing or RunCallbacks()
+    limits, callbacks = limits or RunLimits(), callbacks or RunCallbacks()
     systems = list({system.name: system for system in systems}.values())
     _check(request, systems)
     material = _material(request)
     for note in material.notes:
-        hearing.notice(note)
+        callbacks.notice(note)
     strategies = list(dict.fromkeys(request.strategies))
     plan = ReplyPlan([one.name for one in systems], strategies, material.asked, material.speakers)
     config = _config(request, material, systems, limits)
@@ -104,9 +104,9 @@ async def run_rolebench(
         answering = Answering(
             plan, finished, recall=request.recall, own_store=folder / _CHROMA, seed=request.seed
         )
-        failures = await _answer(answering, systems, limits, hearing)
+        failures = await _answer(answering, systems, limits, callbacks)
         replies = [*_replies(plan, material, finished), *_published(material)]
-        judged, broken = await _judge(replies, judges, plan.systems[0], folder, limits, hearing)
+        judged, broken = await _judge(replies, judges, plan.systems[0], folder, limits, callbacks)
         result = Result(
             config=config,
             complete=finished.count == plan.size and not broken,
@@ -193,12 +193,12 @@ def _config(
 
 
 async def _answer(
-    answering: Answering, systems: Iterable[SystemUnderTest], limits: RunLimits, hearing: RunCallbacks
+    answering: Answering, systems: Iterable[SystemUnderTest], limits: RunLimits, callbacks: RunCallbacks
 ) -> Failures:
     """All that failed, of whichever model."""
     failures = Failures()
     for system in systems:
-        failed = await answering.run(system, limits, hearing)
+        failed = await answering.run(system, limits, callbacks)
         failures.count += failed.count
         failures.first = failures.first or failed.first
     return failures
@@ -210,13 +210,15 @@ async def _judge(
     first: System,
     folder: Path,
     limits: RunLimits,
-    hearing: RunCallbacks,
+    callbacks: RunCallbacks,
 ) -> tuple[Sequence[ScoredReply], list[str]]:
     """The replies with the verdicts on them, and a sentence for each judge that could not go on."""
     broken = []
     for named in judges:
-        hearing.notice(f"The judge {named.name} is at work.")
-        judging = await judged_by(named, replies, first, folder, at_once=limits.at_once, hearing=hearing)
+        callbacks.notice(f"The judge {named.name} is at work.")
+        judging = await judged_by(
+            named, replies, first, folder, at_once=limits.at_once, callbacks=callbacks
+        )
         replies = judging.scored
         if judging.failure:
             broken.append(f"The judge {named.name} gave up: {judging.failure}")

@@ -21,7 +21,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from rolellm_agents.generation.characters import Character
-from rolellm_agents.generation.context_prompts import ContextPrompts, interview_prompts
+from rolellm_agents.generation.context_prompts import ContextPrompts, context_prompts
 from rolellm_agents.generation.guiding import guiding_prompts
 from rolellm_agents.generation.questions import GeneratedQuestion
 from rolellm_agents.generation.samples import SampleRow, context_rows
@@ -159,7 +159,7 @@ async def context_instruct(
     model_name: str,
     folder: Path,
     limits: RunLimits | None = None,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
     """Make questions and answers out of the characters' profiles, as far as they are not made yet.
 
@@ -169,7 +169,7 @@ async def context_instruct(
         model_name: what the run calls it.
         folder: of the run, which goes on where it was stopped.
         limits: what this start may do.
-        hearing: whom to tell how far it is.
+        callbacks: whom to tell how far it is.
 
     Raises:
         SettingsError: a greatest cost without prices.
@@ -184,7 +184,7 @@ async def context_instruct(
         rows=partial(_file_rows, works),
         parts=("samples", "left_out"),
     )
-    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
+    return await run_plan(plan, model, folder, limits or RunLimits(), callbacks or RunCallbacks())
 
 
 def context_guess(request: ContextRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
@@ -335,7 +335,7 @@ def _file_rows(works: _Works, finished: FinishedItems) -> Iterator[SampleRow]:
 
 def _config(request: ContextRequest, model_name: str, model: BaseChatModel) -> Mapping[str, Any]:
     personas = [one.persona for one in request.characters]
-    prompts = [prompt for persona in personas for prompt in interview_prompts(persona)]
+    prompts = [prompt for persona in personas for prompt in context_prompts(persona)]
     if request.guided:
         prompts += [prompt for persona in personas for prompt in guiding_prompts(persona.language)]
     return {

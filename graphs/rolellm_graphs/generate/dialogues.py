@@ -68,7 +68,7 @@ async def dialogues(
     model_name: str,
     folder: Path,
     limits: RunLimits | None = None,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
     """Let the interviews take place, as far as they have not yet.
 
@@ -78,7 +78,7 @@ async def dialogues(
         model_name: what the run calls it.
         folder: of the run, which goes on where it was stopped.
         limits: what this start may do.
-        hearing: whom to tell how far it is.
+        callbacks: whom to tell how far it is.
 
     Raises:
         StorageError: the folder cannot be written, or holds another run; what is finished is kept.
@@ -91,7 +91,7 @@ async def dialogues(
         rows=lambda finished: _rows(request, finished),
         parts=("samples", "left_out"),
     )
-    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
+    return await run_plan(plan, model, folder, limits or RunLimits(), callbacks or RunCallbacks())
 
 
 def dialogues_guess(request: DialoguesRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
@@ -199,7 +199,7 @@ def interview(
         cast=(asks, Seat(id=persona.id, persona=persona.id, name=persona.name)),
         opening=(OpeningLine(speaker=_INTERVIEWER, text=opening),),
         director=Director(kind="round-robin"),
-        manners=("say", "act"),
+        turn_kinds=("say", "act"),
         stop=Stop(turns=2 * turns - 1, silent=2 * turns),
     )
     who = interviewer or Persona(id=_INTERVIEWER, name=name, language=language, description=about)

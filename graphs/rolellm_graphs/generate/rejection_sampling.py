@@ -37,7 +37,7 @@ _USUAL = Tokens(330, 80)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawsRequest:
+class RejectionSamplingRequest:
     """What is asked, and of whom."""
 
     samples: tuple[Sample, ...]
@@ -47,14 +47,14 @@ class DrawsRequest:
     seed: int = 0
 
 
-async def draws(
-    request: DrawsRequest,
+async def rejection_sampling(
+    request: RejectionSamplingRequest,
     model: BaseChatModel,
     *,
     model_name: str,
     folder: Path,
     limits: RunLimits | None = None,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
     """Have the questions answered, as far as they have not yet.
 
@@ -64,7 +64,7 @@ async def draws(
         model_name: what the run calls it.
         folder: of the run, which goes on where it was stopped.
         limits: what this start may do.
-        hearing: whom to tell how far it is.
+        callbacks: whom to tell how far it is.
 
     Raises:
         RoleBenchError: none of the roles is a persona.
@@ -84,10 +84,12 @@ async def draws(
         rows=partial(_rows, request, asked),
         parts=("samples",),
     )
-    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
+    return await run_plan(plan, model, folder, limits or RunLimits(), callbacks or RunCallbacks())
 
 
-def draws_guess(request: DrawsRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
+def rejection_sampling_guess(
+    request: RejectionSamplingRequest,
+) -> tuple[Callable[[], Iterator[str]], Tokens]:
     """The keys of all items, and what one of them may take.
 
     Raises:
@@ -96,7 +98,7 @@ def draws_guess(request: DrawsRequest) -> tuple[Callable[[], Iterator[str]], Tok
     return partial(_keys, request, _asked(request)), _USUAL
 
 
-def _asked(request: DrawsRequest) -> list[Sample]:
+def _asked(request: RejectionSamplingRequest) -> list[Sample]:
     """Each question once, and role by role, since a role's questions share the instruction before them."""
     once = {(one.role, one.kind, one.question): one for one in request.samples}
     known = [sample for sample in once.values() if sample.role in request.personas]
@@ -107,7 +109,7 @@ def _asked(request: DrawsRequest) -> list[Sample]:
     return sorted(known, key=lambda sample: sample.role)
 
 
-def _keys(request: DrawsRequest, asked: list[Sample]) -> Iterator[str]:
+def _keys(request: RejectionSamplingRequest, asked: list[Sample]) -> Iterator[str]:
     for sample in asked:
         persona = request.personas[sample.role]
         question = digest_of(sample.question)
@@ -115,7 +117,7 @@ def _keys(request: DrawsRequest, asked: list[Sample]) -> Iterator[str]:
 
 
 async def _draw_all(
-    request: DrawsRequest, asked: list[Sample], model_name: str, generation: Generation
+    request: RejectionSamplingRequest, asked: list[Sample], model_name: str, generation: Generation
 ) -> None:
     keys = [*_keys(request, asked)]
     ready: dict[str, Prompting] = {}
@@ -141,7 +143,9 @@ async def _draw_all(
     await generation.work_through(iter(range(len(keys))), draw)
 
 
-def _rows(request: DrawsRequest, asked: list[Sample], finished: FinishedItems) -> Iterator[SampleRow]:
+def _rows(
+    request: RejectionSamplingRequest, asked: list[Sample], finished: FinishedItems
+) -> Iterator[SampleRow]:
     for place, sample in enumerate(asked):
         first = place * request.each
         items = [finished.get(number) for number in range(first, first + request.each)]
@@ -162,7 +166,7 @@ def _rows(request: DrawsRequest, asked: list[Sample], finished: FinishedItems) -
 
 
 def _config(
-    request: DrawsRequest, asked: list[Sample], model_name: str, model: BaseChatModel
+    request: RejectionSamplingRequest, asked: list[Sample], model_name: str, model: BaseChatModel
 ) -> Mapping[str, Any]:
     told = "\n".join(f"{sample.role}\0{sample.kind}\0{sample.question}" for sample in asked)
     personas = {sample.role: request.personas[sample.role] for sample in asked}

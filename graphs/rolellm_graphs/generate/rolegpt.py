@@ -146,7 +146,7 @@ async def rolegpt(
     model_name: str,
     folder: Path,
     limits: RunLimits | None = None,
-    hearing: RunCallbacks | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
     """Have the personas answer the instructions, as far as they have not yet.
 
@@ -156,7 +156,7 @@ async def rolegpt(
         model_name: what the run calls it.
         folder: of the run, which goes on where it was stopped.
         limits: what this start may do.
-        hearing: whom to tell how far it is.
+        callbacks: whom to tell how far it is.
 
     Raises:
         SettingsError: a strategy is none of the three, no instruction for a persona, or no price for a
@@ -172,7 +172,7 @@ async def rolegpt(
         rows=partial(_file_rows, rows),
         parts=("samples", "left_out", "rolegpt_baseline"),
     )
-    return await run_plan(plan, model, folder, limits or RunLimits(), hearing or RunCallbacks())
+    return await run_plan(plan, model, folder, limits or RunLimits(), callbacks or RunCallbacks())
 
 
 def rolegpt_guess(request: RoleGPTRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:

@@ -52,7 +52,7 @@ class GenerationPlan:
 
 
 async def run_plan(
-    plan: GenerationPlan, model: BaseChatModel, folder: Path, limits: RunLimits, hearing: RunCallbacks
+    plan: GenerationPlan, model: BaseChatModel, folder: Path, limits: RunLimits, callbacks: RunCallbacks
 ) -> GenerationOutcome:
     """Do what is left of a run, and write its files: whole, however it ends.
 
@@ -63,7 +63,7 @@ async def run_plan(
     """
     with open_long_run(folder, plan.config) as run:
         finished = FinishedItems(run, plan.item_keys)
-        generation = Generation(finished, prepared(model, limits.at_once), limits, hearing)
+        generation = Generation(finished, prepared(model, limits.at_once), limits, callbacks)
         generation.expect(sum(1 for _ in plan.item_keys()))
         if finished.count < generation.planned:
             run.reopen()

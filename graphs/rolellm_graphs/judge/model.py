@@ -117,7 +117,7 @@ class JudgingModel:
         loop = asyncio.get_running_loop()
         if self._here is None or self._here.loop is not loop:
             # A semaphore belongs to the loop it was first waited for in.
-            calls = ModelCalls(self.model, at_once=self._at_once, budget=Budget(), gate=Backoff())
+            calls = ModelCalls(self.model, at_once=self._at_once, budget=Budget(), backoff=Backoff())
             self._here = _Here(loop, calls, asyncio.Lock())
         here = self._here
         async with here.loading:

@@ -99,7 +99,7 @@ class Generation:
         finished: FinishedItems,
         model: BaseChatModel,
         limits: RunLimits,
-        hearing: RunCallbacks,
+        callbacks: RunCallbacks,
     ) -> None:
         """Nothing is asked yet.
 
@@ -107,7 +107,7 @@ class Generation:
             finished: what is on disk.
             model: who is asked.
             limits: what this start may do.
-            hearing: whom to tell of it.
+            callbacks: whom to tell of it.
 
         Raises:
             SettingsError: a greatest cost without prices.
@@ -124,14 +124,14 @@ class Generation:
         self._total = 0
         self._model = model
         self._at_once = limits.at_once
-        self._hearing = hearing
-        gate = Backoff(tell=self._tell_of_waiting)
-        self.calls = ModelCalls(model, at_once=limits.at_once, budget=self.budget, gate=gate)
+        self._callbacks = callbacks
+        backoff = Backoff(tell=self._tell_of_waiting)
+        self.calls = ModelCalls(model, at_once=limits.at_once, budget=self.budget, backoff=backoff)
 
     def expect(self, items: int) -> None:
         """There will be so many more items in all, or fewer if it is negative."""
         self._total += items
-        self._hearing.progress(self.finished.count, self._total)
+        self._callbacks.progress(self.finished.count, self._total)
 
     async def item(self, number: int, key: str, make: Make) -> Any:
         """The item with this number in the plan: from disk, or made now and kept at once.
@@ -161,7 +161,7 @@ class Generation:
             return None
         self.finished.put(number, key, value)
         self.failures.in_a_row = 0
-        self._hearing.progress(self.finished.count, self._total)
+        self._callbacks.progress(self.finished.count, self._total)
         return value
 
     @property
@@ -204,7 +204,7 @@ class Generation:
             self.calls.close()
 
     def _tell_of_waiting(self, seconds: float) -> None:
-        self._hearing.notice(f"The model's server cannot take requests now; waiting {seconds:.0f} s.")
+        self._callbacks.notice(f"The model's server cannot take requests now; waiting {seconds:.0f} s.")
 
 
 class Unrecorded:
@@ -213,7 +213,7 @@ class Unrecorded:
     def __init__(self, model: BaseChatModel) -> None:
         """Ask this model; nothing limits how much."""
         self._model = model
-        self.calls = ModelCalls(model, at_once=AT_ONCE, budget=Budget(), gate=Backoff())
+        self.calls = ModelCalls(model, at_once=AT_ONCE, budget=Budget(), backoff=Backoff())
 
     def expect(self, items: int) -> None:
         """Nobody counts."""

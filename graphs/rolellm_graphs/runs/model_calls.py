@@ -49,21 +49,21 @@ class ModelReply:
 class ModelCalls:
     """One model, and what is asked of it."""
 
-    def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, gate: Backoff) -> None:
+    def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, backoff: Backoff) -> None:
         """Nothing is asked yet.
 
         Args:
             model: loaded, if it is one that can be.
             at_once: requests at most at the same time.
             budget: what they may take.
-            gate: what holds all of them up when the server refuses one.
+            backoff: what holds all of them up when the server refuses one.
         """
         # LangChain describes each copy of a model anew, unless the copied one is described already.
         model._serialized  # noqa: B018, SLF001
         self._model = model
         self._room = asyncio.Semaphore(at_once)
         self._budget = budget
-        self._gate = gate
+        self._backoff = backoff
         self._takes_forms = True
         self._closed = False
         self._longest = getattr(model, "max_tokens", None) or _USUAL_ANSWER
@@ -148,7 +148,7 @@ class ModelCalls:
     async def _patiently(self, call: Callable[[], Awaitable[AIMessage]]) -> tuple[AIMessage, float]:
         tries = 0
         while True:
-            await self._gate.passed()
+            await self._backoff.passed()
             tries += 1
             began = time.perf_counter()
             try:
@@ -157,7 +157,7 @@ class ModelCalls:
                 wait = seconds_to_wait(error, tries)
                 if wait is None:
                     raise
-                self._gate.shut(wait)
+                self._backoff.shut(wait)
 
 
 def with_settings(model: BaseChatModel, **settings: int) -> BaseChatModel:

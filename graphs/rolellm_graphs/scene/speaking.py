@@ -125,7 +125,7 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     others = known_names(loaded, seat, lines)
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
-    utterance = utterance_of(cut, loaded.scene.manners, heard_by_name(loaded, seat, lines), own)
+    utterance = utterance_of(cut, loaded.scene.turn_kinds, heard_by_name(loaded, seat, lines), own)
     fault = fault_in(
         utterance.text,
         speaker=seat,
@@ -133,12 +133,12 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
         names={**others, seat: own[0]},
         language=loaded.scene.language,
         kind=utterance.kind,
-        manners=loaded.scene.manners,
+        turn_kinds=loaded.scene.turn_kinds,
         about=loaded.personas[seat].description,
     )
     # What is meant for few must not be heard by all, even where the faulty answer has to stand.
     aloud = utterance.kind in ("say", "act")
-    text = cut_at_marks(utterance.text, others, loaded.scene.manners) if aloud else utterance.text
+    text = cut_at_marks(utterance.text, others, loaded.scene.turn_kinds) if aloud else utterance.text
     return {
         **attempt,
         "kind": utterance.kind,
@@ -152,7 +152,7 @@ def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utter
     """The words of a line that was not spoken to its end, as far as they may stand."""
     others = known_names(loaded, seat, lines)
     text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
-    return cut_at_marks(text, others, loaded.scene.manners) if utterance.kind in ("say", "act") else text
+    return cut_at_marks(text, others, loaded.scene.turn_kinds) if utterance.kind in ("say", "act") else text
 
 
 def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:

@@ -151,7 +151,7 @@ class SceneTurn:
     def _opening_words(self, lines: Sequence[SceneLine]) -> OpeningWords:
         loaded = self._ensemble.loaded
         names = heard_by_name(loaded, self._speaker, lines)
-        return OpeningWords(loaded.scene.manners, names, [loaded.names[self._speaker]])
+        return OpeningWords(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
 
     def _heard(self, words: str) -> list[SceneEvent]:
         return self._shown(self._opening.feed(words)) if words and self._opening else []

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rolellm_graphs.server.wire import ChatRequest, SceneTold, Usage
+from rolellm_graphs.server.wire import ChatRequest, SceneReply, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class AnswerEnd:
     reason: str
     """`stop` or `length`."""
     usage: Usage
-    scene: SceneTold | None = None
+    scene: SceneReply | None = None
 
 
 AnswerPart = AnswerChunk | AnswerEnd

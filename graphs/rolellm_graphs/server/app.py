@@ -26,7 +26,7 @@ from rolellm_graphs.server.failures import ApiError, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import SCENE, agent_named
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_graphs.server.streams import AnswerInTheMaking, chat_chunks, stream_response, text_chunks
+from rolellm_graphs.server.streams import StreamedAnswer, chat_chunks, stream_response, text_chunks
 from rolellm_graphs.server.whole_answers import answers, together
 from rolellm_graphs.server.wire import (
     AnswerMessage,
@@ -118,9 +118,9 @@ class _Service:
             raise ApiError(400, "A stream holds one answer; leave n or stream out.", param="n")
         return await asyncio.to_thread(self.agents.find, name)
 
-    def making(self, agent: Agent, asked: ChatRequest) -> AnswerInTheMaking:
+    def making(self, agent: Agent, asked: ChatRequest) -> StreamedAnswer:
         seconds = self.options.answer_seconds
-        return AnswerInTheMaking(agent, asked, seconds=seconds, metrics=self.metrics)
+        return StreamedAnswer(agent, asked, seconds=seconds, metrics=self.metrics)
 
     async def whole(
         self, agent: Agent, asked: ChatRequest, request: Request

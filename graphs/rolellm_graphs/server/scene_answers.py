@@ -18,13 +18,13 @@ from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import SCENE
 from rolellm_graphs.server.scene_memory import SceneMemory
-from rolellm_graphs.server.scene_text import Told, heading, read
+from rolellm_graphs.server.scene_text import WrittenLine, heading, read
 from rolellm_graphs.server.wire import (
     ChatMessage,
     ChatRequest,
     PromptDetails,
     SceneMessage,
-    SceneTold,
+    SceneReply,
     Usage,
 )
 
@@ -86,7 +86,7 @@ class SceneAgent:
             texts = [*_texts(asked.messages), ("assistant", text)]
             self._memory.keep(self.name, texts, stage.lines)
             messages = [SceneMessage(name=one.speaker, kind=one.kind, content=one.text) for one in shown]
-            told_of = SceneTold(messages=messages, seat=self.seat, ended=stage.ended)
+            told_of = SceneReply(messages=messages, seat=self.seat, ended=stage.ended)
             yield AnswerEnd("stop", _used(stage.messages), told_of)
 
     async def _played(self, stage: Stage, said: Sequence[str]) -> AsyncGenerator[Message, None]:
@@ -134,10 +134,10 @@ class SceneAgent:
                     lines.append(happened(self._loaded, lines, happening))
         return lines
 
-    def _tellings(self, message: ChatMessage, lines: Sequence[SceneLine]) -> list[Told]:
+    def _tellings(self, message: ChatMessage, lines: Sequence[SceneLine]) -> list[WrittenLine]:
         if message.role == "user":
             line = self._persons_line(message.text, present_in(self._loaded.scene, lines))
-            return [Told(line["seat"], line["kind"], tuple(line["to"]), line["text"])]
+            return [WrittenLine(line["seat"], line["kind"], tuple(line["to"]), line["text"])]
         if message.role == "assistant":
             return read(message.text, self._loaded.names)
         return []  # clients put instructions of their own there, which are none to a scene
@@ -156,8 +156,8 @@ def _texts(messages: Iterable[ChatMessage]) -> list[tuple[str, str]]:
     return [(one.role, one.text) for one in messages if one.role in ("user", "assistant")]
 
 
-def _told(message: Message) -> Told:
-    return Told(message.speaker, message.kind, _heard_by(message), message.text)
+def _told(message: Message) -> WrittenLine:
+    return WrittenLine(message.speaker, message.kind, _heard_by(message), message.text)
 
 
 def _heard_by(message: Message) -> tuple[str, ...]:

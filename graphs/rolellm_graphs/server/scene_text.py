@@ -16,7 +16,7 @@ _PARTS = re.compile(r"(?:\A|\n\n)\*\*(?P<head>[^*\n]{1,200}):\*\*[ \n]", re.MULT
 _HEAD = re.compile(r"(?P<name>.+?)(?: \((?P<kind>[a-z]+)(?: to (?P<to>.+))?\))?\Z")
 
 
-class Told(NamedTuple):
+class WrittenLine(NamedTuple):
     """One line as it is written."""
 
     speaker: str
@@ -27,7 +27,7 @@ class Told(NamedTuple):
     text: str
 
 
-def heading(told: Told, names: Mapping[str, str]) -> str:
+def heading(told: WrittenLine, names: Mapping[str, str]) -> str:
     """What stands before a line's words.
 
     Args:
@@ -40,18 +40,18 @@ def heading(told: Told, names: Mapping[str, str]) -> str:
     return f"**{name}{kind}:** "
 
 
-def written(lines: Iterable[Told], names: Mapping[str, str]) -> str:
+def written(lines: Iterable[WrittenLine], names: Mapping[str, str]) -> str:
     """Lines as one text."""
     return "\n\n".join(heading(line, names) + line.text for line in lines)
 
 
-def read(text: str, names: Mapping[str, str]) -> list[Told]:
+def read(text: str, names: Mapping[str, str]) -> list[WrittenLine]:
     """The lines of a text that `written` gave, or that somebody wrote alike.
 
     What stands before the first line that is somebody's, or after a name that is nobody's, is narrated.
     """
-    found: list[Told] = []
-    end, speaker = 0, Told(NARRATOR, "narrate", (), "")
+    found: list[WrittenLine] = []
+    end, speaker = 0, WrittenLine(NARRATOR, "narrate", (), "")
     for mark in [*_PARTS.finditer(text), None]:
         head = _speaker(mark["head"], names) if mark else None
         if mark and head is None:
@@ -64,17 +64,17 @@ def read(text: str, names: Mapping[str, str]) -> list[Told]:
     return found
 
 
-def _speaker(head: str, names: Mapping[str, str]) -> Told | None:
+def _speaker(head: str, names: Mapping[str, str]) -> WrittenLine | None:
     seats: Mapping[str, str] = {name: seat for seat, name in names.items()} | {NARRATORS_NAME: NARRATOR}
     if head in seats:
         seat = seats[head]
-        return Told(seat, "narrate" if seat == NARRATOR else "say", (), "")
+        return WrittenLine(seat, "narrate" if seat == NARRATOR else "say", (), "")
     told = _HEAD.match(head)
     if told is None or told["name"] not in seats or told["kind"] not in get_args(Kind):
         return None
     to = _seats_in(told["to"] or "", seats)
     kind: Kind = told["kind"]  # type: ignore[assignment]  # one of them, as was seen
-    return None if to is None else Told(seats[told["name"]], kind, to, "")
+    return None if to is None else WrittenLine(seats[told["name"]], kind, to, "")
 
 
 def _seats_in(names: str, seats: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -23,7 +23,7 @@ _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 async def stream_response(
     request: Request,
-    answer: "AnswerInTheMaking",
+    answer: "StreamedAnswer",
     chunks: Chunks,
     headers: Mapping[str, str],
 ) -> StreamingResponse:
@@ -52,7 +52,7 @@ async def stream_response(
 
 
 async def _events(
-    first: Sequence[AnswerPart], answer: "AnswerInTheMaking", chunks: Chunks
+    first: Sequence[AnswerPart], answer: "StreamedAnswer", chunks: Chunks
 ) -> AsyncIterator[bytes]:
     try:
         parts = first
@@ -66,7 +66,7 @@ async def _events(
     yield _DONE
 
 
-class AnswerInTheMaking:
+class StreamedAnswer:
     """An answer that is given in a task of its own, so that whoever reads it may come and go."""
 
     def __init__(self, agent: Agent, asked: ChatRequest, *, seconds: float, metrics: Metrics) -> None:

@@ -154,7 +154,7 @@ class SceneMessage(BaseModel):
     content: str
 
 
-class SceneTold(BaseModel):
+class SceneReply(BaseModel):
     """What a scene's answer tells besides its text."""
 
     messages: list[SceneMessage]
@@ -191,7 +191,7 @@ class ChatCompletion(BaseModel):
     model: str
     choices: list[ChatChoice]
     usage: Usage
-    scene: SceneTold | None = None
+    scene: SceneReply | None = None
     """Of a scene alone."""
 
 

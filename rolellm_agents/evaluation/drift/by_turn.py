@@ -10,7 +10,7 @@ from rolellm_agents.metrics import Interval, mean_interval
 _DIGITS = 4
 
 
-class Interviewed(NamedTuple):
+class MeasuredConversation(NamedTuple):
     """One interview, measured."""
 
     persona: str
@@ -47,9 +47,9 @@ class Slope:
         return {"measure": self.measure, **interval_to_json(self.interval)}
 
 
-def turn_figures(interviews: Sequence[Interviewed]) -> list[TurnFigure]:
+def turn_figures(interviews: Sequence[MeasuredConversation]) -> list[TurnFigure]:
     """The mean of each mark at each turn; intervals draw personas, or interviews of a single one."""
-    values: dict[tuple[str, int], list[tuple[Interviewed, float]]] = defaultdict(list)
+    values: dict[tuple[str, int], list[tuple[MeasuredConversation, float]]] = defaultdict(list)
     for one in interviews:
         for turn, marks in enumerate(one.marks, 1):
             for measure, value in marks.items():
@@ -60,13 +60,13 @@ def turn_figures(interviews: Sequence[Interviewed]) -> list[TurnFigure]:
     ]
 
 
-def slopes_of(interviews: Sequence[Interviewed]) -> list[Slope]:
+def slopes_of(interviews: Sequence[MeasuredConversation]) -> list[Slope]:
     """The slope of each mark: fitted to each interview by least squares, then averaged.
 
     Only turns whose questions stand elsewhere in other interviews count, where there are such: at the
     others it would be the question that makes the difference.
     """
-    slopes: dict[str, list[tuple[Interviewed, float]]] = defaultdict(list)
+    slopes: dict[str, list[tuple[MeasuredConversation, float]]] = defaultdict(list)
     for one in interviews:
         counted = [turn for turn, rotates in enumerate(one.rotates) if rotates] or range(len(one.marks))
         for measure in sorted({name for marks in one.marks for name in marks}):
@@ -88,7 +88,7 @@ def interval_to_json(interval: Interval) -> dict[str, Any]:
     }
 
 
-def _interval(held: Iterable[tuple[Interviewed, float]]) -> Interval:
+def _interval(held: Iterable[tuple[MeasuredConversation, float]]) -> Interval:
     told = list(held)
     personas = [one.persona for one, _ in told]
     alone = len(set(personas)) == 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from rolellm_agents.evaluation.drift.by_turn import Interviewed, slopes_of, turn_figures
+from rolellm_agents.evaluation.drift.by_turn import MeasuredConversation, slopes_of, turn_figures
 from rolellm_agents.evaluation.drift.marks import AnsweredQuestion, marks_of
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.persona import Persona
@@ -78,10 +78,10 @@ class DriftConversation:
         return marks_of(self.answers, self.persona)
 
     @property
-    def measured(self) -> Interviewed:
+    def measured(self) -> MeasuredConversation:
         """The figures alone."""
         rotates = [answer.rotates for answer in self.answers]
-        return Interviewed(self.persona.id, self.nth, self.marks, rotates)
+        return MeasuredConversation(self.persona.id, self.nth, self.marks, rotates)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard, PrefillJob
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, PrefillJob, StreamItem
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.engine.token_stream import AsyncTokenStream, TokenStream
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
@@ -310,7 +310,7 @@ class _Request:
     fixed: int
     dropped: int
 
-    def ask(self, hear: Callable[[Heard], None]) -> AnswerJob:
+    def ask(self, hear: Callable[[StreamItem], None]) -> AnswerJob:
         """Submit it."""
         return self.loaded.engine.submit(
             self.prompt, self.sampling, hear, adapter=self.adapter, fixed=self.fixed

@@ -31,7 +31,7 @@ _PARKED = 128 * 2**20
 """What parked conversations of a small model may take; it stays taken while nobody asks anything."""
 _RESERVE = 64 * 2**20
 """Bytes that stay free beside the KV cache, for what computing takes."""
-_WARM_BYTES = 512 * 2**20
+_PROMPT_CACHE_BYTES = 512 * 2**20
 """What the beginnings of prompts may take on disk."""
 
 
@@ -76,9 +76,9 @@ class LoadedModel:
             room_left=partial(_room_left, self.model.cache_bytes_per_token),
         )
         made_by = (identity(self.model.path), library.version(), library.features(), tuning)
-        warm_start = PromptCache(user_paths().cache / "warm", repr(made_by), limit=_WARM_BYTES)
+        prompt_cache = PromptCache(user_paths().cache / "warm", repr(made_by), limit=_PROMPT_CACHE_BYTES)
         self.engine = Engine(
-            cache, self.model, partial(Sampler, self.model), warm_start, n_batch=tuning.n_batch
+            cache, self.model, partial(Sampler, self.model), prompt_cache, n_batch=tuning.n_batch
         )
 
     def prompt(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> list[int]:

@@ -76,7 +76,7 @@ def _describe_en(
             for name, original in zip(others, company(script, names), strict=True)
         ]
         about.append(f"{role} speaks most with {_listed(told)}.")
-    about.append(_manner(own, role))
+    about.append(_turn_kind(own, role))
     if habits:
         about.append("Typical words are " + _listed([f"“{habit}”" for habit in habits]) + ".")
     about.append(
@@ -104,7 +104,7 @@ def _describe_zh(
 _DESCRIBE = {"en": _describe_en, "zh": _describe_zh}
 
 
-def _manner(own: Sequence[ScriptPassage], role: str) -> str:
+def _turn_kind(own: Sequence[ScriptPassage], role: str) -> str:
     """How somebody speaks, as far as marks and lengths show it."""
     spoken = [sentence for passage in own for sentence in sentences(passage.speech)]
     words = mean(length(sentence, "en") for sentence in spoken)

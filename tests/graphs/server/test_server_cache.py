@@ -25,7 +25,7 @@ async def test_of_ten_clients_of_one_persona_the_personas_own_file_alone_is_left
             messages = [{"role": role, "content": text} for role, text in roles]
             answer = await client.post(CHAT, json={"model": "sherlock-holmes", "messages": messages})
             assert answer.status_code == 200
-            kept = model.load().engine._warm_start
+            kept = model.load().engine._prompt_cache
             assert kept is not None
             kept.wait()
             names.append([file.name for file in folder.iterdir()])

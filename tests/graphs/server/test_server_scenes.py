@@ -15,7 +15,7 @@ from rolellm_agents.config.paths import user_paths
 from rolellm_agents.scene import NARRATOR
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.scene_memory import SceneMemory
-from rolellm_graphs.server.scene_text import Told, read, written
+from rolellm_graphs.server.scene_text import WrittenLine, read, written
 
 CHAT = "/v1/chat/completions"
 SCENE = """\
@@ -185,14 +185,18 @@ WORDS = (
 )
 SEATS = st.sampled_from(sorted(NAMES))
 LINES = st.one_of(
-    st.builds(Told, SEATS, st.sampled_from(["say", "act", "think", "join", "leave"]), st.just(()), WORDS),
-    st.builds(Told, st.just(NARRATOR), st.just("narrate"), st.just(()), WORDS),
-    st.builds(Told, SEATS, st.just("whisper"), st.lists(SEATS, min_size=1, unique=True).map(tuple), WORDS),
+    st.builds(
+        WrittenLine, SEATS, st.sampled_from(["say", "act", "think", "join", "leave"]), st.just(()), WORDS
+    ),
+    st.builds(WrittenLine, st.just(NARRATOR), st.just("narrate"), st.just(()), WORDS),
+    st.builds(
+        WrittenLine, SEATS, st.just("whisper"), st.lists(SEATS, min_size=1, unique=True).map(tuple), WORDS
+    ),
 )
 
 
 @given(st.lists(LINES, max_size=6))
-def test_lines_are_read_as_they_were_written(lines: list[Told]) -> None:
+def test_lines_are_read_as_they_were_written(lines: list[WrittenLine]) -> None:
     assert read(written(lines, NAMES), NAMES) == lines
 
 

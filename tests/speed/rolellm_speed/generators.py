@@ -150,7 +150,7 @@ async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) 
         model_name="quick",
         folder=folder,
         limits=RunLimits(at_once=AT_ONCE),
-        hearing=RunCallbacks(progress=tell),
+        callbacks=RunCallbacks(progress=tell),
     )
 
 

@@ -4,8 +4,6 @@ The benchmarks are a package of their own, `rolellm_speed` in `tests/speed/`, wh
 the wheel leaves out.
 """
 
-import functools
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,7 +12,7 @@ from typer.core import TyperGroup
 
 from rolellm_agents.errors import SettingsError
 from rolellm_tui.cli.eval import drift, report, rolebench, score, speakers, strategies
-from rolellm_tui.output import complain
+from rolellm_tui.cli.renamed import renamed
 
 _HELP = "Measure the speed of this machine."
 
@@ -49,17 +47,6 @@ def _bench_app() -> typer.Typer:
     return app
 
 
-def _moved(command: Callable[..., None], name: str, now: str) -> Callable[..., None]:
-    """A command under its old spelling, which still works for one version."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
-        complain(f"“rolellm bench {name}” is now “rolellm eval {now}”; the old spelling goes away in 0.3.")
-        command(*args, **options)
-
-    return run
-
-
 app = _bench_app()
 for _name, _now, _command in (
     ("rolebench", "rolebench", rolebench.rolebench),
@@ -69,4 +56,4 @@ for _name, _now, _command in (
     ("speakers", "speakers", speakers.speakers),
     ("strategies", "strategies", strategies.strategies),
 ):
-    app.command(_name, hidden=True)(_moved(_command, _name, _now))
+    app.command(_name, hidden=True)(renamed(_command, f"bench {_name}", f"eval {_now}"))

@@ -16,10 +16,10 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.context import BatchToken
 from rolellm_agents.models.llamacpp.engine.jobs import (
     AnswerJob,
-    Heard,
     Job,
     PrefillJob,
     ScoringJob,
+    StreamItem,
     Vocabulary,
 )
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence, KVCache, common_prefix
@@ -64,7 +64,7 @@ class Engine:
         cache: KVCache,
         vocabulary: Vocabulary,
         make_sampler: MakeSampler,
-        warm_start: PromptCache | None = None,
+        prompt_cache: PromptCache | None = None,
         *,
         n_batch: int = 256,
         idle_seconds: float = 60.0,
@@ -75,7 +75,7 @@ class Engine:
             cache: where sequences are kept.
             vocabulary: what tokens mean.
             make_sampler: makes a sampler for each answer.
-            warm_start: the beginnings of prompts on disk, if they are kept.
+            prompt_cache: the beginnings of prompts on disk, if they are kept.
             n_batch: tokens computed in one step, as the cache's contexts allow.
             idle_seconds: after so long without a request the context's memory is given back.
         """
@@ -83,7 +83,7 @@ class Engine:
         self._cache = cache
         self._vocabulary = vocabulary
         self._make_sampler = make_sampler
-        self._warm_start = warm_start
+        self._prompt_cache = prompt_cache
         self._n_batch = n_batch
         self._pace = ReadingPace()
         self._idle_seconds = idle_seconds
@@ -100,7 +100,7 @@ class Engine:
         self,
         prompt: Sequence[int],
         sampling: Sampling,
-        hear: Callable[[Heard], None],
+        hear: Callable[[StreamItem], None],
         *,
         adapter: str | None = None,
         fixed: int = 0,
@@ -336,16 +336,16 @@ class Engine:
 
     def _load_fixed(self, job: Job, sequence: CachedSequence) -> None:
         """Take the prompt's fixed part from disk if that spares reading, or note that it goes there."""
-        if self._warm_start is None or job.fixed - len(sequence.tokens) < _WORTH_LOADING:
+        if self._prompt_cache is None or job.fixed - len(sequence.tokens) < _WORTH_LOADING:
             return
         fixed = job.tokens[: job.fixed]
-        state = self._warm_start.load(fixed, job.adapter)
+        state = self._prompt_cache.load(fixed, job.adapter)
         if state is None:
             job.stop_at = job.fixed
         elif self._cache.load(sequence, fixed, state):
             self._note(loaded=1)
         else:
-            self._warm_start.discard(fixed, job.adapter)
+            self._prompt_cache.discard(fixed, job.adapter)
 
     def _step(self) -> None:
         """Compute one batch and hand out what came of it."""
@@ -381,8 +381,8 @@ class Engine:
         job.sequence.tokens += job.tokens[begin:end]
         self._cache.touch(job.sequence)
         job.read, job.last_step = end, self.counters.steps
-        if end == job.stop_at and self._warm_start is not None:
-            self._warm_start.keep(job.tokens[:end], job.adapter, self._cache.save(job.sequence))
+        if end == job.stop_at and self._prompt_cache is not None:
+            self._prompt_cache.keep(job.tokens[:end], job.adapter, self._cache.save(job.sequence))
         try:
             for wanted in range(max(begin, job.first_wanted), end):
                 job.take(self._cache.context, first_row + wanted - begin)

@@ -30,7 +30,7 @@ class Finished:
     """Seconds from the request to the first token; 0 when there was none."""
 
 
-Heard = str | Finished | ModelError
+StreamItem = str | Finished | ModelError
 """What comes of a request: pieces of text, then `Finished`; or an error, which is the last thing too."""
 
 
@@ -190,7 +190,7 @@ class AnswerJob(Job):
         sampler: Sampler,
         vocabulary: Vocabulary,
         n_ctx: int,
-        hear: Callable[[Heard], None],
+        hear: Callable[[StreamItem], None],
         fixed: int = 0,
     ) -> None:
         """`hear` is called from the engine's thread and must return at once."""
@@ -248,7 +248,7 @@ class AnswerJob(Job):
         self._tell(self._text.push(self._decoder.decode(b"", final=True)) + self._text.rest())
         self._tell(Finished(reason, self._prompt_tokens, self.reused, self._written, self._first_token_s))
 
-    def _tell(self, heard: Heard) -> None:
+    def _tell(self, heard: StreamItem) -> None:
         if heard == "":
             return
         try:

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Self
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
 
-Ask = Callable[[Callable[[Heard], None]], AnswerJob]
+Ask = Callable[[Callable[[StreamItem], None]], AnswerJob]
 """Submits a request whose parts go to the given listener."""
 Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
 """What a context is told when it is left."""
@@ -24,8 +24,8 @@ class TokenStream:
 
     def __init__(self, ask: Ask) -> None:
         """Ask."""
-        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
-        self._part: Heard = ""
+        self._heard: queue.SimpleQueue[StreamItem] = queue.SimpleQueue()
+        self._part: StreamItem = ""
         self._answer = ask(self._heard.put)
 
     def __enter__(self) -> Self:
@@ -54,13 +54,13 @@ class AsyncTokenStream:
 
     def __init__(self, ask: Ask) -> None:
         """Ask, in a running event loop."""
-        self._heard: asyncio.Queue[Heard] = asyncio.Queue()
-        self._part: Heard = ""
+        self._heard: asyncio.Queue[StreamItem] = asyncio.Queue()
+        self._part: StreamItem = ""
         self._ended = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._answer = ask(self._hear)
 
-    def _hear(self, part: Heard) -> None:
+    def _hear(self, part: StreamItem) -> None:
         if not isinstance(part, str):
             self._ended.set()
         self._loop.call_soon_threadsafe(self._heard.put_nowait, part)
@@ -84,7 +84,7 @@ class AsyncTokenStream:
         return _not_failed(self._part)
 
 
-def _not_failed(part: Heard) -> str | Finished:
+def _not_failed(part: StreamItem) -> str | Finished:
     if isinstance(part, ModelError):
         raise part
     return part

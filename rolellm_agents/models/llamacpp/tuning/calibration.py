@@ -23,7 +23,7 @@ Format = Literal["original", "q8_0"]
 
 _X86 = ("x86_64", "amd64", "x86", "i386", "i686")
 _TEXT = "The keeper of the lighthouse had much to say about the weather, and none of it was kind. "
-_RESIDENT = 500
+_PREFILLED = 500
 """Tokens that stand before what is timed: a persona and some turns."""
 _FIRST_STEP = 50
 """Tokens of these that are read at once before the first look at the clock; then it is twice as many."""
@@ -95,9 +95,9 @@ def calibrate(
     files = _files(path)
     with ExitStack() as stack:
         tell(f"Reading a conversation with {path.name}")
-        contenders = _enter(files, stack, patience=seconds / 6)
-        _race(contenders, end, tell)
-        measured = tuple(contender.measured() for contender in contenders)
+        opened = _enter(files, stack, patience=seconds / 6)
+        _race(opened, end, tell)
+        measured = tuple(candidate.measured() for candidate in opened)
     chosen = choose(measured)
     # A format that could not be tried, as without room on the disk, stays wanted.
     weights = chosen.tuning.weights if len(files) > 1 else default_tuning(path).weights
@@ -137,31 +137,31 @@ def _files(path: Path) -> dict[Format, Path]:
     return {"original": path} if quick == path else {"q8_0": quick, "original": path}
 
 
-def _enter(files: Mapping[Format, Path], stack: ExitStack, *, patience: float) -> "list[_Contender]":
+def _enter(files: Mapping[Format, Path], stack: ExitStack, *, patience: float) -> "list[_Candidate]":
     """Open all candidates; each layout reads the conversation once, and the others of it copy that."""
     models = {weights: LlamaModel(file) for weights, file in files.items()}
     for model in models.values():
         stack.callback(model.close)
     default = next(iter(models.values()))
-    resident = _tokens(default, min(_RESIDENT, default.n_ctx_train - _READ - _WRITE))
+    prefilled = _tokens(default, min(_PREFILLED, default.n_ctx_train - _READ - _WRITE))
     states: dict[tuple[bool, str], bytes] = {}
-    contenders: list[_Contender] = []
+    opened: list[_Candidate] = []
     for tuning in candidates(list(files)):
         try:
-            contender = _Contender(models[tuning.weights], tuning, n_ctx=len(resident) + _READ + _WRITE)
+            candidate = _Candidate(models[tuning.weights], tuning, n_ctx=len(prefilled) + _READ + _WRITE)
         except ModelError:
-            if not contenders:
+            if not opened:
                 raise
             continue  # not every model can do with flash attention
-        stack.callback(contender.close)
-        if not contenders:
-            contender.warm_up()
-        if contender.layout not in states:
-            states[contender.layout] = contender.read(resident, patience if not contenders else math.inf)
-            resident = resident[: contender.resident]
-        contender.take_over(states[contender.layout], len(resident))
-        contenders.append(contender)
-    return contenders
+        stack.callback(candidate.close)
+        if not opened:
+            candidate.warm_up()
+        if candidate.layout not in states:
+            states[candidate.layout] = candidate.read(prefilled, patience if not opened else math.inf)
+            prefilled = prefilled[: candidate.prefilled]
+        candidate.take_over(states[candidate.layout], len(prefilled))
+        opened.append(candidate)
+    return opened
 
 
 def _tokens(model: LlamaModel, count: int) -> list[int]:
@@ -169,32 +169,32 @@ def _tokens(model: LlamaModel, count: int) -> list[int]:
     return model.tokenize(words)[: max(count, 0)]
 
 
-def _race(contenders: Sequence["_Contender"], end: float, tell: Callable[[str], None]) -> None:
+def _race(entrants: Sequence["_Candidate"], end: float, tell: Callable[[str], None]) -> None:
     """Time the candidates in turn, round by round, since machines drift; the best timing of each counts."""
-    racing, done, took = list(contenders), 0, 0.0
+    racing, done, took = list(entrants), 0, 0.0
     while done < _ROUNDS or time.monotonic() + took < end:
         started = time.monotonic()
         done += 1
         tell(f"Timing {len(racing)} candidates, round {done}")
         # To and fro, so that whatever slows the machine down bit by bit favours nobody.
-        for contender in racing if done % 2 else reversed(racing):
-            contender.time_once()
+        for candidate in racing if done % 2 else reversed(racing):
+            candidate.time_once()
         took = time.monotonic() - started
         if done >= _ROUNDS:
-            limit = _STILL_OPEN * min(contender.measured().turn_seconds for contender in racing)
+            limit = _STILL_OPEN * min(candidate.measured().turn_seconds for candidate in racing)
             racing = [
-                contender
-                for contender in racing
-                if contender is contenders[0] or contender.measured().turn_seconds <= limit
+                candidate
+                for candidate in racing
+                if candidate is entrants[0] or candidate.measured().turn_seconds <= limit
             ]
 
 
-class _Contender:
+class _Candidate:
     """A candidate with a context of its own, in which a conversation stands."""
 
     def __init__(self, model: LlamaModel, tuning: Tuning, *, n_ctx: int) -> None:
         self.tuning = tuning
-        self.resident = 0
+        self.prefilled = 0
         self._new = _tokens(model, _READ)
         self._state = b""
         threads = FixedThreads(tuning.n_threads or library.processors())
@@ -212,18 +212,18 @@ class _Contender:
         """The state after the conversation so far, or after as much of it as there is patience for."""
         end = time.monotonic() + patience
         length = _FIRST_STEP
-        while self.resident < len(tokens):
-            step = tokens[self.resident : self.resident + length]
-            self._decode(step, self.resident)
-            self.resident += len(step)
+        while self.prefilled < len(tokens):
+            step = tokens[self.prefilled : self.prefilled + length]
+            self._decode(step, self.prefilled)
+            self.prefilled += len(step)
             length = min(2 * length, self.tuning.n_batch)
             if time.monotonic() > end:
                 break
         return self._context.save(0)
 
-    def take_over(self, state: bytes, resident: int) -> None:
-        """Hold the conversation of `resident` tokens that `state` comes from."""
-        self._state, self.resident = state, resident
+    def take_over(self, state: bytes, prefilled: int) -> None:
+        """Hold the conversation of `prefilled` tokens that `state` comes from."""
+        self._state, self.prefilled = state, prefilled
         self._context.restore(0, state)
 
     def warm_up(self) -> None:
@@ -242,13 +242,13 @@ class _Contender:
             ModelError: other programs use the processors.
         """
         started = time.perf_counter()
-        token = self._decode(self._new, self.resident)
+        token = self._decode(self._new, self.prefilled)
         read = time.perf_counter()
-        self._write(token, self.resident + len(self._new))
+        self._write(token, self.prefilled + len(self._new))
         written = time.perf_counter()
         self._best_read = min(self._best_read, read - started)
         self._best_write = min(self._best_write, written - read)
-        if not self._context.truncate(0, self.resident):
+        if not self._context.truncate(0, self.prefilled):
             self._context.restore(0, self._state)
 
     def measured(self) -> Measured:

@@ -12,7 +12,7 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.engine.context import LlamaContext
 from rolellm_agents.models.llamacpp.engine.engine import Engine
-from rolellm_agents.models.llamacpp.engine.jobs import Finished, Heard
+from rolellm_agents.models.llamacpp.engine.jobs import Finished, StreamItem
 from rolellm_agents.models.llamacpp.engine.kv_cache import CacheLimits, KVCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads
@@ -86,9 +86,9 @@ class _Ear:
     """Hears one answer and looks at the clock."""
 
     def __init__(self) -> None:
-        self._parts: queue.SimpleQueue[tuple[Heard, float]] = queue.SimpleQueue()
+        self._parts: queue.SimpleQueue[tuple[StreamItem, float]] = queue.SimpleQueue()
 
-    def hear(self, part: Heard) -> None:
+    def hear(self, part: StreamItem) -> None:
         self._parts.put((part, time.perf_counter()))
 
     def all(self) -> tuple[list[int], list[float]]:

@@ -1,4 +1,4 @@
-"""`rolellm data context-instruct`, `rolegpt`, `dialogues` and `draws`: data out of personas and a model."""
+"""`rolellm data context-instruct`, `rolegpt`, `dialogues` and `rejection-sampling`: data out of personas and a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -114,8 +114,8 @@ def context_instruct(
         tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
     generate(
-        lambda hearing: context_instruct(
-            request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
+        lambda callbacks: context_instruct(
+            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
         ),
         folder,
         as_json=as_json,
@@ -190,8 +190,8 @@ def rolegpt(
         tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
     generate(
-        lambda hearing: rolegpt(
-            request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
+        lambda callbacks: rolegpt(
+            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
         ),
         folder,
         as_json=as_json,
@@ -256,15 +256,15 @@ def dialogues(
         tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
     generate(
-        lambda hearing: dialogues(
-            request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
+        lambda callbacks: dialogues(
+            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
         ),
         folder,
         as_json=as_json,
     )
 
 
-def draws(
+def sample_and_reject(
     data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench, or of a generator's run.")],
     out: OutOption = None,
     each: Annotated[int, typer.Option("--each", min=2, max=100, help="Answers to each question.")] = 4,
@@ -294,15 +294,19 @@ def draws(
 
     \b
     Examples:
-      rolellm data draws --data RoleBench --limit 600 --out runs/draws
-      rolellm data draws --data RoleBench --model mine --each 8 --dry-run
+      rolellm data rejection-sampling --data RoleBench --limit 600 --out runs/samples
+      rolellm data rejection-sampling --data RoleBench --model mine --each 8 --dry-run
     """
     from rolellm_agents.persona import list_personas
-    from rolellm_graphs.generate.rejection_sampling import DrawsRequest, draws, draws_guess
+    from rolellm_graphs.generate.rejection_sampling import (
+        RejectionSamplingRequest,
+        rejection_sampling,
+        rejection_sampling_guess,
+    )
 
     name, chat_model = generating_model(model, base_url, temperature, max_tokens)
     cast = [found.persona for found in list_personas().found]
-    request = DrawsRequest(
+    request = RejectionSamplingRequest(
         samples=tuple(_training_questions(data, language, limit)),
         personas={one.name: one for one in cast if one.language == language},
         each=each,
@@ -311,12 +315,12 @@ def draws(
     limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
     folder = out or own_folder("draws", str(data.resolve()), language, str(limit), name, str(seed))
     if dry_run:
-        keys, guess = draws_guess(request)
+        keys, guess = rejection_sampling_guess(request)
         tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
         return
     generate(
-        lambda hearing: draws(
-            request, chat_model, model_name=name, folder=folder, limits=limits, hearing=hearing
+        lambda callbacks: rejection_sampling(
+            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
         ),
         folder,
         as_json=as_json,

@@ -9,6 +9,7 @@ import typer
 from rolellm_tui.cli.data import generate as data_generate
 from rolellm_tui.cli.data import report as data_report
 from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.renamed import renamed
 from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ app = typer.Typer(
 app.command("context-instruct")(data_generate.context_instruct)
 app.command("rolegpt")(data_generate.rolegpt)
 app.command("dialogues")(data_generate.dialogues)
-app.command("draws")(data_generate.draws)
+app.command("rejection-sampling")(data_generate.sample_and_reject)
+app.command("draws", hidden=True)(
+    renamed(data_generate.sample_and_reject, "data draws", "data rejection-sampling")
+)
 app.command("check")(data_report.check)
 app.command("stats")(data_report.stats)
 app.command("card")(data_report.card)

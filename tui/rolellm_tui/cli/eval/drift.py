@@ -98,14 +98,14 @@ def drift(
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona import load_persona
-    from rolellm_graphs.evaluate.drift import InterviewsRequest, hold_interviews, run_name
+    from rolellm_graphs.evaluate.drift import DriftRequest, run_drift, run_name
     from rolellm_graphs.evaluate.rolebench import SystemUnderTest
     from rolellm_graphs.runs.items import RunCallbacks, RunLimits
 
     names = [*(persona or ()), *(name.strip() for name in personas.split(",") if name.strip())]
     models = model or [load_settings().model]
     asks = SystemUnderTest(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
-    request = InterviewsRequest(
+    request = DriftRequest(
         personas=tuple(map(load_persona, names)),
         strategy=strategy,
         turns=turns,
@@ -119,13 +119,13 @@ def drift(
     complain(f"The run is kept in {folder}.")
     with counted_progress("Interviewing") as progress:
         result = asyncio.run(
-            hold_interviews(
+            run_drift(
                 request,
                 systems,
                 folder=folder,
                 judge=judging,
                 limits=RunLimits(at_once=at_once),
-                hearing=RunCallbacks(progress=progress, notice=complain),
+                callbacks=RunCallbacks(progress=progress, notice=complain),
             )
         )
     told = result.to_json()

@@ -111,10 +111,10 @@ def rolebench(
     )
     complain(f"The run is kept in {folder}.")
 
-    async def run(hearing: RunCallbacks) -> "Result":
+    async def run(callbacks: RunCallbacks) -> "Result":
         limits = RunLimits(at_once=at_once)
         return await run_rolebench(
-            request, systems, folder=folder, judges=judges, limits=limits, hearing=hearing
+            request, systems, folder=folder, judges=judges, limits=limits, callbacks=callbacks
         )
 
     with counted_progress("Answering") as tell:

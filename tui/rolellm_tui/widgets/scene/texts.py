@@ -57,7 +57,7 @@ def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str 
         case "act":
             words = prose(text).stylize_before("italic")
             return Content.assemble(_actor(message, text, speakers), words, end)
-    head = Content.assemble(speakers.content(message.speaker), (_manner(message, speakers), _QUIET), end)
+    head = Content.assemble(speakers.content(message.speaker), (_turn_kind(message, speakers), _QUIET), end)
     words = prose(text)
     if message.kind == "think":
         words = words.stylize_before(_QUIET)
@@ -71,7 +71,7 @@ def _actor(message: Message, text: str, speakers: SeatStyles) -> Content:
     return Content.assemble(speakers.content(message.speaker), " " if goes_on else "\n")
 
 
-def _manner(message: Message, speakers: SeatStyles) -> str:
+def _turn_kind(message: Message, speakers: SeatStyles) -> str:
     """What stands behind the name, but for what is simply said."""
     if message.kind == "think":
         return "  thinks"
