@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -82,9 +82,5 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     builder = StateGraph(
         InstructionState, context_schema=RoleGPTChoice, input_schema=RowInput, output_schema=RowOutput
     )
-    builder.add_node("plan", plan, input_schema=RowInput)
-    builder.add_node("answer", voice)
-    builder.add_edge(START, "plan")
-    builder.add_edge("plan", "answer")
-    builder.add_edge("answer", END)
-    return builder.compile(name="rolegpt")
+    builder.add_sequence([("plan", plan), ("answer", voice)])
+    return builder.set_entry_point("plan").compile(name="rolegpt")
