@@ -105,5 +105,6 @@ def _graph(choice: ContextChoice) -> PassGraph:
     builder = StateGraph(
         PassByPlace, context_schema=ContextChoice, input_schema=PassInput, output_schema=PassOutput
     )
-    builder.add_sequence([("plan", plan), ("interview", talk)])
-    return builder.set_entry_point("plan").compile(name="context_instruct")
+    builder.add_node("plan", plan, input_schema=PassInput)
+    builder.add_node("interview", talk)
+    return builder.set_entry_point("plan").add_edge("plan", "interview").compile(name="context_instruct")

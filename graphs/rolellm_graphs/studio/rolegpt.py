@@ -82,5 +82,6 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     builder = StateGraph(
         InstructionState, context_schema=RoleGPTChoice, input_schema=RowInput, output_schema=RowOutput
     )
-    builder.add_sequence([("plan", plan), ("answer", voice)])
-    return builder.set_entry_point("plan").compile(name="rolegpt")
+    builder.add_node("plan", plan, input_schema=RowInput)
+    builder.add_node("answer", voice)
+    return builder.set_entry_point("plan").add_edge("plan", "answer").compile(name="rolegpt")
