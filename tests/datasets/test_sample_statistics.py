@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets import Sample, length_chart
 from rolellm_agents.datasets.data_card import card_facts, data_card
 from rolellm_agents.datasets.length_chart import write_chart
 from rolellm_agents.datasets.provenance import DatasetProvenance, write_manifest
@@ -119,6 +119,15 @@ def test_another_picture_is_refused(tmp_path: Path) -> None:
     for name in ("a.svg", "a.png"):
         with pytest.raises(RoleBenchError, match="cannot be written"):
             write_chart(tmp_path / "file" / name, [])
+
+
+def test_without_matplotlib_a_sentence_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(length_chart, "can_draw", lambda: False)
+    with pytest.raises(RoleBenchError, match=r"pip install 'rolellm-agents\[plots\]'"):
+        drawn(tmp_path, "lengths.svg")
+    assert not (tmp_path / "new").exists()
 
 
 @settings(deadline=None, max_examples=15)
