@@ -29,7 +29,7 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.runs.budget import Tokens
-from rolellm_agents.runs.folder import LongRun, open_long_run
+from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge
@@ -99,7 +99,7 @@ async def run_drift(
     _check(request, systems)
     planned = [*_planned(request, systems)]
     config = _config(request, systems, limits)
-    with open_long_run(folder, config) as run:
+    with open_run(folder, config, in_memory=False) as run:
         run.reopen()
         finished = FinishedItems(run, lambda: (one.key for one in planned))
         failures = Failures()
@@ -333,7 +333,7 @@ def _config(request: DriftRequest, systems: Sequence[SystemUnderTest], limits: R
     }
 
 
-def _write(run: LongRun, result: DriftResult, judge: NamedJudge | None) -> None:
+def _write(run: Run, result: DriftResult, judge: NamedJudge | None) -> None:
     with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in result.interviews:
             out.write(json_line(scored_line(one)))

@@ -25,7 +25,7 @@ from rolellm_agents.files.atomic_write import write_atomically, writing_atomical
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import RecallOptions
-from rolellm_agents.runs.folder import LongRun, open_long_run
+from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
@@ -98,7 +98,7 @@ async def run_rolebench(
     strategies = list(dict.fromkeys(request.strategies))
     plan = ReplyPlan([one.name for one in systems], strategies, material.asked, material.speakers)
     config = _config(request, material, systems, limits)
-    with open_long_run(folder, config) as run:
+    with open_run(folder, config, in_memory=False) as run:
         run.reopen()
         finished = FinishedItems(run, plan.keys)
         answering = Answering(
@@ -296,9 +296,7 @@ def _throughput(plan: ReplyPlan, finished: FinishedItems, at_once: int) -> list[
     ]
 
 
-def _write(
-    run: LongRun, result: Result, replies: Iterable[ScoredReply], judges: Iterable[NamedJudge]
-) -> None:
+def _write(run: Run, result: Result, replies: Iterable[ScoredReply], judges: Iterable[NamedJudge]) -> None:
     """Every reply with its scores, the results, and when nothing is left to do the manifest."""
     with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in replies:
