@@ -57,7 +57,7 @@ async def run_plan(
     """Make the missing items of a run, and write its files, also when the run stops early.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; finished items are kept.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
         SettingsError: a cost limit without prices.
         ModelError: the model cannot be loaded.
     """

@@ -46,8 +46,8 @@ async def run_works(
     Verdicts with the status `model_error` are returned and not recorded, so that the next start retries.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        ModelError: a model cannot be loaded, or failed too often in a row; what is finished is kept.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        ModelError: a model cannot be loaded, or failed too often in a row; finished items are kept.
     """
     if folder is None:
         return await _JudgingRun(None, works, progress).verdicts(at_once)
