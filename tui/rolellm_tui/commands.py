@@ -32,7 +32,7 @@ class RoleActions(Protocol):
 
     @property
     def transcript(self) -> Transcript:
-        """Where the conversations are."""
+        """Where the conversations were."""
 
     def talk_with(self, persona_id: str) -> None:
         """Open the chat with a persona."""
@@ -99,7 +99,7 @@ class RoleCommands(Provider):
     def _strategies(self) -> Iterator[_Command]:
         for name in STRATEGIES:
             run = partial(self._actions.use_strategy, name)
-            yield _Command(f"Answer by {name}", EXPLAINED.get(name, ""), run)
+            yield _Command(f"Use strategy {name}", EXPLAINED.get(name, ""), run)
 
     def _goals(
         self, cast_: tuple[FoundPersona, ...], conversations: list[ConversationSummary]
@@ -115,7 +115,7 @@ class RoleCommands(Provider):
             name = "the scene" if is_scene else names.get(one.persona, one.persona)
             title = one_line(one.title or one.last, _ABOUT)
             yield _Command(
-                f"Go on with {name} – {title}",
+                f"Resume {name} – {title}",
                 f"{told(one.updated, now)} · {counted(one.messages, 'message')}",
                 partial(self._actions.go_on_with, one.id),
             )

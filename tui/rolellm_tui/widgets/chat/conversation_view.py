@@ -35,7 +35,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         at: str | None = None,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
-        """Show a session, whatever was said in it before.
+        """Show a session with its messages.
 
         Args:
             session: to show.

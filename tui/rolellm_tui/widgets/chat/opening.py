@@ -14,11 +14,11 @@ class ChatOpening:
     conversation: str | None = None
     """The id of the one to go on with; None for the last with this persona, unless it is to be new."""
     new: bool = False
-    """Begin a new conversation, even if there is one to go on with."""
+    """Start a new conversation instead of resuming the latest."""
     strategy: str | None = None
-    """None for the one that is set."""
+    """None for the one in the settings."""
     model: str | None = None
-    """A name or a spec; None for the one that is set."""
+    """A name or a spec; None for the one in the settings."""
     greeting: int = 0
     """Which of the persona's greetings a new conversation begins with; 0 is its own."""
     at: str | None = None

@@ -25,7 +25,7 @@ _MUTED = "$foreground-muted"
 _WHO = "$foreground"
 HIT = "bold underline $text-accent"
 """How sought words stand out."""
-_ARCHIVE = "Put it away; it is still found. Nothing said is ever deleted."
+_ARCHIVE = "Archive the conversation. The search still finds it."
 
 
 @dataclass(frozen=True)
@@ -69,38 +69,40 @@ class ConversationList(OptionList):
 
     BINDINGS = [
         Binding(
-            "enter", "select", "Open", id="conversations.open", tooltip="Go on with this one.", show=False
+            "enter", "select", "Open", id="conversations.open", tooltip="Open the conversation.", show=False
         ),
-        Binding("r", "screen.rename", "Rename", id="conversations.rename", tooltip="Give it a title."),
+        Binding("r", "screen.rename", "Rename", id="conversations.rename", tooltip="Edit the title."),
         Binding("a", "screen.archive", "Archive", id="conversations.archive", tooltip=_ARCHIVE),
         Binding(
             "a",
             "screen.unarchive",
             "Restore",
             id="conversations.unarchive",
-            tooltip="Back into the list of conversations.",
+            tooltip="Restore the conversation.",
         ),
-        Binding("x", "screen.export", "Export", id="conversations.export", tooltip="Write it as a file."),
+        Binding(
+            "x", "screen.export", "Export", id="conversations.export", tooltip="Export the conversation."
+        ),
         Binding(
             "i",
             "screen.import",
             "Import",
             id="conversations.import",
-            tooltip="Bring conversations in from a file.",
+            tooltip="Import conversations from a file.",
         ),
         Binding(
             "v",
             "screen.archived",
             "Archived",
             id="conversations.archived",
-            tooltip="Show those that were put away, or the others again.",
+            tooltip="Show archived conversations, or the others.",
         ),
         Binding(
             "slash",
             "screen.find",
             "Find",
             id="conversations.find",
-            tooltip="Type what to look for.",
+            tooltip="Search.",
             show=False,
         ),
     ]
@@ -139,7 +141,7 @@ class ConversationList(OptionList):
         options = [Option(_row_of(one, now), id=f"conversation {one.id}") for one in conversations]
         places = [RowTarget(one.id) for one in conversations]
         if hits:
-            options += [Option(_heading("In what was said"), id="heading", disabled=True)]
+            options += [Option(_heading("Messages"), id="heading", disabled=True)]
             options += [Option(_row_of_hit(one, now), id=f"message {one.found.message}") for one in hits]
             places += [RowTarget("")]
             places += [RowTarget(one.found.conversation, one.found.message) for one in hits]

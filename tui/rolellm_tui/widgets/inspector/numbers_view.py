@@ -119,7 +119,7 @@ def _read(message: Message, context_size: int | None) -> Iterator[tuple[str, str
         yield "from the cache", counted(cached, "token") + share
     if dropped := integer(message.made_by.get("dropped_messages")):
         were = "message was" if dropped == 1 else "messages were"
-        yield "left out", f"{dropped:,} oldest {were} left out because the context was full"
+        yield "left out", f"{dropped:,} oldest {were} dropped because the context was full"
 
 
 def _written(message: Message) -> Iterator[tuple[str, str]]:

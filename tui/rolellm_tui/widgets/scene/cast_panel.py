@@ -28,14 +28,14 @@ class CastPanel(OptionList):
     """Whose knowledge is shown is who is highlighted; letters act on them."""
 
     BINDINGS = [
-        Binding("t", "seat", "Seat", id="cast.seat", tooltip="Take this seat yourself, or give it back."),
-        Binding("i", "presence", "In/out", id="cast.presence", tooltip="Let them come in, or leave."),
-        Binding("n", "speak", "Speak", id="cast.speak", tooltip="Let this one speak next."),
+        Binding("t", "seat", "Seat", id="cast.seat", tooltip="Take this seat, or give it back."),
+        Binding("i", "presence", "In/out", id="cast.presence", tooltip="Enter or leave the scene."),
+        Binding("n", "speak", "Speak", id="cast.speak", tooltip="Make this one speak next."),
     ]
 
     @dataclass
     class Viewed(Message):
-        """The person wants to see the scene as somebody saw it."""
+        """The person wants to see the scene what a seat witnessed."""
 
         seat: str | None
         """None for everything."""
@@ -130,7 +130,7 @@ class CastPanel(OptionList):
 
     def _narrators_row(self) -> "_SeatRow":
         told = "you" if NARRATOR in self._stage.persons else ""
-        return _SeatRow(Content.styled("  Narrator", f"bold {MUTED}"), told, "tells what happens")
+        return _SeatRow(Content.styled("  Narrator", f"bold {MUTED}"), told, "narrates")
 
     def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> "_SeatRow":
         speaks, is_person = seat == self._speaking, seat in self._stage.persons

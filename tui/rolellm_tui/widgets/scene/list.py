@@ -24,7 +24,7 @@ class SceneList(OptionList):
     """To move through; the highlighted one is `scene`."""
 
     BINDINGS = [
-        Binding("enter", "select", "Play", id="scenes.play", tooltip="Go on with it, or begin it."),
+        Binding("enter", "select", "Play", id="scenes.play", tooltip="Play or resume the scene."),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it

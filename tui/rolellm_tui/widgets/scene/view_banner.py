@@ -39,4 +39,4 @@ class ViewBanner(Static):
         seen, there = len(self._stage.witnessed(viewer)), len(self._stage.messages)
         name = self._speakers.content(viewer)
         count = f" saw it · {seen:,} of {there:,} lines · "
-        self.update(Content.assemble("As ", name, count, (f"{way_back} shows everything", MUTED)))
+        self.update(Content.assemble("As ", name, count, (f"{way_back} shows all", MUTED)))
