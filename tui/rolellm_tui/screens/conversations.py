@@ -21,10 +21,9 @@ from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
-from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted, local_now
 from rolellm_tui.widgets.common.status_line import StatusLine
-from rolellm_tui.widgets.common.times import today
 from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
 from rolellm_tui.widgets.conversations.preview import ConversationPreview
 from rolellm_tui.widgets.conversations.texts import (
@@ -171,7 +170,7 @@ class ConversationsScreen(Screen[None]):
         words = words_of(self.query_one("#find", Input).value)
         listed = [one for one in map(self._as_listed, self._summaries) if _has(one, words)]
         hits = [self._as_hit(found) for found in self._found] if words else []
-        self.query_one(ConversationList).show(listed, hits, today())
+        self.query_one(ConversationList).show(listed, hits, local_now())
         self._count(len(listed), len(hits), sought=bool(words))
         nothing = self.query_one("#nothing", Static)
         nothing.update(_NOTHING_FOUND if words else _NONE_ARCHIVED if self._archived else _NONE_YET)

@@ -16,8 +16,8 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona.from_card.files import Imported
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.path_input import PathInput
 from rolellm_tui.widgets.common.status_line import Complaint
 from rolellm_tui.widgets.library.incoming import Preview, bring_in, is_json, look

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.scene.texts import SeatStyles
 
 _DIGITS = 9

@@ -38,12 +38,11 @@ from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
 from rolellm_tui.widgets.scene.commands import SceneCommand
-from rolellm_tui.widgets.scene.figures import tokens_of
 from rolellm_tui.widgets.scene.player import USUAL_PAUSE, Player
 from rolellm_tui.widgets.scene.prompt import ScenePrompt
 from rolellm_tui.widgets.scene.seat_sheet import SeatSheet
 from rolellm_tui.widgets.scene.text import SceneText
-from rolellm_tui.widgets.scene.texts import speakers_of
+from rolellm_tui.widgets.scene.texts import speakers_of, tokens_of
 from rolellm_tui.widgets.scene.view_banner import ViewBanner
 
 

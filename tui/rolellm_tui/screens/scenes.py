@@ -16,13 +16,14 @@ from textual.worker import Worker
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
 from rolellm_tui.widgets.scene.list import SceneList
 from rolellm_tui.widgets.scene.scenes_found import OfferedScene, offered_scenes
-from rolellm_tui.widgets.scene.seat_colours import COLOURS, MUTED
+from rolellm_tui.widgets.scene.texts import COLOURS
 
 
 class ScenesScreen(Screen[None]):

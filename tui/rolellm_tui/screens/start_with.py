@@ -16,7 +16,7 @@ from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import did_you_mean, one_line, plain
-from rolellm_tui.widgets.chat.greetings import greetings_for
+from rolellm_tui.widgets.chat.opening import greetings_for
 from rolellm_tui.widgets.common.status_line import Complaint
 
 EXPLAINED = {

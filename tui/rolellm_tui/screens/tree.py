@@ -16,8 +16,8 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
-from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.tree.line import number_among_siblings
 from rolellm_tui.widgets.tree.message_preview import MessagePreview

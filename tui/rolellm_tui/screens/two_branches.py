@@ -12,7 +12,7 @@ from textual.widgets import Footer, Static
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.chat.prose import prose
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.tree.line import told_apart
 from rolellm_tui.widgets.tree.rows import ConversationTree
 

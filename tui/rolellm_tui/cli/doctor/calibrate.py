@@ -10,7 +10,7 @@ from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.config.settings import DEFAULT_MODEL, load_settings
 from rolellm_agents.errors import ModelError
 from rolellm_tui.output import print_json, print_table, print_text
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.models.llamacpp.tuning.calibration import Calibration

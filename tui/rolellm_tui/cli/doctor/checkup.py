@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 _PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "llama-cpp-python", "textual")
 _HF_PACKAGES = ("torch", "transformers", "peft", "langchain-huggingface")

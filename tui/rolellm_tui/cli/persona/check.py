@@ -7,7 +7,7 @@ import typer
 
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import print_json, print_text
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona

@@ -11,7 +11,7 @@ from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.search_words import keys_of
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 _MUTED = "$foreground-muted"
 

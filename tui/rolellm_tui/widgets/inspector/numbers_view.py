@@ -13,7 +13,7 @@ from rolellm_agents.cards.values import integer, mapping, number, text
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.meter import rate, words_in, words_per_second
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.inspector.token_chart import percent
 
 

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from rolellm_agents.scene import LoadedScene
 from rolellm_agents.text import one_line
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 _HELP = (

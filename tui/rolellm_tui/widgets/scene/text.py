@@ -19,9 +19,9 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_graphs.events import MessageDone, Retried, SceneEvent, SpeakerChosen, TokenDelta, TurnFailed
 from rolellm_graphs.scene.stage import Stage
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 from rolellm_tui.widgets.scene.line import SceneLineView
-from rolellm_tui.widgets.scene.seat_colours import MUTED
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 PAGE = 60

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from rolellm_graphs.scene.stage import Stage
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 
