@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError
 from rolellm_agents.persona import load_persona
-from rolellm_graphs.generate.rolegpt import STRATEGY, RowState, voice_graph
+from rolellm_graphs.generate.rolegpt import STRATEGY, RowState, persona_answer_graph
 from rolellm_graphs.runs.items import PlannedItem, Unrecorded
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
@@ -70,7 +70,9 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     spec = choice.model or load_settings().model
     model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
     persona = load_persona(choice.persona)
-    voice = voice_graph(persona, choice.strategy, Unrecorded(model), model_name=spec, seed=choice.seed)
+    voice = persona_answer_graph(
+        persona, choice.strategy, Unrecorded(model), model_name=spec, seed=choice.seed
+    )
 
     def plan(state: RowInput) -> RowState:
         if not state.get("instruction", "").strip():
