@@ -849,3 +849,31 @@ async def test_a_session_that_is_only_opened_leaves_no_trace(transcript: Transcr
         await listen(session.send(" "))
     assert transcript.conversations() == []
     assert transcript._db.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
+
+
+async def test_a_task_that_reads_an_answer_is_not_left_cancelled_when_the_answer_is_stopped(
+    transcript: Transcript,
+) -> None:
+    model = ScriptedChatModel(replies=["One two three"], seconds_per_word=0.05)
+    session = Session(ADA, transcript, model=model)
+    speaking = asyncio.Event()
+
+    async def read() -> tuple[list[Event], int]:
+        events = []
+        async for event in session.send("Hello"):
+            events.append(event)
+            if isinstance(event, TokenDelta):
+                speaking.set()
+        await asyncio.sleep(0)  # a task that is still to be cancelled would be cancelled here
+        task = asyncio.current_task()
+        return events, task.cancelling() if task else -1
+
+    reading = asyncio.create_task(read())
+    await speaking.wait()
+    session.cancel()
+    session.cancel()
+    events, cancelling = await reading
+
+    assert cancelling == 0
+    assert isinstance(events[-1], MessageDone)
+    assert events[-1].message.status == "stopped"
