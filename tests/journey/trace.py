@@ -123,17 +123,17 @@ def trace_send(folder: Path) -> Trace:
     """`Session.send` of a second line."""
     with Transcript(folder / "chat.db") as transcript:
         session = Session(_PERSONA, transcript, model=_model(_REPLY))
-        return _trace_second(lambda: session.send(_LINE))
+        return _trace_last(lambda: session.send(_LINE), times=2)
 
 
 def trace_step(folder: Path) -> Trace:
-    """`Stage.step` of a second turn."""
+    """`Stage.step` of a turn whose speaker has spoken before."""
     file = folder / "quay.yaml"
     file.write_text(_SCENE, encoding="utf-8")
     with Transcript(folder / "scene.db") as transcript:
         models = {"ada": _model(_REPLY), "ben": _model("Then I wait.")}
         stage = Stage(Ensemble(load_scene(str(file)), models=models, model=models["ada"]), transcript)
-        return _trace_second(stage.step)
+        return _trace_last(stage.step, times=4)
 
 
 def _model(reply: str) -> ScriptedChatModel:
@@ -147,12 +147,13 @@ JOURNEYS: dict[str, Callable[[Path], Trace]] = {
 }
 
 
-def _trace_second(play: Callable[[], AsyncGenerator[Any, None]]) -> Trace:
-    """Trace the second of two plays: the first opens the conversation and fills what is made once."""
+def _trace_last(play: Callable[[], AsyncGenerator[Any, None]], *, times: int) -> Trace:
+    """Trace the last of several plays: those before open the conversation and compute what is kept."""
 
-    async def play_twice() -> Trace:
-        async for _ in play():
-            pass
+    async def play_all() -> Trace:
+        for _ in range(times - 1):
+            async for _ in play():
+                pass
         # Threads that are running already would not be traced.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
         with traced() as trace:
@@ -160,7 +161,7 @@ def _trace_second(play: Callable[[], AsyncGenerator[Any, None]]) -> Trace:
                 pass
         return trace
 
-    return asyncio.run(play_twice())
+    return asyncio.run(play_all())
 
 
 def main() -> None:
