@@ -16,11 +16,12 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.inserts import (
     authors_note,
     character_note,
-    note_about,
-    scene_note,
+    lore_insert,
+    scene_insert,
+    user_persona_insert,
     with_card_prompts,
 )
-from rolellm_agents.prompting.placement import place_lore
+from rolellm_agents.prompting.placement import place_inserts
 from rolellm_agents.prompting.strategies import RECALLS, foreseen, get_strategy
 from rolellm_agents.recall import (
     LoreRecall,
@@ -84,7 +85,7 @@ class Prompting:
         self._recallers = self._make_recallers(recall or RecallOptions(), memories)
         self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
         """Making them, or asking a server for them, takes a while."""
-        self._notes = [*character_note(persona, user), *note_about(user, about_user)]
+        self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
 
     def look_up(
         self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
@@ -130,13 +131,13 @@ class Prompting:
         """
         messages = self._compose(self.persona, history, recalled, line)
         # The scene first: it stays the same, and so does what a model has read of the prompt.
-        placed = [
-            *scene_note(scene),
-            *recalled,
+        inserts = [
+            *scene_insert(scene),
+            *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
             *self._notes,
             *authors_note(note, self.persona, self._user),
         ]
-        return place_lore(self._with_instruction(messages), placed)
+        return place_inserts(self._with_instruction(messages), inserts)
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user will say, but for lore."""
