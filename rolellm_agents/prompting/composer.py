@@ -22,7 +22,13 @@ from rolellm_agents.prompting.inserts import (
     with_card_prompts,
 )
 from rolellm_agents.prompting.placement import place_inserts
-from rolellm_agents.prompting.strategies import RECALLS, foreseen, get_strategy
+from rolellm_agents.prompting.strategies import (
+    Strategy,
+    foreseen,
+    get_strategy,
+    recalls_of,
+    strategy_name,
+)
 from rolellm_agents.recall import (
     LoreRecall,
     Passage,
@@ -54,7 +60,7 @@ class Prompting:
     def __init__(
         self,
         persona: Persona,
-        strategy: str,
+        strategy: str | Strategy,
         *,
         user: str,
         about_user: str = "",
@@ -66,7 +72,7 @@ class Prompting:
 
         Args:
             persona: with its macros filled.
-            strategy: a strategy's name.
+            strategy: a strategy or its name.
             user: the display name of the person who talks with it.
             about_user: who that is, told to the model.
             lorebooks: of the world, beside the persona's own.
@@ -78,11 +84,11 @@ class Prompting:
             PersonaError: the persona's lorebook cannot be used.
         """
         self.persona = persona
-        self.strategy = strategy
-        self._compose = get_strategy(strategy)
+        self.strategy = strategy_name(strategy)
+        self.strategy_function = get_strategy(strategy)
         self._user = user
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
-        self._recallers = self._make_recallers(recall or RecallOptions(), memories)
+        self._recallers = self._make_recallers(strategy, recall or RecallOptions(), memories)
         self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
         """Making them, or asking a server for them, takes a while."""
         self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
@@ -129,7 +135,7 @@ class Prompting:
             note: the author's, which stands a few messages before the end.
             scene: what the persona is told of the scene it is in, after its description.
         """
-        messages = self._compose(self.persona, history, recalled, line)
+        messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it stays the same, and so does what a model has read of the prompt.
         inserts = [
             *scene_insert(scene),
@@ -141,7 +147,7 @@ class Prompting:
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user will say, but for lore."""
-        messages = foreseen(self.strategy, self.persona, history)
+        messages = foreseen(self.strategy_function, self.persona, history)
         return self._with_instruction(messages)[: len(messages)]
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -149,12 +155,16 @@ class Prompting:
 
         What else comes into the first message, such as lore and what callers tell, comes there later.
         """
+        if not messages:
+            return []
         instruction, *rest = with_card_prompts(messages, self.persona, self._user)
         return [cacheable(instruction), *rest]
 
-    def _make_recallers(self, options: RecallOptions, memories: Sequence[Passage]) -> list[Recaller]:
+    def _make_recallers(
+        self, strategy: str | Strategy, options: RecallOptions, memories: Sequence[Passage]
+    ) -> list[Recaller]:
         recallers: list[Recaller] = []
-        if recalls := RECALLS.get(self.strategy):
+        if recalls := recalls_of(strategy):
             fitting = options if options.floor is not None else replace(options, floor=recalls.floor)
             passages = [*chain.from_iterable(self._passages_of(kind) for kind in recalls.kinds)]
             recallers.append(Recaller(passages, self.persona, recalls.method, fitting))
