@@ -64,7 +64,7 @@ def plugin_version(group: Group, name: str) -> str:
 def qualified_name(provided: object) -> str:
     """`module.name` of a function or class, or of an object's class, as records name it."""
     named = provided if hasattr(provided, "__qualname__") else type(provided)
-    return f"{named.__module__}.{named.__qualname__}"  # type: ignore[attr-defined]  # both have it
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _package(entry_point: EntryPoint) -> str:

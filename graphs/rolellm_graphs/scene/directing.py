@@ -64,7 +64,7 @@ def director_node(
         if provided:
             # In a thread where the graph runs asynchronously: it may take its time.
             return ModelRequest(RunnableLambda(provided), found, {})
-        if kind in DIRECTORS:
+        if kind and kind in DIRECTORS:
             return chosen(DIRECTORS[kind](found))
         if len(found.present) == 1:
             return chosen(NextSpeaker(seat=found.present[0], why="Nobody else is there."))
