@@ -9,7 +9,7 @@ import time
 from statistics import median
 from typing import Any
 
-_ROLELLM = (sys.executable, "-c", "from rolellm_tui.cli import main; main()")
+_ROLELLM = (sys.executable, "-c", "from rolellm_tui.cli.main import main; main()")
 _LINES = (
     "What do you make of my shoes?",
     "Did you ever love anyone?",
