@@ -96,9 +96,9 @@ class RoleChatModel(BaseChatModel):
             model: any LangChain chat model, or a spec for `get_model`.
             strategy: a strategy or its name; the model's preferred strategy when None.
             user: the display name of the person who talks with it, for `{{user}}` in cards.
-            lorebooks: of the world, beside the persona's own.
-            recall: how passages are looked up; what suits the strategy when None.
-            memories: of earlier conversations.
+            lorebooks: further lorebooks beside the persona's own.
+            recall: how passages are looked up; the strategy's method when None.
+            memories: passages of earlier conversations.
             chat_model: `temperature`, `max_tokens` and `stop` of every answer, and what every LangChain
                 chat model takes, such as `callbacks`, `tags` or `cache`; what is not said is as the model
                 inside has it. Its connection (`api_key`, `timeout`, `max_retries`, `streaming`) is its own.
