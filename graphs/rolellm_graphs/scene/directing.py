@@ -131,8 +131,7 @@ def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
     prompt = load_prompt("scene-director", language).fill(
         setting=loaded.scene.setting,
         present=", ".join(names),
-        lines="
-".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:]),
+        lines="\n".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
     return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
