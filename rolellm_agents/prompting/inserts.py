@@ -9,7 +9,7 @@ from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES, Position
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.models.message_marks import LORE_MARK
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import CARD, called
+from rolellm_agents.persona.from_card.conversion import CARD, char_name
 from rolellm_agents.recall.recalled import RecalledLore
 
 
@@ -104,5 +104,7 @@ def _card(persona: Persona) -> Card | None:
 
 
 def _filled(words: str, persona: Persona, user: str, *, original: str | None) -> str:
-    scope = MacroScope(char=called(persona), user=user, original=original, description=persona.description)
+    scope = MacroScope(
+        char=char_name(persona), user=user, original=original, description=persona.description
+    )
     return substitute(words, scope).strip()
