@@ -68,11 +68,11 @@ def _named(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]
         return word, rest[len(word) :].strip()
     if mention is None:
         near = did_you_mean(word, [*names, *map(one_line, names.values())]) if word else ""
-        whom = f"Nobody is called {one_line(word, 40)!r}{near}" if word else f"/{command} wants a name"
-        raise MessageError(f"{whom}; there are {_told(names.values())}.")
+        whom = f"No one is named {one_line(word, 40)!r}{near}" if word else f"/{command} needs a name"
+        raise MessageError(f"{whom}; known are {_told(names.values())}.")
     if len(mention.seats) > 1:
         raise MessageError(
-            f"That may be {_told(names[one] for one in mention.seats)}; write the name in full."
+            f"Ambiguous name: {_told(names[one] for one in mention.seats)}; write the name in full."
         )
     return mention.seats[0], rest[mention.end :].lstrip(" ,，:：")
 
