@@ -346,7 +346,7 @@ class LibraryScreen(Screen[None]):
         personas = [one for one in imported if one.kind == "persona"]
         lorebooks = [one for one in imported if one.kind == "lorebook"]
         for book in lorebooks:
-            words = f"ImportedFile the lorebook {book.id}; use it with “rolellm chat --lorebook {book.id}”."
+            words = f"Imported the lorebook {book.id}; use it with “rolellm chat --lorebook {book.id}”."
             self.notify(plain(words), markup=False)
         if personas:
             self.action_clear()
