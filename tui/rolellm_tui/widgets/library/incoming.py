@@ -169,7 +169,7 @@ def _shared_beginning(names: list[str]) -> str:
 
 def _of_card(card: Card, path: Path) -> Preview:
     levels = Counter(finding.level for finding in lint(card))
-    scope = MacroScope(char=card.called, user=DEFAULT_USER)
+    scope = MacroScope(char=card.char_name, user=DEFAULT_USER)
     return Preview(
         kind="persona",
         name=one_line(card.name),
