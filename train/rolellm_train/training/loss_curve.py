@@ -1,4 +1,4 @@
-"""Draw how the loss fell: each step's as a dot, the held-out one as a line, as SVG."""
+"""The loss curve as SVG: training loss as dots, held-out loss as a line."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ def write_loss_curve(file: Path, items: Iterable[Mapping[str, Any]]) -> None:
     """Draw a run's items.
 
     Args:
-        file: where to; whole or not at all.
+        file: to write, atomically.
         items: each with its `step`, and `loss` or `eval_loss`.
 
     Raises:
