@@ -132,7 +132,7 @@ def _print_report(report: "DatasetReport") -> None:
     )
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
         findings = list(group)
-        print_text(f"\n{rule}: {findings[0].told}")
+        print_text(f"\n{rule}: {findings[0].description}")
         for finding in findings:
             _print_examples(finding)
     leaks, broken = (

@@ -70,13 +70,13 @@ def score(
       rolellm eval score -p mine.txt -r gold.txt --metric rouge-1-f1 --metric rouge-l-f1 --json
       rolellm eval score -p zh.jsonl -r test.jsonl --over mean --zh-words jieba
     """
-    from rolellm_agents.datasets.predictions import read_answered
+    from rolellm_agents.datasets.predictions import read_predictions
     from rolellm_agents.metrics import measure_named
 
     names = list(dict.fromkeys(metric or ["rouge-l-f1"]))
     for name in names:
         measure_named(name)
-    paired = read_answered(
+    paired = read_predictions(
         predictions.expanduser(),
         references.expanduser(),
         language=language.value if language else None,
