@@ -1,4 +1,4 @@
-"""What a person wants to bring in, by a path or by pasting it; looked at before anything is written."""
+"""Cards to import, from a path or pasted JSON, with a preview."""
 
 import os
 import shlex
@@ -42,27 +42,27 @@ _CONTAINERS = {
 
 @dataclass(frozen=True)
 class Preview:
-    """One character or lorebook that would come in."""
+    """A character or lorebook to import."""
 
     kind: Literal["persona", "lorebook"]
     name: str
     format: str
-    """The card's version and the file's kind, as in “V3 · PNG”."""
+    """Card version and file format, as in “V3 · PNG”."""
     about: str
-    """How its description begins."""
+    """Start of the description."""
     lore: int
-    """Entries of its lorebook."""
+    """Number of lorebook entries."""
     errors: int
-    """What the linter found that breaks the specification."""
+    """Number of linter errors."""
     warnings: int
-    """What the linter found that may do harm."""
+    """Number of linter warnings."""
     replaces: bool
-    """Whether a file of the person's own has its id."""
+    """Whether a user's file has the same id."""
 
 
 @dataclass(frozen=True)
 class PathCompletion:
-    """A path that was begun, as far as it can only go one way, and the ways from there."""
+    """A completed path and its possible continuations."""
 
     text: str
     names: tuple[str, ...]
@@ -70,12 +70,12 @@ class PathCompletion:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is meant as JSON and not as a path."""
+    """Whether a text is JSON rather than a path."""
     return text.lstrip().startswith(("{", "["))
 
 
 def is_card(text: str) -> bool:
-    """Whether what was pasted is a card's JSON, or names a file that may hold a card."""
+    """Whether pasted text is JSON of a card, or the path of a possible card."""
     if is_json(text):
         return text.rstrip().endswith(("}", "]"))
     path = path_in(text)
@@ -86,9 +86,9 @@ def is_card(text: str) -> bool:
 
 
 def path_in(text: str) -> Path:
-    """The path that a person typed, or that a terminal pasted for a file that was dropped on it.
+    """Parse a typed path, or one that a terminal pasted for a dropped file.
 
-    Terminals quote what they paste: in marks, with backslashes, or as a `file:` address.
+    Terminals quote paths with quotation marks, backslashes, or as `file:` URLs.
     """
     raw = text.strip()
     if raw.startswith("file://"):
@@ -105,13 +105,13 @@ def path_in(text: str) -> Path:
 
 
 def look(given: str) -> list[Preview]:
-    """Say what would come in.
+    """Preview the items of a card.
 
     Args:
-        given: a path, or a card's JSON.
+        given: a path, or JSON of a card.
 
     Raises:
-        PersonaError: there is no such file, or it is no card and no lorebook.
+        PersonaError: the file is missing, or neither a card nor a lorebook.
     """
     with _as_file(given) as path:
         try:
@@ -129,14 +129,14 @@ def look(given: str) -> list[Preview]:
 
 
 def bring_in(given: str, *, replace: bool) -> list[ImportedFile]:
-    """Write it into the person's own folders.
+    """Import a card into the user's folders.
 
     Args:
-        given: a path, or a card's JSON.
-        replace: whether files that are there may be replaced.
+        given: a path, or JSON of a card.
+        replace: whether existing files may be overwritten.
 
     Raises:
-        PersonaError: it cannot be used, would replace a file, or the folder cannot be written.
+        PersonaError: it is invalid, a file exists, or the folder is not writable.
     """
     paths = user_paths()
     with _as_file(given) as path:
@@ -144,7 +144,7 @@ def bring_in(given: str, *, replace: bool) -> list[ImportedFile]:
 
 
 def completed(text: str) -> PathCompletion:
-    """Complete a path as a shell does: folders, and files that may hold a card."""
+    """Complete a path with folders and possible cards."""
     begun = _expanded(Path(text)) if text else Path()
     folder, stem = (begun, "") if not text or text.endswith(os.sep) else (begun.parent, begun.name)
     try:
@@ -162,7 +162,7 @@ def completed(text: str) -> PathCompletion:
 
 
 def _shared_beginning(names: list[str]) -> str:
-    """How all of some sorted names begin; nothing when there are none."""
+    """The common prefix of sorted names."""
     pairs = zip(names[0], names[-1], strict=False) if names else ()
     return "".join(mine for mine, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -188,7 +188,7 @@ def _container(path: Path) -> str:
 
 @contextmanager
 def _as_file(given: str) -> Iterator[Path]:
-    """The file that was named; or what was pasted, as a file for now."""
+    """The named file, or the pasted text as a temporary file."""
     if not is_json(given):
         path = path_in(given)
         if _exists(path) and path.is_dir():
