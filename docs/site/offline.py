@@ -10,7 +10,7 @@ LOADED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?
 LINKED = re.compile(r"""<link\b(?![^>]*rel=["']?canonical)[^>]*\bhref=["']?(?:https?:)?//[^>]*>""")
 
 
-def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Look through a finished page."""
     if found := LOADED.search(output) or LINKED.search(output):
         raise PluginError(f"{page.file.src_uri} loads from the network: {found[0]}")
