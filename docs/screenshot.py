@@ -21,9 +21,9 @@ from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
 
 SCENE = "dinner-for-four"
-LINES = ("How do you solve a case?", "Who is Watson?")
+LINES = ("Who is Watson?", "How do you solve a case?")
 STRATEGY = "system"
-SEED = 1
+SEED = 4
 SIZE = (110, 32)
 PICTURES = Path(__file__).parent / "images"
 
