@@ -180,7 +180,7 @@ async def test_the_prompt_is_shown_byte_for_byte_as_the_model_was_sent_it(transc
         assert json.loads(pilot.app.clipboard) == [
             {"role": roles[message.type], "content": message.content} for message in sent
         ]
-    assert {"instruction", "example", "lore", "history", "line"} == {
+    assert {"instruction", "example", "author note", "card prompt", "history", "line"} == {
         heading.split("  ")[0] for heading, _ in drawn
     }
 

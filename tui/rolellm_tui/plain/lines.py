@@ -92,7 +92,7 @@ def prompt(prompted: Prompted) -> list[str]:
 def whole_prompt(prompted: Prompted) -> list[str]:
     """Every message of a prompt, as it was sent."""
     return [
-        f"{number}. {part.part}, as {part.role}: {part.text}"
+        f"{number}. {part.title}, as {part.role}: {part.text}"
         for number, part in enumerate(prompted.parts, 1)
     ]
 

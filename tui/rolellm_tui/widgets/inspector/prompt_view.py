@@ -281,7 +281,7 @@ class PromptView(ScrollView, can_focus=True):
         told = "left out, the context was full" if place in self._left_out else ""
         if self._counts and not told:
             told = f"{self._counts[place]:,} token{'s' if self._counts[place] != 1 else ''}"
-        name = Content.assemble((part.part, "bold"), (f"  {part.role}", "$foreground-muted"))
+        name = Content.assemble((part.title, "bold"), (f"  {part.role}", "$foreground-muted"))
         gap = max(2, width - name.cell_length - len(told))
         return Content.assemble(name, " " * gap, (told, "$foreground-muted"))
 

@@ -16,6 +16,7 @@ COLOURS: Mapping[Kind, str] = {
     "instruction": "$primary",
     "example": "$success",
     "lore": "$accent",
+    "note": "$warning",
     "recalled": "$error",
     "history": "$secondary-lighten-2",
     "line": "$foreground",
