@@ -116,6 +116,9 @@ def first_column(name: str) -> list[str]:
     return [line.split("|")[1] for line in lines if line.startswith("| `")]
 
 
+COMMANDS: Any = typer.main.get_command(app)
+
+
 def commands_shown() -> list[Any]:
     """Each line of the pages' shell blocks that calls `rolellm`, with its page.
 
@@ -134,7 +137,7 @@ def commands_shown() -> list[Any]:
 @pytest.mark.parametrize("line", commands_shown())
 def test_each_command_shown_exists_with_its_options(line: str) -> None:
     words = shlex.split(line, comments=True)
-    command: Any = typer.main.get_command(app)
+    command: Any = COMMANDS
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
     assert not hasattr(command, "commands"), f"{line!r} names no command"

@@ -15,5 +15,7 @@ def on_config(config: MkDocsConfig) -> None:
         entry = next(entry for entry in nav if section in entry)
         listed = {page if isinstance(page, str) else next(iter(page.values())) for page in entry[section]}
         found = sorted((Path(config.docs_dir) / folder).glob("*.md"), key=lambda page: page.name)
-        entry[section] += [f"{folder}/{page.name}" for page in found if f"{folder}/{page.name}" not in listed]
+        entry[section] += [
+            f"{folder}/{page.name}" for page in found if f"{folder}/{page.name}" not in listed
+        ]
     config.nav = [entry for entry in nav if list(entry.values()) != [[]]]
