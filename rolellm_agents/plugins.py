@@ -1,6 +1,8 @@
 """Strategies, directors, judges and more that other installed packages provide through entry points."""
 
+import sys
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
@@ -19,7 +21,7 @@ Group = Literal[
 
 def plugin_names(group: Group) -> list[str]:
     """The names that installed packages provide in a group, sorted; nothing is imported."""
-    return sorted(entry_points(group=group).names)
+    return sorted({found.name for found in _entry_points(group)})
 
 
 def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
@@ -31,7 +33,7 @@ def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
     Raises:
         PluginError: two packages provide it, it cannot be imported, or it is not callable.
     """
-    found = tuple(entry_points(group=group, name=name))
+    found = _named(group, name)
     if not found:
         return None
     packages = sorted({_package(one) for one in found})
@@ -57,7 +59,7 @@ def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
 
 def plugin_version(group: Group, name: str) -> str:
     """Package and version that provide a name, for provenance; empty if no package does."""
-    found = next(iter(entry_points(group=group, name=name)), None)
+    found = next(iter(_named(group, name)), None)
     return f"{_package(found)} {found.dist.version}" if found and found.dist else ""
 
 
@@ -65,6 +67,20 @@ def qualified_name(provided: object) -> str:
     """`module.name` of a function or class, or of an object's class, as records name it."""
     named = provided if hasattr(provided, "__qualname__") else type(provided)
     return f"{named.__module__}.{named.__qualname__}"
+
+
+def _named(group: Group, name: str) -> list[EntryPoint]:
+    return [found for found in _entry_points(group) if found.name == name]
+
+
+def _entry_points(group: Group) -> tuple[EntryPoint, ...]:
+    return _scanned(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=32)
+def _scanned(group: Group, _path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """A scan reads the metadata of every installed package, which takes some 15 ms."""
+    return tuple(entry_points(group=group))
 
 
 def _package(entry_point: EntryPoint) -> str:

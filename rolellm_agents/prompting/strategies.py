@@ -121,12 +121,17 @@ def get_strategy(strategy: str | Strategy) -> Strategy:
         return strategy
     found = STRATEGIES.get(strategy) or load_plugin("rolellm.strategies", strategy)
     if found is None:
-        known = [*STRATEGIES, *plugin_names("rolellm.strategies")]
+        known = strategy_names()
         raise SettingsError(
             f"There is no strategy {strategy!r}{did_you_mean(strategy, known)}; "
             f"known are {', '.join(known)}."
         )
     return found
+
+
+def strategy_names() -> list[str]:
+    """All names of strategies: ours, then those of installed packages."""
+    return [*STRATEGIES, *plugin_names("rolellm.strategies")]
 
 
 def strategy_name(strategy: str | Strategy) -> str:

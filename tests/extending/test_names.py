@@ -19,6 +19,7 @@ from rolellm_agents.recall import method_named
 from rolellm_agents.scene.directors import NextSpeaker, director_named
 from rolellm_graphs import scene_graph
 from rolellm_graphs.judge.judges import judge_named
+from rolellm_graphs.server.names import agent_named
 
 Provide = Callable[..., None]
 
@@ -144,3 +145,9 @@ def test_a_director_of_ones_own_ends_a_scene() -> None:
 
     output = scene_graph("last-booth", model="scripted:I see.", director=nobody).invoke({})
     assert output["ended"] == "Enough."
+
+
+def test_a_server_takes_a_strategy_of_a_package(provide: Provide) -> None:
+    provide("rolellm.strategies", "lighthouse", "raise SystemError")
+    assert agent_named("shrek@lighthouse", {}, ()).strategy == "lighthouse"
+    assert "my_package" not in sys.modules

@@ -11,6 +11,7 @@ import pytest
 from helpers.extension_pages import DOCS, Page, install
 from helpers.here import rolellm_here
 from helpers.recording_model import RecordingModel
+from langchain_core.messages import HumanMessage
 
 from rolellm_agents.judging import ConversationTurn, Judged
 from rolellm_agents.models.scripted import ScriptedChatModel
@@ -19,7 +20,7 @@ from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import load_scene
 from rolellm_agents.transcript import Transcript
-from rolellm_graphs import RoleChatModel, Session, persona_tool, role_graph, scene_graph
+from rolellm_graphs import RoleChatModel, SceneContext, Session, persona_tool, role_graph, scene_graph
 from rolellm_graphs.judge.graph import judge_replies
 from rolellm_graphs.judge.judges import judge_config, pair_judge_named, reply_judge_named
 
@@ -55,7 +56,7 @@ def test_a_strategy() -> None:
     assert any("seventeen stairs" in item.get("text", "") for item in names["answer"]["recalled"])
     model = ScriptedChatModel(replies=["Yes."])
     role_graph(HOLMES, model=model, strategy=names["knowing"]).invoke(
-        {"messages": [("user", "Where is Baker Street?")]}
+        {"messages": [HumanMessage("Where is Baker Street?")]}
     )
     instruction, line = model.calls[0]
     assert "seventeen stairs" in instruction.text
@@ -101,7 +102,7 @@ def test_a_director() -> None:
 async def test_a_director_may_be_asked_asynchronously() -> None:
     quietest = Page("director").run()["quietest"]
     graph = scene_graph("last-booth", model="scripted:I see.", director=quietest)
-    output = await graph.ainvoke({}, context={"turns": 1})  # type: ignore[arg-type]
+    output = await graph.ainvoke({}, context=SceneContext(turns=1))
     assert output["lines"][-1]["made_by"]["why"].startswith("Has said only")
 
 
@@ -188,7 +189,7 @@ def test_a_recall_method_by_its_name(installed: Install) -> None:
     graph = role_graph(
         HOLMES, model=model, strategy="retrieval", recall=RecallOptions(method="letter-pairs", k=2)
     )
-    recalled = graph.invoke({"messages": [("user", "Watson's army")]})["recalled"]
+    recalled = graph.invoke({"messages": [HumanMessage("Watson's army")]})["recalled"]
     assert all("letter pairs" in item["why"] for item in recalled)
     found = rolellm_here("recall", HOLMES, "Watson's army", "--method", "letter-pairs", "--json")
     assert "letter pairs" in found.stdout, found.stderr
