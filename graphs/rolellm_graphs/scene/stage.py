@@ -20,7 +20,7 @@ from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, line_of
-from rolellm_agents.scene.events import check_present, coming, going, happened
+from rolellm_agents.scene.events import check_present, event_line, join_event, leave_event
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import present_in, witnessed
@@ -211,7 +211,7 @@ class Stage(ConversationCursor):
         if self.loaded.check_seat(seat) in self.present:
             raise MessageError(f"{self.loaded.names[seat]} is there already.")
         with self._turn():
-            return self._record(happened(self.loaded, self.lines, coming(self.loaded, seat, text)))
+            return self._record(event_line(self.loaded, self.lines, join_event(self.loaded, seat, text)))
 
     def let_out(self, seat: str, text: str = "") -> Message:
         """Let somebody leave.
@@ -222,7 +222,7 @@ class Stage(ConversationCursor):
         """
         check_present(self.loaded, seat, self.lines)
         with self._turn():
-            return self._record(happened(self.loaded, self.lines, going(self.loaded, seat, text)))
+            return self._record(event_line(self.loaded, self.lines, leave_event(self.loaded, seat, text)))
 
     def cancel(self) -> None:
         """Stop the turn that is on its way, if any; what was said is kept."""

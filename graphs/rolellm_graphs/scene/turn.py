@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.scene import SceneLine, line_of
-from rolellm_agents.scene.message_kinds import OpeningWords
+from rolellm_agents.scene.message_kinds import UtteranceStream
 from rolellm_agents.scene.witness import audience_of, present_in
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.chat.answer import hash_prompt, record_of
@@ -61,7 +61,7 @@ class SceneTurn:
         self._branch = branch
         self._speaker = ""
         self._recording: Recording | None = None
-        self._opening: OpeningWords | None = None
+        self._opening: UtteranceStream | None = None
         self._answer: AIMessage | None = None
         self._told: dict[str, Any] = {}
         self._present: tuple[str, ...] = ()
@@ -148,10 +148,10 @@ class SceneTurn:
             branch=self._branch,
         )
 
-    def _opening_words(self, lines: Sequence[SceneLine]) -> OpeningWords:
+    def _opening_words(self, lines: Sequence[SceneLine]) -> UtteranceStream:
         loaded = self._ensemble.loaded
         names = heard_by_name(loaded, self._speaker, lines)
-        return OpeningWords(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
+        return UtteranceStream(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
 
     def _heard(self, words: str) -> list[SceneEvent]:
         return self._shown(self._opening.feed(words)) if words and self._opening else []
