@@ -59,7 +59,7 @@ _GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>Ro
 
 def this_program(arguments: Sequence[str]) -> list[str]:
     """How to start `rolellm` with these arguments as another process; the folder it is in is no package."""
-    return [sys.executable, "-P", "-c", "from rolellm_tui.cli import main; main()", *arguments]
+    return [sys.executable, "-P", "-c", "from rolellm_tui.cli.main import main; main()", *arguments]
 
 
 async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> None:
