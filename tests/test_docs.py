@@ -18,7 +18,7 @@ from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import load_persona
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.scene import load_scene
-from rolellm_tui.cli import app
+from rolellm_tui.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

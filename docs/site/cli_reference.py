@@ -8,7 +8,7 @@ import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from rolellm_tui.cli import app
+from rolellm_tui.cli.main import app
 
 FOLDER = "reference/cli"
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
