@@ -13,7 +13,7 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
-.PHONY: help chat test test-all lint smoke bench fuzz fuzz-server screenshot clean
+.PHONY: help chat test test-all lint docs smoke bench fuzz fuzz-server screenshot clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,11 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy tests
 	$(BIN)/mypy docs/examples
 	$(BIN)/lint-imports --no-logo
+
+docs: .venv/.base  ## Build the documentation site into build/site
+	@$(PIP) install --quiet --constraint constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
+	@echo "Open build/site/index.html in a browser."
 
 smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove that it computes the same
 	@rm -rf .smoke
