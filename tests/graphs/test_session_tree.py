@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.recording_model import RecordingModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -40,7 +39,7 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
 
 
 def open_session(transcript: Transcript, *replies: str | Exception, **options: Any) -> Session:
-    model = RecordingModel(replies=list(replies))
+    model = ScriptedChatModel(replies=list(replies))
     return Session(ADA, transcript, **{"model": model, "model_name": "script", **options})
 
 

@@ -23,6 +23,10 @@ class TestScriptedStandard(ChatModelUnitTests):
     def chat_model_params(self) -> dict[str, object]:
         return {"replies": ["Elementary."]}
 
+    @property
+    def has_tool_calling(self) -> bool:
+        return False
+
 
 def joined(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk:
     whole = chunks[0]

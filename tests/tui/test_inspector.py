@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from helpers.cards import book, entry, v2
 from helpers.reading_model import ReadingModel
-from helpers.recording_model import RecordingModel
 from helpers.role_app import keys_offered, shown, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from rolellm_agents.cards import Card
 from rolellm_agents.errors import StorageError
 from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
+from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.transcript import Message, Transcript
@@ -108,7 +108,7 @@ class Host(App[None]):
 
 
 def session_of(persona: Persona, transcript: Transcript, *replies: str, **options: Any) -> Session:
-    model = options.pop("model", None) or RecordingModel(replies=list(replies or ["It is lit."]))
+    model = options.pop("model", None) or ScriptedChatModel(replies=list(replies or ["It is lit."]))
     return Session(persona, transcript, model=model, model_name="script", **options)
 
 
@@ -161,7 +161,7 @@ async def to_tab(pilot: Pilot[Any], name: str) -> None:
 
 
 async def test_the_prompt_is_shown_byte_for_byte_as_the_model_was_sent_it(transcript: Transcript) -> None:
-    model = RecordingModel(replies=["I keep the lamp.", "So it is."])
+    model = ScriptedChatModel(replies=["I keep the lamp.", "So it is."])
     persona = ada(LAMP, post_history_instructions="[b]Stay[/b] dry.", description=f"{ROOM}\n\n  Alone.")
     session = session_of(persona, transcript, model=model, strategy="few-shot-dialogue")
     session.set_note("A storm comes up.")
