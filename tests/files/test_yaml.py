@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from helpers.hypotheses import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -348,7 +349,7 @@ PIECES = [
 ]
 
 
-@settings(deadline=None, max_examples=400)
+@examples(2)
 @given(
     st.one_of(
         st.text(max_size=80).map(str.encode),

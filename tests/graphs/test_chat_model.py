@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from helpers.cards import book, entry, v2
+from helpers.hypotheses import examples
 from helpers.tool_calling_model import ToolCallingModel, calling
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
@@ -228,7 +229,7 @@ LORE = {"name": "Ada", "entries": [entry(keys=["a"]), entry(keys=["b"], extensio
 
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 @given(history=st.lists(TURN, max_size=6), line=WORDS, lore=st.booleans(), seed=st.integers(0, 3))
-@settings(deadline=None, max_examples=20)
+@examples(0.1)
 def test_the_prompt_is_the_role_graphs(
     strategy: str, history: list[AnyMessage], line: str, lore: bool, seed: int
 ) -> None:

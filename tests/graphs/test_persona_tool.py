@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from helpers.tool_calling_model import ToolCallingModel, calling
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -113,13 +113,11 @@ def test_a_tools_name_is_made_of_the_personas_id(persona_id: str, name: str) -> 
 
 
 @given(st.text())
-@settings(deadline=None, max_examples=200)
 def test_every_name_is_one_that_servers_take(persona_id: str) -> None:
     assert VALID.fullmatch(tool_name(persona_id))
 
 
 @given(st.lists(IDS, min_size=2, max_size=2, unique=True), st.sampled_from(["", "x" * 70]))
-@settings(deadline=None, max_examples=200)
 def test_unlike_ids_have_unlike_names(ids: list[str], before: str) -> None:
     first, second = (f"{before}{one}"[:80].strip("-") for one in ids)
     assert (tool_name(first) == tool_name(second)) == (first == second)

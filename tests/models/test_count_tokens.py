@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from helpers.reading_model import ReadingModel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 
@@ -42,7 +42,6 @@ def test_of_models_without_a_tokenizer_of_their_own_tokens_are_estimated(model: 
     assert count_tokens(model, "Hello world") == (3, False)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(), st.text())
 def test_an_estimate_of_two_texts_is_that_of_both_together_but_for_rounding(one: str, other: str) -> None:
     together = estimated_tokens(one + other)

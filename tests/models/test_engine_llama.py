@@ -280,7 +280,7 @@ OPS = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ops=OPS, sequences=st.integers(1, 3))
 def test_no_schedule_changes_a_word(
     ops: list[tuple[str, int, int, int]], sequences: int, tiny: LlamaModel, adapters: list[str]

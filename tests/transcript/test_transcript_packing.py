@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.transcripts import BOTH, PERSONA
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.transcript import Transcript
@@ -29,7 +29,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.text() | st.text(min_size=100).map(lambda text: text * 4))
 def test_a_text_comes_out_as_it_went_in(text: str) -> None:
     assert unpack_text(pack_text(text)) == text
@@ -42,7 +41,6 @@ def test_long_words_are_deflated_and_short_ones_stay_readable() -> None:
     assert len(pack_text(noise)) <= len(noise.encode())
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.dictionaries(st.text() | HASHES, VALUES))
 def test_json_comes_out_as_it_went_in(value: dict[str, Any]) -> None:
     shape, own = split_json(value)

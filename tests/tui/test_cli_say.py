@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 
 from helpers.commands import rolellm
 from helpers.here import rolellm_here
+from helpers.hypotheses import examples
 from helpers.user_files import (
     conversation_ids,
     kept,
@@ -16,7 +17,7 @@ from helpers.user_files import (
     write_models,
     write_persona,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -157,7 +158,7 @@ def test_an_output_that_knows_no_chinese_does_not_lose_the_answer() -> None:
         max_size=12,
     ).map("".join)
 )
-@settings(deadline=None, max_examples=40)
+@examples(0.2)
 def test_no_answer_brings_control_characters_to_the_terminal_however_it_is_cut(reply: str) -> None:
     ada = Persona(id="ada", name="Ada", description="Ada is a mathematician.")
     shown = io.StringIO()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from helpers.cards import book, entry, v2
+from helpers.hypotheses import examples
 from helpers.reading_model import ReadingModel
 from helpers.role_app import keys_offered, shown, until
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, messages_to_dict
 from textual.app import App
@@ -382,7 +383,6 @@ TURNS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(TURNS, st.integers(0, 300))
 def test_the_messages_that_a_local_model_drops_are_those_that_are_shown_as_left_out(
     turns: list[tuple[str, int]], spare: int
@@ -415,7 +415,6 @@ def test_the_messages_that_a_local_model_drops_are_those_that_are_shown_as_left_
     assert left_out(parts_of(messages_to_dict(made)), dropped) == gone
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.sampled_from(["instruction", "lore", "history"]), st.text()), max_size=6),
     st.integers(0, 500),
@@ -672,7 +671,6 @@ KEYS = (
 TOKENS = ("input_tokens", "output_tokens", "total_tokens", "input_token_details")
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.dictionaries(st.sampled_from([*KEYS, "recalled", "lore_fired"]), JSON),
     st.dictionaries(st.sampled_from(TOKENS), JSON),
@@ -814,7 +812,7 @@ TEXTS = st.text(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(TEXTS, st.integers(1, 30))
 def test_rows_are_the_text_without_its_newlines_and_nothing_else(text: str, width: int) -> None:
     safe = visible(text)
@@ -824,7 +822,6 @@ def test_rows_are_the_text_without_its_newlines_and_nothing_else(text: str, widt
     assert all("\n" not in safe[span] for span in spans)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(st.sampled_from("abc 今晚。，"), max_size=80), st.integers(2, 30))
 def test_no_row_is_wider_than_there_is_room(text: str, width: int) -> None:
     for span in rows_of(text, width):
@@ -832,7 +829,6 @@ def test_no_row_is_wider_than_there_is_room(text: str, width: int) -> None:
         assert sum(2 if character > "\xff" else 1 for character in words) <= max(width, 2)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(max_size=60))
 def test_visible_text_has_no_control_characters_and_is_as_long_as_before(text: str) -> None:
     safe = visible(text)
