@@ -155,6 +155,7 @@ async def test_a_model_asks_on_by_what_it_hears(tmp_path: Path) -> None:
     assert result.config["interviewer"] == "asker"
 
 
+@pytest.mark.core
 async def test_the_report_shows_turns_slopes_and_what_was_said(tmp_path: Path) -> None:
     await hold(request(), tmp_path / "run", judge=likelihood())
     written = write_report(report_of([read_run(tmp_path / "run")]), tmp_path / "report")

@@ -401,6 +401,7 @@ bench(folder / "killed")
 """
 
 
+@pytest.mark.core
 def test_killed_again_and_again_it_ends_with_the_same_set_of_items(data: Path, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(data), str(folder)],

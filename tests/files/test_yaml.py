@@ -265,6 +265,7 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
         read_yaml(tmp_path / "a\0b.yaml", Sheet, SheetError)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "value",
     [

@@ -217,6 +217,7 @@ async def test_half_a_character_is_told_as_it_is_kept(transcript: Transcript, fi
     assert texts(stored(file, session)) == ["h\ufffdi", "Well \ufffd then.", "Go on.", "Good."]
 
 
+@pytest.mark.core
 async def test_the_embedded_model_answers_with_its_own_numbers(
     transcript: Transcript, small_model: ChatLlamaCpp
 ) -> None:

@@ -98,6 +98,7 @@ def coverage(items_in_a_cluster: int) -> float:
     return held / 80
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_correlation_about_as_often_as_they_say() -> None:
     # Percentile intervals of forty clusters are a little too narrow.
     assert 0.82 <= coverage(items_in_a_cluster=10) <= 0.99

@@ -31,6 +31,7 @@ def no_download(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseLanguageModel, "get_token_ids", refuse)
 
 
+@pytest.mark.core
 def test_a_local_model_counts_with_its_own_tokenizer(small_model: ChatLlamaCpp) -> None:
     assert count_tokens(small_model, "Hello world") == (2, True)
     assert count_tokens(WordByWord(), "one two three") == (3, True)

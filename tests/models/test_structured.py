@@ -147,6 +147,7 @@ def test_a_choice_is_one_of_the_words_and_nothing_else(choices: Sequence[str], t
     assert tiny.invoke("Go.", choices=list(choices), max_tokens=1).text in choices
 
 
+@pytest.mark.core
 def test_the_embedded_model_fills_a_form_in(small_model: ChatLlamaCpp) -> None:
     mood = small_model.with_structured_output(Mood).invoke(
         "How would you feel if your dog died? Answer as JSON.", temperature=1.0, seed=4

@@ -65,6 +65,7 @@ def test_the_vectors_are_those_that_are_in_everybodys_collections() -> None:
     assert (VERSION, found) == ("1", FROZEN)
 
 
+@pytest.mark.core
 def test_another_process_hashes_alike() -> None:
     program = (
         "from rolellm_agents.recall.lexical import LexicalEmbeddings as L; "

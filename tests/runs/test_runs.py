@@ -96,6 +96,7 @@ def test_a_line_cut_anywhere_costs_that_line_alone(
         assert len(run.items) == whole + 1
 
 
+@pytest.mark.core
 def test_what_was_told_to_be_written_survives_a_kill(tmp_path: Path) -> None:
     told = 0
     for _ in range(3):

@@ -6,6 +6,7 @@ import json
 import re
 from contextlib import redirect_stdout
 
+import pytest
 from helpers.commands import rolellm
 from helpers.here import rolellm_here
 from helpers.hypotheses import examples
@@ -33,6 +34,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;owned\x07title \x9b1mbell\x07 \u202eback"
 
 
+@pytest.mark.core
 def test_the_answer_is_printed_and_the_exchange_kept() -> None:
     said = rolellm("say", "sherlock-holmes", "Who are you?", "--model", "scripted:I am the reply.")
 

@@ -161,6 +161,7 @@ async def to_tab(pilot: Pilot[Any], name: str) -> None:
 # The prompt
 
 
+@pytest.mark.core
 async def test_the_prompt_is_shown_byte_for_byte_as_the_model_was_sent_it(transcript: Transcript) -> None:
     model = ScriptedChatModel(replies=["I keep the lamp.", "So it is."])
     persona = ada(LAMP, post_history_instructions="[b]Stay[/b] dry.", description=f"{ROOM}\n\n  Alone.")
@@ -430,6 +431,7 @@ def test_counts_by_kind_are_those_of_the_parts(texts: list[tuple[Any, str]], rea
 # What was recalled
 
 
+@pytest.mark.core
 async def test_what_was_recalled_is_told_with_its_words_and_what_brought_it_up(lamp: WrittenLine) -> None:
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
@@ -596,6 +598,7 @@ def measured(told: WrittenLine, **usage: Any) -> WrittenLine:
     return replace(told, message=message)
 
 
+@pytest.mark.core
 async def test_the_numbers_are_told(lamp: WrittenLine) -> None:
     assert lamp.made.prompted is not None
     sampling = {"temperature": 0.7, "top_k": 40, "seed": 7}

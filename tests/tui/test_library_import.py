@@ -89,6 +89,7 @@ def own_files() -> list[str]:
 # By a path
 
 
+@pytest.mark.core
 async def test_a_card_is_shown_before_it_comes_in_and_highlighted_afterwards(lamp: Path) -> None:
     app = LibraryApp(user="Kim")
     async with app.run_test(size=SIZE) as pilot:

@@ -65,6 +65,7 @@ async def test_before_the_first_answer_there_is_nothing() -> None:
         assert pilot.app.screen.query_one(Meter).size.width == 0
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("message", "context_size", "told"),
     [
@@ -172,6 +173,7 @@ def test_shares_of_a_bar_are_true_to_a_cell_and_nothing_that_is_there_vanishes(
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 def test_a_full_meter_looks_as_it_did(snap_compare: SnapCompare) -> None:
     app = Host()
 

@@ -285,6 +285,7 @@ async def test_who_has_no_portrait_is_shown_by_initials_in_a_colour_of_their_own
         assert app.picture() is None
 
 
+@pytest.mark.core
 async def test_a_portrait_is_drawn_in_half_blocks_in_its_shape() -> None:
     app = Face()
     async with app.run_test() as pilot:
