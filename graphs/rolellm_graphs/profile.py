@@ -1,8 +1,8 @@
-"""The profile graph: from a script to a role's persona. read → note, a segment each → describe.
+"""Builds a persona from a script. Graph: read → note for each segment → describe.
 
-RoleLLM's first stage, role profile construction (arXiv 2310.00746, §3.1). What needs no model (the lines,
-the habits, the long speeches) is found by reading and counting; a model, if there is one, adds knowledge
-and a description, and each of its notes must name the line it rests on and share words with it.
+RoleLLM's first stage, role profile construction (arXiv 2310.00746, §3.1). Lines, habits and long speeches
+are extracted without a model. A model, if there is one, adds knowledge and a description; each of its notes
+must cite a line and share words with it.
 """
 
 import hashlib
@@ -39,22 +39,23 @@ from rolellm_agents.persona.from_script.segments import choose_segments, cut_seg
 from rolellm_agents.persona.from_script.wording import length
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.runs.folder import Run, open_run
+from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.scripts.reading import read_script
 from rolellm_agents.text.ai_talk import ai_talk
 from rolellm_agents.text.decoding import read_text
 from rolellm_agents.text.near_copies import near_copies
 
 AT_ONCE = 4
-"""Segments that are read at the same time; a local model reads them in one batch."""
+"""Segments that are processed concurrently; a local model does so in one batch."""
 _SEGMENT_CHARACTERS = 4_000
 _FEWEST_WORDS = 20
-"""Of a description that is worth having."""
+"""The shortest useful description, in words."""
 _COPIED = 0.4
-"""The share of runs of words from which on a description repeats what it was given."""
+"""The share of n-grams from which on a description counts as a copy of its input."""
 
 
 class FoundNote(TypedDict):
-    """A note with its place."""
+    """A note with its position in the script."""
 
     note: dict[str, Any]
     place: str
@@ -62,7 +63,7 @@ class FoundNote(TypedDict):
 
 
 class NoteRequest(TypedDict):
-    """What one note-taking needs."""
+    """The input of the `note` node."""
 
     segment: dict[str, Any]
     total: int
@@ -71,7 +72,7 @@ class NoteRequest(TypedDict):
 
 
 class ProfileRequestValues(TypedDict):
-    """A `ProfileRequest` as plain values."""
+    """A `ProfileRequest` as JSON values."""
 
     script: str
     """The path of a file."""
@@ -82,51 +83,51 @@ class ProfileRequestValues(TypedDict):
 
 
 class ProfileInput(TypedDict, total=False):
-    """What the graph takes."""
+    """The graph's input."""
 
     request: ProfileRequestValues
-    """Nothing, when the graph was built for one request."""
+    """Absent when the graph was built for one request."""
 
 
 class ProfileState(ProfileInput, total=False):
-    """What the graph keeps, as plain values."""
+    """The graph's state, as JSON values."""
 
     draft: dict[str, Any]
-    """The persona from reading and counting alone."""
+    """The persona without a model's additions."""
     title: str
     segments: list[dict[str, Any]]
     notes: Annotated[list[FoundNote], Topic(FoundNote)]
-    """Of all segments; gone when the persona is described, so that another call on a thread has its own."""
+    """Notes of all segments; cleared at the end, so that another call on the thread starts without them."""
     persona: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class ProfileRequest:
-    """What to make a profile of."""
+    """The script and role of a profile, and its limits."""
 
     script: Path
     role: str
     aliases: tuple[str, ...] = ()
     demonstrations: int = 12
-    """How many to choose, at most."""
+    """The most demonstrations of the persona."""
     segments: int = 16
-    """How many segments a model reads, at most."""
+    """The most segments that a model reads."""
 
 
 @dataclass(frozen=True)
 class SegmentNoted:
-    """Progress: a segment was read by the model, or was found in the run's folder."""
+    """Progress event: the notes of a segment were taken, or loaded from the run."""
 
     done: int
     total: int
     kept: int
-    """Notes that rest on a line of the segment and are usable."""
+    """Usable notes that are based on a line of the segment."""
     dropped: int
-    """Notes that do not."""
+    """Other notes."""
 
 
 class ProfileOutput(TypedDict):
-    """What the graph gives back."""
+    """The graph's output."""
 
     persona: dict[str, Any]
     title: str
@@ -142,26 +143,26 @@ def profile_graph(
     run: Run | None = None,
     on_progress: Callable[[SegmentNoted], None] = lambda _: None,
 ) -> ProfileGraph:
-    """Build the graph that makes a persona out of a script.
+    """Build the graph that turns a script into a persona.
 
     Args:
         request: the script and the role; None takes them from the `request` of each call.
-        model: writes knowledge and description; without one they are what can be counted and quoted.
-        run: where finished segments are recorded and found again.
-        on_progress: told of each segment.
+        model: writes knowledge and description; without one these are extracted.
+        run: records the notes of finished segments.
+        on_progress: called for each segment.
     """
     done: list[int] = []
 
     def read(state: ProfileState) -> dict[str, Any]:
-        wanted = request or _request_of(state)
-        script = read_script(wanted.script)
-        names = names_of(script, wanted.role, wanted.aliases)
-        draft = draft_persona(script, names, wanted.role, demonstrations=wanted.demonstrations)
+        chosen = request or _request_of(state)
+        script = read_script(chosen.script)
+        names = names_of(script, chosen.role, chosen.aliases)
+        draft = draft_persona(script, names, chosen.role, demonstrations=chosen.demonstrations)
         segments = cut_segments(script, names, most=_SEGMENT_CHARACTERS) if model else []
         return {
             "draft": draft.model_dump(mode="json"),
             "title": script.title,
-            "segments": [asdict(segment) for segment in choose_segments(segments, wanted.segments)],
+            "segments": [asdict(segment) for segment in choose_segments(segments, chosen.segments)],
         }
 
     def fan_out(state: ProfileState) -> list[Send] | str:
@@ -217,14 +218,14 @@ def build_profile(
     folder: Path | None = None,
     on_progress: Callable[[SegmentNoted], None] = lambda _: None,
 ) -> tuple[Persona, str]:
-    """Make a persona out of a script.
+    """Build a persona from a script.
 
     Args:
         request: the script and the role.
         model: see `profile_graph`.
-        model_name: how the run's record calls the model.
-        folder: the run's; segments that were read before are found in it. Without one nothing is kept.
-        on_progress: told of each segment.
+        model_name: the model's name in the run.
+        folder: the run's folder, where notes of finished segments are recorded; None records nothing.
+        on_progress: called for each segment.
 
     Returns:
         The persona, and the title of the work as the script gives it.
@@ -244,12 +245,12 @@ def build_profile(
 
 def _request_of(state: ProfileState) -> ProfileRequest:
     try:
-        told = TypeAdapter(ProfileRequest).validate_python(state.get("request"))
+        request = TypeAdapter(ProfileRequest).validate_python(state.get("request"))
     except ValidationError as error:
         raise ScriptError(
             'No script to read is told; put {"request": {"script": "PATH", "role": "NAME"}} in.'
         ) from error
-    return replace(told, script=told.script.expanduser())
+    return replace(request, script=request.script.expanduser())
 
 
 def _run_graph(graph: ProfileGraph) -> tuple[Persona, str]:
@@ -258,14 +259,13 @@ def _run_graph(graph: ProfileGraph) -> tuple[Persona, str]:
 
 
 def run_folder(request: ProfileRequest, model_name: str) -> Path:
-    """Where a run of these settings is recorded when nobody names a folder.
+    """The default folder of a run with these settings.
 
     Raises:
         ScriptError: there is no such script.
     """
     settings = json.dumps(_config(request, model_name), sort_keys=True)
-    name = f"profile-{id_of(request.role)}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
-    return user_paths().runs / name
+    return user_paths().runs / f"profile-{id_of(request.role)}-{digest_of(settings)[:8]}"
 
 
 def _config(request: ProfileRequest, model_name: str) -> Mapping[str, Any]:
@@ -283,7 +283,7 @@ def _config(request: ProfileRequest, model_name: str) -> Mapping[str, Any]:
 def _take_notes(
     model: BaseChatModel, segment: Mapping[str, Any], title: str, draft: Persona
 ) -> dict[str, Any]:
-    """The notes of one segment that hold, and how many do not."""
+    """The usable notes of one segment, and the number of the others."""
     prompt = load_prompt("profile-notes", draft.language)
     lines = segment["lines"]
     passage = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
@@ -300,7 +300,7 @@ def _take_notes(
 
 
 def _describe(model: BaseChatModel, draft: Persona, title: str, found: Sequence[FoundNote]) -> str:
-    """The model's description, or nothing when it is of no use."""
+    """The model's description; empty when it is useless."""
     prompt = load_prompt("profile-description", draft.language)
     noted = [note for item in found if (note := Note(**item["note"])).kind == "trait"]
     traits = [noted[number] for number in first_of_their_kind(noted)]
@@ -316,7 +316,7 @@ def _describe(model: BaseChatModel, draft: Persona, title: str, found: Sequence[
 
 
 def _is_worth_having(description: str, draft: Persona) -> bool:
-    """Whether it speaks of the role, as no assistant would, and says more than the facts it was given."""
+    """Whether the description names the role, contains no AI talk, and is not a copy of the given facts."""
     if draft.name not in description or ai_talk(description):
         return False
     is_copy = any(near_copies([draft.description, description], at_least=_COPIED))
@@ -324,7 +324,7 @@ def _is_worth_having(description: str, draft: Persona) -> bool:
 
 
 def _knowledge(found: Sequence[FoundNote]) -> list[Knowledge]:
-    """Notes of knowledge, without those that say the same."""
+    """Notes of knowledge without duplicates."""
     placed = [
         (Note(**item["note"]), item["place"]) for item in found if item["note"]["kind"] == "knowledge"
     ]

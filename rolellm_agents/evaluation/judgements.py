@@ -29,7 +29,7 @@ class Judgement:
     """Of a judge of pairs: how often the system would win, were its replies as long as the other's."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Convert to JSON values."""
         return {
             "judge": self.judge,
             "measure": self.measure,

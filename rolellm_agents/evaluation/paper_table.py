@@ -25,7 +25,7 @@ class PaperRow(NamedTuple):
     cells: PaperCells
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Convert to JSON values."""
         cells = self.cells
         return {
             "model": self.system.model,

@@ -28,7 +28,7 @@ class Overlap:
     why: str
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Convert to JSON values."""
         return {"kind": self.kind, "role": self.role, "question": self.question, "why": self.why}
 
 
@@ -44,7 +44,7 @@ class RoleScore:
     words: float
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Convert to JSON values."""
         return {
             "model": self.system.model,
             "strategy": self.system.strategy,

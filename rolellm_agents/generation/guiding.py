@@ -48,7 +48,7 @@ class Thing(NamedTuple):
     """Something that a line names."""
 
     line: int
-    """From 1."""
+    """Line number, from 1."""
     words: str
 
 

@@ -33,10 +33,10 @@ class Fault:
     """Two replies of a persona to one question, of which the second has something wrong."""
 
     key: str
-    """Tells it from all others of its file."""
+    """Unique within the file."""
     kind: str
     persona: str
-    """Its id."""
+    """A persona's id."""
     question: str
     clean: str
     faulty: str

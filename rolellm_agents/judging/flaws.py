@@ -53,7 +53,7 @@ class JudgedScene:
     """A scene that was played, or a conversation of two."""
 
     key: str
-    """Tells it from all others that are judged in one run."""
+    """Unique among all items of a run."""
     title: str
     setting: str
     language: Language
@@ -73,11 +73,11 @@ class Flaw:
 
     what: str
     line: int
-    """From 1."""
+    """Line number, from 1."""
     speaker: str
     """Whose line it is; empty where nobody speaks."""
     severity: int
-    """From 1 to 5."""
+    """1 (slight) to 5 (severe)."""
 
 
 @dataclass(frozen=True)

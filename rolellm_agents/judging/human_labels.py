@@ -22,9 +22,9 @@ class HumanLabel:
     """What people said of a reply, by itself or beside another one."""
 
     key: str
-    """Tells it from all others of its file."""
+    """Unique within the file."""
     persona: str
-    """Its id or name."""
+    """A persona's id or name."""
     question: str
     reply: str
     other: str | None

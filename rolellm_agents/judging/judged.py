@@ -20,7 +20,7 @@ class Judged:
     """A persona's reply in its conversation."""
 
     key: str
-    """Tells it from all others that are judged in one run."""
+    """Unique among all items of a run."""
     persona: Persona
     turns: tuple[ConversationTurn, ...]
     """What was said before the reply; the last is what the reply answers."""
@@ -39,14 +39,14 @@ class ReplyJudge(Protocol):
 
     @property
     def measures(self) -> Sequence[str]:
-        """Of the verdicts it gives, one of each; higher values are always better."""
+        """The measures of its verdicts, one verdict each; higher values are better."""
         ...
 
     async def judge(self, judged: Judged) -> list[Verdict]:
         """One verdict for each measure. What the model does wrong is in the verdict and never raised.
 
         Raises:
-            ModelError: the model cannot be had at all, so that asking on is of no use.
+            ModelError: the model cannot be loaded.
         """
         ...
 
@@ -56,7 +56,7 @@ class PairJudge(Protocol):
 
     @property
     def measure(self) -> str:
-        """Of the verdicts it gives."""
+        """The measure of its verdicts."""
         ...
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:
@@ -66,6 +66,6 @@ class PairJudge(Protocol):
         are of one persona and one conversation; the verdict's subject is the first one's key.
 
         Raises:
-            ModelError: the model cannot be had at all, so that asking on is of no use.
+            ModelError: the model cannot be loaded.
         """
         ...

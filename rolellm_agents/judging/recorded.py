@@ -12,7 +12,7 @@ from rolellm_agents.judging.flaws import JudgedScene
 from rolellm_agents.judging.json_form import verdict_from_json, verdict_to_json
 from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.verdict import Verdict
-from rolellm_agents.runs.folder import LongRun
+from rolellm_agents.runs.folder import Run
 
 Judging = Literal["replies", "pairs", "scenes"]
 """What a run judges."""
@@ -87,9 +87,9 @@ def read_verdicts(folder: Path) -> RecordedVerdicts:
     judging = config.pop(JUDGING, None)
     if judging not in get_args(Judging):
         raise JudgingError(f"{folder} is a run of something else; name one of “rolellm judge”.")
-    run = LongRun(folder)
+    run = Run(folder)
     items: dict[str, tuple[int, RecordedItem]] = {}
-    for _, key, value in run.items():
+    for _, key, value in run.stored():
         try:
             verdicts = tuple(verdict_from_json(one) for one in value["verdicts"])
             about = dict(value["about"])

@@ -1,11 +1,15 @@
 """Who is asked to be told among whom, and how often it is told right."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rolellm_agents.judging.likelihood import speaker_scores
 from rolellm_agents.metrics import Interval, mean_interval
+
+_CAPITALIZED = re.compile(r"(?<![\w'’-])[A-Z][\w'’-]+")
+_STAND_IN = "…"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +27,7 @@ class Speaker:
         return (self.id, *self.others[: count - 1])
 
 
-def draw_speakers(
+def sample_speakers(
     replies: Mapping[str, Sequence[str]], cast: Sequence[str], *, most: int | None, seed: int
 ) -> list[Speaker]:
     """Draw who is to be told, and among whom.
@@ -32,7 +36,7 @@ def draw_speakers(
         replies: keys of each one's replies.
         cast: everybody who may be a candidate; who is not among them is not drawn.
         most: how many are drawn; all when None.
-        seed: of the draws.
+        seed: seed of the random choices.
     """
     draw = random.Random(seed)  # noqa: S311 (a sample, no secret)
     known = sorted(name for name in replies if name in set(cast))
@@ -45,7 +49,7 @@ def draw_speakers(
     return speakers
 
 
-def told_right(
+def identification_rate(
     speakers: Sequence[Speaker],
     evidence: Mapping[str, Mapping[str, float]],
     background: Mapping[str, Sequence[float]],
@@ -83,3 +87,19 @@ def _share_of_the_highest(scores: Mapping[str, float], name: str) -> float:
     highest = max(scores.values())
     best = [one for one, score in scores.items() if score == highest]
     return 1 / len(best) if name in best else 0.0
+
+
+def without_name(text: str, name: str) -> str:
+    """The text with the name, and each capitalized word of it, replaced by an ellipsis.
+
+    Args:
+        text: in any language.
+        name: a title in it goes, too: “Coach Taylor” becomes an ellipsis wherever it stands.
+    """
+    words = [
+        rf"(?<!\w){re.escape(word)}(?!\w)"
+        for word in sorted(_CAPITALIZED.findall(name), key=len, reverse=True)
+    ]
+    whole = rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])"
+    without = re.sub("|".join([f"(?i:{whole})", *words]), _STAND_IN, text)
+    return re.sub(rf"{_STAND_IN}(?:[\s.]*{_STAND_IN})+", _STAND_IN, without).strip()

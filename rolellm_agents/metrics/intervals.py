@@ -48,7 +48,7 @@ def mean_interval(
         clusters: for each item what it was drawn with, such as the persona that replied.
         confidence: the part of intervals that hold the true mean, between 0 and 1.
         resamples: how often as many clusters as there are are drawn, with replacement.
-        seed: of the draws. The same items give the same interval, in whatever order they come.
+        seed: seed of the random choices. The same items give the same interval, in any order.
 
     Raises:
         ValueError: there is no value, one is not finite, or there are not as many clusters.
@@ -86,7 +86,7 @@ def difference_interval(
         clusters: for each item what it was drawn with, as in `mean_interval`.
         confidence: the part of intervals that hold the true difference, between 0 and 1.
         resamples: how often as many clusters as there are are drawn, with replacement.
-        seed: of the draws.
+        seed: seed of the random choices.
 
     Raises:
         ValueError: as in `mean_interval`, or one system has more scores than the other.

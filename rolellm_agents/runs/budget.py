@@ -1,4 +1,4 @@
-"""What a run may spend: tokens, and money at given prices. What is being asked for counts as spent."""
+"""Limits of tokens and cost for a run. The expected tokens of pending requests count as spent."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a model read and wrote."""
+    """Prompt tokens (`read`) and answer tokens (`written`)."""
 
     read: int = 0
     written: int = 0
@@ -22,24 +22,24 @@ class Tokens:
 
     @property
     def total(self) -> int:
-        """Both together."""
+        """The sum of both."""
         return self.read + self.written
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a million tokens, in whatever currency."""
+    """Prices per million tokens, in any currency."""
 
     read: float
     written: float
 
     def cost(self, tokens: Tokens) -> float:
-        """What these tokens cost."""
+        """The cost of these tokens."""
         return (self.read * tokens.read + self.written * tokens.written) / _MILLION
 
 
 class Budget:
-    """What may still be asked for; the limits hold for a run as a whole, however often it is started."""
+    """Tracks spending against limits, which hold for a run over all of its starts."""
 
     def __init__(
         self,
@@ -49,16 +49,16 @@ class Budget:
         prices: Prices | None = None,
         spent: Tokens | None = None,
     ) -> None:
-        """Begin with what is spent.
+        """Set the limits.
 
         Args:
-            most_tokens: read and written together; None is no limit.
-            most_cost: in the prices' currency; None is no limit.
-            prices: needed to know what anything costs.
-            spent: by earlier starts of the run.
+            most_tokens: limit of read and written tokens together; None for no limit.
+            most_cost: cost limit in the prices' currency; None for no limit.
+            prices: required for a cost limit.
+            spent: tokens spent by earlier starts of the run.
 
         Raises:
-            SettingsError: a greatest cost without prices.
+            SettingsError: a cost limit without prices.
         """
         if most_cost is not None and prices is None:
             raise SettingsError(
@@ -66,26 +66,26 @@ class Budget:
             )
         self.prices = prices
         self.spent = spent or Tokens()
-        self._asked = Tokens()
+        self._reserved = Tokens()
         self._most_tokens = most_tokens
         self._most_cost = most_cost
 
     @property
     def cost(self) -> float | None:
-        """Of what is spent; None without prices."""
+        """The cost of the spent tokens; None without prices."""
         return self.prices.cost(self.spent) if self.prices else None
 
     def reserve(self, expected: Tokens) -> bool:
-        """Set aside what a request may take; False when there is not so much left."""
-        wanted = self.spent + self._asked + expected
-        if self._most_tokens is not None and wanted.total > self._most_tokens:
+        """Reserve the expected tokens of a request; False if they exceed the budget."""
+        total = self.spent + self._reserved + expected
+        if self._most_tokens is not None and total.total > self._most_tokens:
             return False
-        if self._most_cost is not None and self.prices and self.prices.cost(wanted) > self._most_cost:
+        if self._most_cost is not None and self.prices and self.prices.cost(total) > self._most_cost:
             return False
-        self._asked += expected
+        self._reserved += expected
         return True
 
     def settle(self, expected: Tokens, used: Tokens) -> None:
-        """Count what a request took in the place of what was set aside for it."""
-        self._asked -= expected
+        """Replace a request's reserved tokens by the tokens it used."""
+        self._reserved -= expected
         self.spent += used

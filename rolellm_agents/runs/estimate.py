@@ -1,4 +1,4 @@
-"""What a run will take, before it is paid for: by what was measured in it, or else by rules of thumb."""
+"""Estimates the tokens, time and cost of a run, from its finished items or by rules of thumb."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,24 +6,22 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.runs.budget import Prices, Tokens
-from rolellm_agents.runs.folder import LongRun
+from rolellm_agents.runs.folder import Run
 from rolellm_agents.runs.items import FinishedItems
 
 _ENOUGH: Final = 5
-"""So many finished items say more than a rule."""
+"""The fewest finished items that an estimate is based on."""
 _LOCAL_READ, _LOCAL_WRITTEN = 500, 90
-"""Tokens a second of the embedded model on two processor cores, all requests together."""
+"""Tokens per second of the embedded model on two processor cores, all requests together."""
 _SERVER_WRITTEN = 50
-"""Tokens a second of each request to a server."""
-
-
+"""Tokens per second of each request to a server."""
 _LOCAL: Final = ("llamacpp", "huggingface")
 """Providers that compute on this machine."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is left to do of a run, and about what it takes."""
+    """The remaining work of a run."""
 
     items: int
     done: int
@@ -32,7 +30,7 @@ class Estimate:
     seconds: float
     cost: float | None
     measured: bool
-    """By the items that are done; else by a rule of thumb."""
+    """Whether the estimate is based on finished items; otherwise on a rule of thumb."""
 
 
 def estimate_left(
@@ -44,20 +42,20 @@ def estimate_left(
     model_name: str,
     prices: Prices | None,
 ) -> Estimate:
-    """Estimate what is left of a run, which need not have begun.
+    """Estimate the remaining work of a run, which need not have started.
 
     Args:
-        folder: the run's.
-        keys: of all its items; each is one call of the model.
-        guess: tokens of one call, used while too little is done to measure it.
-        at_once: requests at the same time.
-        model_name: its spec.
-        prices: None when they do not matter.
+        folder: the run's folder.
+        keys: returns the keys of all items; each is one call of the model.
+        guess: tokens of one call, used until enough items are finished.
+        at_once: the concurrency limit.
+        model_name: the model's spec.
+        prices: None for no cost.
 
     Raises:
         StorageError: a line of the run is damaged.
     """
-    finished = FinishedItems(LongRun(folder), keys)
+    finished = FinishedItems(Run(folder), keys)
     items = sum(1 for _ in keys())
     left = items - finished.count
     measured = finished.recorded >= _ENOUGH

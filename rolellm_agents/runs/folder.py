@@ -1,8 +1,7 @@
-"""A run: one long command's recorded work, in a folder of its own, that goes on where it was stopped.
+"""A run: one command's recorded work in a folder of its own, which resumes where it was stopped.
 
-`config.json` holds the settings it was begun with, `items.jsonl` a line for each finished item, written and
-flushed as it ends, and `manifest.json`, written last, says that the run is complete. `open_run` holds the
-items in memory; `open_long_run` leaves them on disk, for a hundred thousand.
+`config.json` holds the settings, and `items.jsonl` a line for each finished item, flushed as the item ends.
+`manifest.json` is written last and says that the run is complete.
 """
 
 import contextlib
@@ -27,125 +26,99 @@ _RECORDED = ("rolellm-agents", "langgraph", "langchain-core", "llama-cpp-python"
 
 
 class Run:
-    """An open run; `open_run` gives one."""
+    """An open run, as `open_run` returns it."""
 
-    def __init__(self, folder: Path, items: dict[str, Any]) -> None:
-        """Hold a folder whose lock the caller has."""
-        self.folder = folder
-        self.items = items
-        """The finished items by their keys."""
+    def __init__(self, folder: Path, items: dict[str, Any] | None = None) -> None:
+        """Use a folder whose lock the caller holds.
 
-    def append(self, key: str, value: Any) -> None:
-        """Record a finished item; it is on disk when this returns.
-
-        Raises:
-            StorageError: the disk is full or read-only.
+        Args:
+            folder: the run's folder.
+            items: the finished items by their keys; None when they stay on disk.
         """
-        _append_line(self.folder, key, value)
-        self.items[key] = value
-
-    def finish(self, results: Mapping[str, Any]) -> None:
-        """Write the manifest: the run is complete.
-
-        Raises:
-            StorageError: the disk is full or read-only.
-        """
-        _write_manifest(self.folder, {"items": len(self.items), **results})
-
-
-class LongRun:
-    """An open run of so many items that they stay on disk; `open_long_run` gives one."""
-
-    def __init__(self, folder: Path) -> None:
-        """Hold a folder whose lock the caller has."""
         self.folder = folder
+        self.items = {} if items is None else items
+        """The finished items by their keys; empty when they stay on disk."""
+        self._in_memory = items is not None
         self._reader: BinaryIO | None = None
 
     def append(self, key: str, value: Any) -> int:
         """Record a finished item; it is on disk when this returns.
 
         Returns:
-            Where it stands, for `read`.
+            The item's offset in bytes, for `read`.
 
         Raises:
             StorageError: the disk is full or read-only.
         """
-        return _append_line(self.folder, key, value)
+        offset = _append_line(self.folder, key, value)
+        if self._in_memory:
+            self.items[key] = value
+        return offset
 
-    def items(self) -> Iterator[tuple[int, str, Any]]:
-        """Every item on disk, with where it stands and its key, in the order of their ends.
+    def stored(self) -> Iterator[tuple[int, str, Any]]:
+        """Offset, key and value of every item on disk, in the order of recording.
 
-        An item that was recorded again comes again.
+        An item that was recorded twice occurs twice.
 
         Raises:
             StorageError: a line is damaged.
         """
-        yield from _read_lines(self.folder / _ITEMS)
+        return _read_lines(self.folder / _ITEMS)
 
-    def read(self, place: int) -> Any:
-        """The item that stands at a place.
+    def read(self, offset: int) -> Any:
+        """The item at an offset.
 
         Raises:
-            StorageError: it cannot be read.
+            StorageError: the file cannot be read.
         """
-        with _told(self.folder):
+        with _storage_errors(self.folder):
             if self._reader is None:
                 self._reader = (self.folder / _ITEMS).open("rb")
-            self._reader.seek(place)
+            self._reader.seek(offset)
             return json.loads(self._reader.readline())["value"]
 
     def finish(self, results: Mapping[str, Any]) -> None:
-        """Write the manifest: the run is complete.
+        """Write the manifest, which marks the run as complete.
 
         Raises:
             StorageError: the disk is full or read-only.
         """
-        _write_manifest(self.folder, results)
+        count = {"items": len(self.items)} if self._in_memory else {}
+        with _storage_errors(self.folder):
+            _write_json(self.folder / _MANIFEST, {"finished": _now(), **count, **results})
 
     def reopen(self) -> None:
-        """Take the manifest away: there is more to do than when it was written.
+        """Remove the manifest of a run that has new items to make.
 
         Raises:
             StorageError: the folder is read-only.
         """
-        with _told(self.folder):
+        with _storage_errors(self.folder):
             (self.folder / _MANIFEST).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close what was opened for reading."""
+        """Close the file that `read` opened."""
         if self._reader is not None:
             self._reader.close()
 
 
 @contextlib.contextmanager
-def open_run(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
-    """Begin a run in `folder`, or go on with the one that is there.
+def open_run(folder: Path, config: Mapping[str, Any], *, in_memory: bool = True) -> Iterator[Run]:
+    """Start a run in `folder`, or resume the one that is there.
 
     Args:
-        folder: made when it does not exist.
-        config: everything the items depend on, as JSON values; a run goes on only with the same.
+        folder: created when it does not exist.
+        config: everything that the items depend on, as JSON values; it must be the same on resuming.
+        in_memory: load the finished items; False leaves them on disk.
 
     Raises:
-        StorageError: the folder cannot be used, another process is at it, or its run has another config.
+        StorageError: the folder cannot be used, another process uses it, or its run has another config.
     """
     with _locked(folder, config):
-        with _told(folder):
+        with _storage_errors(folder):
             _cut_torn_line(folder / _ITEMS)
-            items = {key: value for _, key, value in _read_lines(folder / _ITEMS)}
-        yield Run(folder, items)
-
-
-@contextlib.contextmanager
-def open_long_run(folder: Path, config: Mapping[str, Any]) -> Iterator[LongRun]:
-    """Like `open_run`, with the items left on disk.
-
-    Raises:
-        StorageError: the folder cannot be used, another process is at it, or its run has another config.
-    """
-    with _locked(folder, config):
-        with _told(folder):
-            _cut_torn_line(folder / _ITEMS)
-        run = LongRun(folder)
+        stored = _read_lines(folder / _ITEMS)
+        run = Run(folder, {key: value for _, key, value in stored} if in_memory else None)
         try:
             yield run
         finally:
@@ -154,16 +127,16 @@ def open_long_run(folder: Path, config: Mapping[str, Any]) -> Iterator[LongRun]:
 
 @contextlib.contextmanager
 def _locked(folder: Path, config: Mapping[str, Any]) -> Iterator[None]:
-    """The folder for one process alone, with this config or none yet."""
+    """Lock the folder, and check or write its config."""
     make_folder(folder)
     lock = FileLock(folder / _LOCK)
-    with _told(folder):
+    with _storage_errors(folder):
         try:
             lock.acquire(timeout=0)
         except Timeout:
             raise StorageError(f"Another process works on the run in {folder}; wait for it.") from None
     try:
-        with _told(folder):
+        with _storage_errors(folder):
             _check_config(folder, config)
         yield
     finally:
@@ -171,19 +144,19 @@ def _locked(folder: Path, config: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
-    wanted = json.loads(json.dumps(config))
+    given = json.loads(json.dumps(config))
     file = folder / _CONFIG
     if not file.exists():
-        _write_json(file, {"begun": _now(), "versions": _versions(), "config": wanted})
+        _write_json(file, {"begun": _now(), "versions": _versions(), "config": given})
         return
     try:
-        begun = json.loads(file.read_text(encoding="utf-8"))["config"]
+        recorded = json.loads(file.read_text(encoding="utf-8"))["config"]
     except (ValueError, KeyError, TypeError) as error:
         raise StorageError(f"{file} is damaged; remove {folder} to begin the run anew.") from error
-    if begun != wanted:
-        other = next(key for key in {**begun, **wanted} if begun.get(key) != wanted.get(key))
+    if recorded != given:
+        other = next(key for key in {**recorded, **given} if recorded.get(key) != given.get(key))
         was, now = (
-            one_line(json.dumps(held.get(other), ensure_ascii=False), 60) for held in (begun, wanted)
+            one_line(json.dumps(one.get(other), ensure_ascii=False), 60) for one in (recorded, given)
         )
         raise StorageError(
             f"The run in {folder} was begun with another {other} ({was}, now {now}); "
@@ -192,10 +165,10 @@ def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def _append_line(folder: Path, key: str, value: Any) -> int:
-    """Write an item behind the others, whole or not at all; gives where it begins."""
+    """Append an item, or nothing if that fails; returns the item's offset."""
     line = (json.dumps({"key": key, "value": value}, ensure_ascii=False) + "\n").encode()
-    # Without a buffer, which would write on when the file is closed after a failure.
-    with _told(folder), (folder / _ITEMS).open("ab", buffering=0) as file:
+    # Unbuffered, because a buffer would be written when the file is closed after a failure.
+    with _storage_errors(folder), (folder / _ITEMS).open("ab", buffering=0) as file:
         place = file.tell()
         try:
             left = memoryview(line)
@@ -203,7 +176,7 @@ def _append_line(folder: Path, key: str, value: Any) -> int:
                 left = left[file.write(left) :]
             os.fsync(file.fileno())
         except OSError:
-            # What follows must not be glued to half a line.
+            # The next item must not continue half a line.
             with contextlib.suppress(OSError):
                 os.ftruncate(file.fileno(), place)
             raise
@@ -216,29 +189,29 @@ def _cut_torn_line(file: Path) -> None:
         return
     with file.open("rb+") as items:
         end = items.seek(0, os.SEEK_END)
-        whole = end
-        while whole > 0:
-            begin = max(0, whole - _BLOCK)
+        complete = end
+        while complete > 0:
+            begin = max(0, complete - _BLOCK)
             items.seek(begin)
-            newline = items.read(whole - begin).rfind(b"\n")
+            newline = items.read(complete - begin).rfind(b"\n")
             if newline >= 0:
-                whole = begin + newline + 1
+                complete = begin + newline + 1
                 break
-            whole = begin
-        if whole != end:
-            items.truncate(whole)
+            complete = begin
+        if complete != end:
+            items.truncate(complete)
 
 
 def _read_lines(file: Path) -> Iterator[tuple[int, str, Any]]:
-    """The items on disk, each with its place and its key."""
+    """Offset, key and value of the items on disk."""
     if not file.exists():
         return
-    place = 0
-    with _told(file.parent), file.open("rb") as lines:
+    offset = 0
+    with _storage_errors(file.parent), file.open("rb") as lines:
         for line in lines:
             key, value = _item(line, file)
-            yield place, key, value
-            place += len(line)
+            yield offset, key, value
+            offset += len(line)
 
 
 def _item(line: bytes, file: Path) -> tuple[str, Any]:
@@ -253,20 +226,15 @@ def _item(line: bytes, file: Path) -> tuple[str, Any]:
     return key, value
 
 
-def _write_manifest(folder: Path, results: Mapping[str, Any]) -> None:
-    with _told(folder):
-        _write_json(folder / _MANIFEST, {"finished": _now(), **results})
-
-
 def _write_json(file: Path, value: Any) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     part = file.with_suffix(".part")
     part.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     part.replace(file)
 
 
 @contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _storage_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,54 +1,54 @@
-"""The finished items of a run by their numbers in its plan; memory holds only where each one stands."""
+"""The finished items of a run by their numbers in its plan; memory holds only their offsets."""
 
 from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from rolellm_agents.runs.budget import Tokens
-from rolellm_agents.runs.folder import LongRun
+from rolellm_agents.runs.folder import Run
 
-_NOWHERE = -1
+_MISSING = -1
 
 
 class FinishedItems:
-    """What is done of a plan; eight bytes an item."""
+    """The finished items of a plan, in eight bytes of memory each."""
 
-    def __init__(self, run: LongRun, keys: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, run: Run, keys: Callable[[], Iterable[str]]) -> None:
         """Look up which of the planned items are on disk.
 
         Args:
-            run: open.
-            keys: the planned items' keys in the plan's order, as often as they are asked for.
+            run: an open run.
+            keys: returns the planned items' keys in the plan's order.
 
         Raises:
             StorageError: a line of the run is damaged.
         """
         self._run = run
-        places: dict[str, int] = {}
+        offsets: dict[str, int] = {}
         self.tokens = Tokens()
-        """What all items of the run took, also those that are not planned any more."""
+        """Tokens of all items of the run, including those that are no longer planned."""
         self.seconds = 0.0
-        """The same in seconds of waiting for a model."""
-        for place, key, value in run.items():
-            places[key] = place
+        """Seconds of waiting for a model, of the same items."""
+        for offset, key, value in run.stored():
+            offsets[key] = offset
             self._count(value)
-        self._places = array("q", (places.get(key, _NOWHERE) for key in keys()))
-        self.count = sum(place != _NOWHERE for place in self._places)
+        self._offsets = array("q", (offsets.get(key, _MISSING) for key in keys()))
+        self.count = sum(offset != _MISSING for offset in self._offsets)
         """How many of the planned items are done."""
-        self.recorded = len(places)
-        """How many items the run has, also those that are not planned any more."""
+        self.recorded = len(offsets)
+        """How many items the run has, including those that are no longer planned."""
 
     def __contains__(self, number: int) -> bool:
-        return self._places[number] != _NOWHERE
+        return self._offsets[number] != _MISSING
 
     def get(self, number: int) -> Any:
         """The item with this number in the plan; None if it is not done.
 
         Raises:
-            StorageError: it cannot be read.
+            StorageError: the run's file cannot be read.
         """
-        place = self._places[number]
-        return None if place == _NOWHERE else self._run.read(place)
+        offset = self._offsets[number]
+        return None if offset == _MISSING else self._run.read(offset)
 
     def put(self, number: int, key: str, value: Any) -> None:
         """Record an item; it is on disk when this returns.
@@ -56,7 +56,7 @@ class FinishedItems:
         Raises:
             StorageError: the disk is full or read-only.
         """
-        self._places[number] = self._run.append(key, value)
+        self._offsets[number] = self._run.append(key, value)
         self.count += 1
         self.recorded += 1
         self._count(value)

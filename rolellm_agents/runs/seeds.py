@@ -1,20 +1,20 @@
-"""What is the same for the same words: seeds of single items, digests of what they are made from."""
+"""Deterministic seeds of items, and digests of texts."""
 
 import hashlib
 
 
 def seed_of(seed: int, key: str, tries: int = 0) -> int:
-    """A number of 31 bits.
+    """The seed of one item, a number of 31 bits.
 
     Args:
-        seed: the run's.
-        key: the item's.
-        tries: how often it was tried before.
+        seed: the run's seed.
+        key: the item's key.
+        tries: how often the item was tried before.
     """
     digest = hashlib.sha256(f"{seed}/{key}/{tries}".encode()).digest()
     return int.from_bytes(digest[:4]) >> 1
 
 
 def digest_of(text: str) -> str:
-    """Short enough to be read, long enough never to meet twice."""
+    """The first 16 hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

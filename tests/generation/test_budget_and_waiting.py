@@ -94,7 +94,7 @@ async def test_a_gate_holds_everybody_up_and_tells_once() -> None:
         nonlocal now
         now += seconds
 
-    backoff = Backoff(clock=lambda: now, sleep=sleep, tell=told.append)
+    backoff = Backoff(clock=lambda: now, sleep=sleep, on_wait=told.append)
     await backoff.passed()
     assert now == 0
     backoff.shut(5)

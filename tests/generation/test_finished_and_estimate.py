@@ -9,7 +9,7 @@ import pytest
 
 from rolellm_agents.runs.budget import Prices, Tokens
 from rolellm_agents.runs.estimate import Estimate, estimate_left
-from rolellm_agents.runs.folder import open_long_run
+from rolellm_agents.runs.folder import open_run
 from rolellm_agents.runs.items import FinishedItems
 
 CONFIG = {"generator": "a test"}
@@ -24,14 +24,14 @@ def keys(count: int) -> list[str]:
 
 
 def test_items_are_found_by_their_numbers_whatever_the_order_they_ended_in(tmp_path: Path) -> None:
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         finished = FinishedItems(run, lambda: keys(4))
         assert finished.count == 0
         assert finished.get(2) is None
         finished.put(2, "item 2", item(7))
         finished.put(0, "item 0", item(5))
         assert (2 in finished, 1 in finished) == (True, False)
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         again = FinishedItems(run, lambda: keys(4))
         assert (again.count, again.recorded) == (2, 2)
         assert [number in again for number in range(4)] == [True, False, True, False]
@@ -43,7 +43,7 @@ def test_items_are_found_by_their_numbers_whatever_the_order_they_ended_in(tmp_p
 
 
 def test_a_hundred_thousand_items_take_little_memory(tmp_path: Path) -> None:
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         tracemalloc.start()
         try:
             finished = FinishedItems(run, lambda: (f"item {number}" for number in range(100_000)))
@@ -76,7 +76,7 @@ def test_nothing_begun_is_estimated_by_a_rule_of_thumb(tmp_path: Path) -> None:
 
 
 def test_what_is_done_measures_what_is_left(tmp_path: Path) -> None:
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         finished = FinishedItems(run, lambda: keys(10))
         for number in range(10):
             finished.put(number, f"item {number}", item())
@@ -94,6 +94,6 @@ def test_reading_many_finished_items_is_quick(tmp_path: Path) -> None:
         for number in range(20_000):
             file.write(json.dumps({"key": f"item {number}", "value": item()}) + "\n")
     began = time.process_time()
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         assert FinishedItems(run, lambda: keys(20_000)).count == 20_000
     assert time.process_time() - began < 10

@@ -48,7 +48,7 @@ ADA, BEN = (read_character(persona(name), script=None, most=300) for name in ("A
 
 async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> GenerationOutcome:
     limits = changes.pop("limits", RunLimits(at_once=4))
-    callbacks = changes.pop("hearing", RunCallbacks())
+    callbacks = changes.pop("callbacks", RunCallbacks())
     request = ContextRequest(**{"characters": (ADA,), "limit": 12, **changes})
     return await context_instruct(
         request, model or Oracle(), model_name="oracle", folder=folder, limits=limits, callbacks=callbacks

@@ -14,7 +14,7 @@ from helpers.oracle import Oracle
 from rolellm_agents.errors import StorageError
 from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.persona import Persona
-from rolellm_agents.runs.folder import LongRun
+from rolellm_agents.runs.folder import Run
 from rolellm_graphs.generate.rolegpt import RoleGPTRequest, rolegpt
 from rolellm_graphs.runs.items import RunLimits
 
@@ -39,7 +39,7 @@ asked = tuple(Instruction(f"i{n}", f"Tell me thing {n}.", "en", "") for n in ran
 
 
 async def generate(folder):
-    model, limits = Oracle(seconds=0.01, spoiled=4), Limits(at_once=4)
+    model, limits = Oracle(seconds=0.01, spoiled=4), RunLimits(at_once=4)
     await rolegpt(
         RoleGPTRequest(personas=(ada,), instructions=asked),
         model, model_name="oracle", folder=folder / "rolegpt", limits=limits,
@@ -107,16 +107,16 @@ async def test_a_full_disk_is_told_in_one_sentence_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = 9
-    append = LongRun.append
+    append = Run.append
 
-    def full(self: LongRun, key: str, value: Any) -> int:
+    def full(self: Run, key: str, value: Any) -> int:
         nonlocal room
         room -= 1
         if room < 0:
             raise StorageError("The run's folder cannot be written (No space left on device); free it.")
         return append(self, key, value)
 
-    monkeypatch.setattr(LongRun, "append", full)
+    monkeypatch.setattr(Run, "append", full)
     with pytest.raises(StorageError, match="No space left on device"):
         await run(tmp_path / "full")
     monkeypatch.undo()
@@ -133,14 +133,14 @@ async def test_a_full_disk_is_told_in_one_sentence_and_nothing_is_lost(
 def test_half_a_line_that_a_full_disk_took_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rolellm_agents.runs.folder import open_long_run
+    from rolellm_agents.runs.folder import open_run
 
     real = os.fsync
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with open_long_run(tmp_path, {"a": 1}) as held:
+    with open_run(tmp_path, {"a": 1}, in_memory=False) as held:
         first = held.append("one", {"text": "x" * 100})
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(StorageError, match=r"No space left on device\); free it, or name another"):

@@ -33,7 +33,7 @@ class Clock:
         await asyncio.sleep(0)
 
     def backoff(self) -> Backoff:
-        return Backoff(clock=lambda: self.now, sleep=self.sleep, tell=self.told.append)
+        return Backoff(clock=lambda: self.now, sleep=self.sleep, on_wait=self.told.append)
 
 
 def calls_of(

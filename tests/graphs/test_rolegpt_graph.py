@@ -32,7 +32,7 @@ def request(**changes: Any) -> RoleGPTRequest:
 
 async def run(folder: Path, model: Oracle | None = None, **changes: Any) -> GenerationOutcome:
     limits = changes.pop("limits", RunLimits(at_once=4))
-    callbacks = changes.pop("hearing", RunCallbacks())
+    callbacks = changes.pop("callbacks", RunCallbacks())
     return await rolegpt(
         request(**changes),
         model or Oracle(),

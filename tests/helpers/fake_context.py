@@ -81,7 +81,7 @@ class FakeLlama:
         self.contexts: list[FakeContext] = []
 
     def cache(self) -> KVCache:
-        return KVCache(self.make_context, self.limits, room_left=lambda: self.memory - self.taken)
+        return KVCache(self.make_context, self.limits, free_cells=lambda: self.memory - self.taken)
 
     def make_context(self, slots: int, cells: int) -> "FakeContext":
         assert 0 < slots <= self.sequences
@@ -116,7 +116,7 @@ class FakeContext:
         assert 0 < len(rows) <= self.n_batch
         self.llama.batches.append((adapter, list(rows)))
         if len(self.llama.batches) in self.llama.fail_at:
-            raise ModelError("llama.cpp could not go on (code -3): broken on purpose")
+            raise ModelError("llama.cpp failed (code -3): broken on purpose")
         self._following.clear()
         for place, row in enumerate(rows):
             held = self.held[row.sequence]
@@ -124,7 +124,7 @@ class FakeContext:
             assert not held or self.adapters[row.sequence] == adapter
             self.adapters[row.sequence] = adapter
             held.append(row.token)
-            if row.wanted:
+            if row.logits:
                 self._following[place] = next_token(held, adapter)
 
     def choose(self, row: int, sampler: Any) -> int:

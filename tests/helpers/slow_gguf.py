@@ -16,7 +16,7 @@ def make_tiny_q4_1(path: Path, *, seed: int) -> Path:
     params = llama_cpp.llama_model_quantize_default_params()
     params.ftype = llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_1
     params.nthread = 1
-    library.LOG.listen()
+    library.LOG.install()
     assert llama_cpp.llama_model_quantize(os.fsencode(plain), os.fsencode(path), ctypes.byref(params)) == 0
     plain.unlink()
     return path

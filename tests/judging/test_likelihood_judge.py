@@ -107,7 +107,7 @@ def test_of_two_replies_without_a_score_nothing_is_said() -> None:
 
 def test_the_speaker_is_told_by_the_words_of_all_replies() -> None:
     replies = ["Nothing to say.", "Corn bees mill.", "Windy corn."]
-    found = run(judge_with(WordScoringModel()).tell_speaker(replies, [BEES, MILL]))
+    found = run(judge_with(WordScoringModel()).identify_speaker(replies, [BEES, MILL]))
     assert list(found) == ["bees", "mill"]
     assert found["mill"] > found["bees"] > 0
 
@@ -116,8 +116,8 @@ def test_what_a_prompt_does_for_anybodys_replies_is_taken_off() -> None:
     talker = Persona(id="talker", name="Cy", description="Cy says yes and no and maybe and so and well.")
     judge = judge_with(WordScoringModel())
     replies, usual = ["Yes and no, bees."], ["Yes and no.", "Well, so, no."]
-    plain = run(judge.tell_speaker(replies, [talker, BEES]))
-    fair = run(judge.tell_speaker(replies, [talker, BEES], background=usual))
+    plain = run(judge.identify_speaker(replies, [talker, BEES]))
+    fair = run(judge.identify_speaker(replies, [talker, BEES], background=usual))
     assert plain["talker"] > plain["bees"]
     assert fair["bees"] > fair["talker"]
 
@@ -138,7 +138,7 @@ def test_an_instruction_is_read_once_before_all_replies_that_follow_it() -> None
 
 def test_nobodys_probabilities_are_computed_once_for_all_candidates() -> None:
     model = WordScoringModel()
-    run(judge_with(model).tell_speaker(["Bees.", "Corn."], [BEES, MILL]))
+    run(judge_with(model).identify_speaker(["Bees.", "Corn."], [BEES, MILL]))
     assert len(model.asked) == 6
 
 
@@ -163,7 +163,7 @@ def test_the_embedded_model_knows_a_detective_from_an_ogre(small_model: ChatLlam
     holmes, shrek = load_persona("sherlock-holmes"), load_persona("shrek")
     judge = LikelihoodJudge(small_model, model_name="llamacpp:smollm2")
     replies = ["You see, but you do not observe, my dear Watson.", "Irene Adler left Baker Street at nine."]
-    found = run(judge.tell_speaker(replies, [shrek, holmes]))
+    found = run(judge.identify_speaker(replies, [shrek, holmes]))
     assert found["sherlock-holmes"] > found["shrek"]
     [own] = run(judge.judge(judged(replies[0], holmes)))
     [strange] = run(judge.judge(judged(replies[0], shrek)))

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError, PersonaError, StorageError
-from rolellm_agents.judging.nameless import nameless
-from rolellm_agents.judging.speakers import Speaker, draw_speakers, told_right
+from rolellm_agents.judging.speakers import Speaker, identification_rate, sample_speakers, without_name
 from rolellm_graphs.evaluate.speakers import SpeakersRequest, measure_speakers, run_name
 
 ROLES = {"Ada Byron": "bees honey hives", "Ben Stone": "mill corn wind", "Cleo Marsh": "boats nets tides"}
@@ -33,12 +32,12 @@ ROLES = {"Ada Byron": "bees honey hives", "Ben Stone": "mill corn wind", "Cleo M
     ],
 )
 def test_the_name_is_taken_out_and_other_words_stay(text: str, name: str, left: str) -> None:
-    assert nameless(text, name) == left
+    assert without_name(text, name) == left
 
 
 @given(name=st.from_regex(r"\A[A-Z][a-z]{1,8}( [A-Z][a-z]{1,8})?\Z"), before=st.text("ab .,", max_size=20))
 def test_no_name_is_left_of_it(name: str, before: str) -> None:
-    left = nameless(f"{before} {name}, says {name.upper()}. {name.split()[-1]}!", name)
+    left = without_name(f"{before} {name}, says {name.upper()}. {name.split()[-1]}!", name)
     for word in name.split():
         assert word not in left.split()
 
@@ -50,8 +49,8 @@ def test_the_draw_is_the_same_for_a_seed_and_fewer_candidates_are_among_more(
 ) -> None:
     cast = [f"r{number}" for number in range(8)]
     replies = {name: [f"{name}/0"] for name in [*cast[:6], "stranger"]}
-    speakers = draw_speakers(replies, cast, most=most, seed=seed)
-    assert speakers == draw_speakers(replies, [*reversed(cast)], most=most, seed=seed)
+    speakers = sample_speakers(replies, cast, most=most, seed=seed)
+    assert speakers == sample_speakers(replies, [*reversed(cast)], most=most, seed=seed)
     assert len(speakers) == (6 if most is None else min(most, 6))
     for one in speakers:
         assert set(one.candidates(3)) < set(one.candidates(5)) < set(one.candidates(100)) == set(cast)
@@ -71,20 +70,20 @@ def test_what_is_told_right_is_counted_alone_and_pooled() -> None:
         "a": {"a0": 3.0, "a1": 0.0, "b0": 0.0, "b1": 2.0},
         "b": {"a0": 1.0, "a1": 1.0, "b0": 1.0, "b1": 0.0},
     }
-    alone = told_right(speakers, evidence, {}, candidates=2, pooled=1)
+    alone = identification_rate(speakers, evidence, {}, candidates=2, pooled=1)
     assert alone is not None
     assert (alone.mean, alone.n) == (0.5, 4)
-    pooled = told_right(speakers, evidence, {}, candidates=2, pooled=2)
+    pooled = identification_rate(speakers, evidence, {}, candidates=2, pooled=2)
     assert pooled is not None
     assert (pooled.mean, pooled.n) == (0.5, 2)
-    fair = told_right(speakers, evidence, {"a": [1.0], "b": [0.0]}, candidates=2, pooled=2)
+    fair = identification_rate(speakers, evidence, {"a": [1.0], "b": [0.0]}, candidates=2, pooled=2)
     assert fair is not None
     assert fair.mean == 0.5
-    assert told_right(speakers, evidence, {}, candidates=2, pooled=3) is None
+    assert identification_rate(speakers, evidence, {}, candidates=2, pooled=3) is None
 
 
 def test_who_can_only_guess_is_right_by_chance() -> None:
-    found = told_right(
+    found = identification_rate(
         [speaker("a", "bcd", 1)], {name: {"a0": 1.0} for name in "abcd"}, {}, candidates=4, pooled=1
     )
     assert found is not None

@@ -349,8 +349,8 @@ def test_background_processes_end_when_the_benchmark_is_killed() -> None:
         "import sys, time\n"
         "import psutil\n"
         "from rolellm_speed.engine.background import background_load\n"
-        "from rolellm_speed.engine.contender import Job\n"
-        "asked = {'threads': 1, 'job': Job('nowhere', 'w.gguf', 1, 512, 1)}\n"
+        "from rolellm_speed.engine.contender import EngineTask\n"
+        "asked = {'threads': 1, 'job': EngineTask('nowhere', 'w.gguf', 1, 512, 1)}\n"
         "with background_load('spin', 1, **asked), background_load('niced', 1, **asked):\n"
         "    print(*(child.pid for child in psutil.Process().children()), flush=True)\n"
         "    time.sleep(1000)\n"
@@ -366,9 +366,9 @@ def test_background_processes_end_when_the_benchmark_is_killed() -> None:
 def test_a_system_under_test_ends_when_the_benchmark_is_killed(modules: Path) -> None:
     module(modules, "stuck", STUCK)
     command = (
-        "from rolellm_speed.engine.contender import Job\n"
+        "from rolellm_speed.engine.contender import EngineTask\n"
         "from rolellm_speed.engine.process import run_job\n"
-        "run_job('raw', Job('stuck', 'w.gguf', 1, 512, 1, flash_attention=True))\n"
+        "run_job('raw', EngineTask('stuck', 'w.gguf', 1, 512, 1, flash_attention=True))\n"
     )
     with subprocess.Popen((sys.executable, "-c", command)) as killed:
         grandchild = modules / "grandchild"

@@ -17,7 +17,7 @@ from langgraph.graph import MessagesState
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
-from rolellm_agents.models.llamacpp.fixed_part import fixed_part
+from rolellm_agents.models.llamacpp.loaded import cacheable_tokens
 from rolellm_agents.models.llamacpp.template import Turn, fold
 from rolellm_agents.models.local import cacheable, cached_prefix
 from rolellm_agents.persona import Persona
@@ -65,19 +65,19 @@ def greedy_pairs(turns: Sequence[Turn]) -> list[int]:
 
 def test_what_says_the_text_is_counted_and_nothing_behind_it() -> None:
     for content in ("Ada.\nIt rains.", "Ada."):
-        assert fixed_part(letters(asked(content)), "Ada.", letters) == len("<system>Ada.")
+        assert cacheable_tokens(letters(asked(content)), "Ada.", letters) == len("<system>Ada.")
 
 
 @pytest.mark.parametrize("length", [4, 5])
 def test_a_token_that_holds_what_follows_is_not_counted(length: int) -> None:
     prefix = "Ada.."[:length]
     said = asked(prefix + "\nIt rains.")
-    assert fixed_part(greedy_pairs(said), prefix, greedy_pairs) == (len("<system>") + length) // 2
+    assert cacheable_tokens(greedy_pairs(said), prefix, greedy_pairs) == (len("<system>") + length) // 2
 
 
 def test_a_prompt_that_does_not_begin_with_the_text_has_no_fixed_part() -> None:
-    assert fixed_part(letters(asked("It rains.\nAda.")), "Ada.", letters) == 0
-    assert fixed_part(letters([{"role": "system", "content": "Ad"}]), "Ada.", letters) == 0
+    assert cacheable_tokens(letters(asked("It rains.\nAda.")), "Ada.", letters) == 0
+    assert cacheable_tokens(letters([{"role": "system", "content": "Ad"}]), "Ada.", letters) == 0
 
 
 def test_a_template_that_puts_the_instruction_at_the_end_keeps_nothing_of_the_conversation() -> None:
@@ -92,7 +92,7 @@ def test_a_template_that_puts_the_instruction_at_the_end_keeps_nothing_of_the_co
         {"role": "assistant", "content": "Oh!"},
         {"role": "user", "content": "?"},
     ]
-    assert fixed_part(instruction_last(said), "Ada.", instruction_last) == 0
+    assert cacheable_tokens(instruction_last(said), "Ada.", instruction_last) == 0
 
 
 WORDS = st.text(st.sampled_from("ab .\n\n🐝灯'<|>[]/_AINST0"), max_size=12)
@@ -110,7 +110,7 @@ def test_the_tokens_that_are_kept_do_not_depend_on_what_follows(
     kept = set()
     for rest in (first, second):
         tokens = tokens_of(asked(prefix + rest, line))
-        kept.add(tuple(tokens[: fixed_part(tokens, prefix, tokens_of)]))
+        kept.add(tuple(tokens[: cacheable_tokens(tokens, prefix, tokens_of)]))
     assert len(kept - {()}) <= 1
 
 

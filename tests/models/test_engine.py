@@ -147,7 +147,7 @@ def test_reading_ahead_makes_the_next_answer_start_at_once(context: FakeLlama) -
     while not reading.done:
         threading.Event().wait(0.001)
     assert ask(engine, range(1, 33), max_tokens=1)[0].finished().reused_tokens == 30
-    assert engine.counters.read_ahead == 30
+    assert engine.counters.prefetched == 30
 
 
 def test_real_requests_go_before_what_is_read_ahead() -> None:
@@ -158,7 +158,7 @@ def test_real_requests_go_before_what_is_read_ahead() -> None:
     ahead_at_the_end: list[int] = []
 
     def hear(part: StreamItem) -> None:
-        ahead_at_the_end.append(engine.counters.read_ahead)
+        ahead_at_the_end.append(engine.counters.prefetched)
         listener.hear(part)
 
     engine.submit([7, 7, 7], Sampling(max_tokens=4), hear)
@@ -298,7 +298,7 @@ def test_a_second_start_takes_the_fixed_part_from_disk(tmp_path: Path) -> None:
         prompt_cache = PromptCache(tmp_path, "one model", limit=10_000)
         engine = make_engine(context, prompt_cache)
         listener = Listener()
-        engine.submit(prompt, Sampling(max_tokens=8), listener.hear, fixed=38)
+        engine.submit(prompt, Sampling(max_tokens=8), listener.hear, cacheable=38)
         reused.append(listener.finished().reused_tokens)
         prompt_cache.wait()
         assert listener.text == alone(prompt, None, 8, 64)[0]
@@ -313,7 +313,7 @@ def test_what_is_read_ahead_is_kept_on_disk_and_taken_from_there(tmp_path: Path,
         context.backoff.set()
         prompt_cache = PromptCache(tmp_path, "one model", limit=10_000)
         engine = make_engine(context, prompt_cache)
-        reading = engine.prefetch(list(range(1, 40)), fixed=fixed)
+        reading = engine.prefetch(list(range(1, 40)), cacheable=fixed)
         while not reading.done:
             threading.Event().wait(0.001)
         prompt_cache.wait()
@@ -386,7 +386,7 @@ class Run:
             self._ask(op)
         elif op.kind == "prefetch":
             fixed = min(op.fixed, len(op.prompt))
-            self.engine.prefetch(op.prompt, adapter=op.adapter, fixed=fixed)
+            self.engine.prefetch(op.prompt, adapter=op.adapter, cacheable=fixed)
         elif op.kind == "score" and len(op.prompt) > 1:
             self.scores.append(self.engine.score(op.prompt[:1], op.prompt[1:], adapter=op.adapter))
         elif op.kind == "cancel" and self.asked:
@@ -401,7 +401,7 @@ class Run:
 
         sampling = Sampling(max_tokens=op.max_tokens)
         fixed = min(op.fixed, len(op.prompt))
-        answer = self.engine.submit(op.prompt, sampling, hear, adapter=op.adapter, fixed=fixed)
+        answer = self.engine.submit(op.prompt, sampling, hear, adapter=op.adapter, cacheable=fixed)
         self.asked.append((op, listener, answer))
 
 
@@ -474,5 +474,5 @@ def test_a_conversation_that_finds_no_memory_is_told_so_and_others_go_on() -> No
     listener, _ = ask(engine, range(1, 39), max_tokens=1)
     assert listener.ended.wait(SECONDS)
     assert isinstance(listener.last, ModelError)
-    assert "no memory for a conversation of 39 tokens; set a smaller n_ctx" in str(listener.last)
+    assert "not enough memory for a conversation of 39 tokens; set a smaller n_ctx" in str(listener.last)
     assert ask(engine, [5, 6, 7], max_tokens=4)[0].finished().prompt_tokens == 3

@@ -79,7 +79,7 @@ def make_engine(
 
     room = n_ctx * sequences
     limits = CacheLimits(n_ctx=n_ctx, slots=sequences, idle=room, parked=room, smallest=smallest)
-    cache = KVCache(make_context, limits, room_left=lambda: 2 * room)
+    cache = KVCache(make_context, limits, free_cells=lambda: 2 * room)
     return Engine(cache, model, partial(Sampler, model), n_batch=Tuning().n_batch)
 
 

@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.models.llamacpp.engine.planning import Pending, ReadingPace, plan
+from rolellm_agents.models.llamacpp.engine.planning import Pending, PrefillPace, plan
 
 A = "a.gguf"
 
 
 def job(
-    number: int, unread: int, adapter: str | None = None, *, urgent: bool = True, last_step: int = 0
+    number: int, remaining: int, adapter: str | None = None, *, urgent: bool = True, last_step: int = 0
 ) -> Pending:
-    return Pending(number, unread, adapter, urgent, last_step)
+    return Pending(number, remaining, adapter, urgent, last_step)
 
 
 def test_a_prompt_alone_fills_the_batch() -> None:
@@ -23,16 +23,16 @@ def test_a_prompt_beside_a_writer_is_read_in_chunks() -> None:
 
 
 def test_less_is_read_beside_answers_where_reading_is_slow() -> None:
-    pace = ReadingPace()
+    pace = PrefillPace()
     assert pace.chunk == 64
     for rows, seconds in ((1, 9.0), (64, 0.1)):  # a step of one row says nothing about reading
-        pace.note(rows, seconds)
+        pace.update(rows, seconds)
         assert pace.chunk == 64
     for _ in range(30):
-        pace.note(64, 64 * 0.01)
+        pace.update(64, 64 * 0.01)
     assert pace.chunk == 25  # a quarter of a second
     for _ in range(30):
-        pace.note(64, 640.0)
+        pace.update(64, 640.0)
     assert pace.chunk == 8
 
 
@@ -70,7 +70,7 @@ JOBS = st.lists(
     st.builds(
         job,
         number=st.integers(1, 10**6),
-        unread=st.integers(1, 400),
+        remaining=st.integers(1, 400),
         adapter=st.sampled_from([None, A]),
         urgent=st.booleans(),
         last_step=st.integers(0, 50),
@@ -88,13 +88,13 @@ def test_every_batch_fits_has_one_adapter_and_serves_the_oldest(
     by_number = {one.number: one for one in jobs}
     served = [by_number[number] for number in shares]
     assert sum(shares.values()) <= n_batch
-    assert all(0 < count <= by_number[number].unread for number, count in shares.items())
+    assert all(0 < count <= by_number[number].remaining for number, count in shares.items())
     assert len({one.adapter for one in served}) <= 1
     assert bool(served) == bool(jobs)
     if served:
         ready = [one for one in jobs if one.urgent] or jobs
         assert all(one in ready for one in served)
         group = [one for one in ready if one.adapter == served[0].adapter]
-        readers = [one for one in group if one.unread > 1]
-        assert all(one.number in shares for one in group if one.unread == 1)
-        assert not readers or min(readers, key=lambda one: one.number).number in shares
+        prefills = [one for one in group if one.remaining > 1]
+        assert all(one.number in shares for one in group if one.remaining == 1)
+        assert not prefills or min(prefills, key=lambda one: one.number).number in shares

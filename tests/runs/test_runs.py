@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.runs.folder import open_long_run, open_run
+from rolellm_agents.runs.folder import open_run
 
 CONFIG = {"role": "Hamlet", "segments": 3}
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from rolellm_agents.runs import open_long_run, open_run
+from rolellm_agents.runs.folder import open_run
 with open_run(Path(sys.argv[1]), {"role": "Hamlet"}) as run:
     for number in range(len(run.items), 1_000_000):
         run.append(f"item {number}", {"text": "x" * 2000})
@@ -121,12 +121,12 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_long_run_leaves_its_items_on_disk_and_finds_them_by_their_places(tmp_path: Path) -> None:
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         places = {key: run.append(key, {"text": key * 3}) for key in ("one", "二", "three")}
         assert run.read(places["二"]) == {"text": "二二二"}
         run.append("one", {"text": "again"})
-    with open_long_run(tmp_path, CONFIG) as run:
-        found = [*run.items()]
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
+        found = [*run.stored()]
         assert [(key, value["text"]) for _, key, value in found] == [
             ("one", "oneoneone"),
             ("二", "二二二"),
@@ -148,25 +148,27 @@ def test_a_long_line_that_was_cut_is_removed(
     tmp_path_factory: pytest.TempPathFactory, cut: int, lines: int
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
-    with open_long_run(folder, CONFIG) as run:
+    with open_run(folder, CONFIG, in_memory=False) as run:
         for number in range(lines):
             run.append(str(number), "x" * 100_000)
     file = folder / "items.jsonl"
     content = file.read_bytes()[:cut]
     file.write_bytes(content)
-    with open_long_run(folder, CONFIG) as run:
-        assert [key for _, key, _ in run.items()] == [str(number) for number in range(content.count(b"\n"))]
+    with open_run(folder, CONFIG, in_memory=False) as run:
+        assert [key for _, key, _ in run.stored()] == [
+            str(number) for number in range(content.count(b"\n"))
+        ]
         place = run.append("after", 1)
         assert run.read(place) == 1
 
 
 def test_a_long_run_with_a_damaged_line_tells_which(tmp_path: Path) -> None:
-    with open_long_run(tmp_path, CONFIG) as run:
+    with open_run(tmp_path, CONFIG, in_memory=False) as run:
         run.append("one", 1)
     with (tmp_path / "items.jsonl").open("a") as file:
         file.write('{"key": 3, "value": 1}\n')
     with (
-        open_long_run(tmp_path, CONFIG) as run,
+        open_run(tmp_path, CONFIG, in_memory=False) as run,
         pytest.raises(StorageError, match=r'damaged .*"key": 3.*remove that line'),
     ):
-        list(run.items())
+        list(run.stored())

@@ -50,7 +50,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 
 ALL = dict(commands(ROOT))
-LEAVES = [name for name, command in ALL.items() if not hasattr(command, "commands")]
+LEAVES = [name for name, command in ALL.items() if not hasattr(command, "commands") and not command.hidden]
 
 
 @cache
@@ -102,8 +102,8 @@ def test_every_help_says_how_it_is_used_and_lists_its_options(name: str) -> None
     assert code == 0
     assert text.startswith(" ".join(("Usage: rolellm", name)).rstrip())
     assert "-h, --help" in text
-    for sub in getattr(ALL[name], "commands", {}):
-        assert f"\n  {sub}" in text
+    for sub, command in getattr(ALL[name], "commands", {}).items():
+        assert command.hidden or f"\n  {sub}" in text
     for parameter in ALL[name].params:
         shown = parameter.opts[0] if parameter.param_type_name == "option" else f"  {parameter.name} "
         assert shown in text or f"  {parameter.name}... " in text

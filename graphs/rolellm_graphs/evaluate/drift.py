@@ -29,7 +29,7 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.runs.budget import Tokens
-from rolellm_agents.runs.folder import LongRun, open_long_run
+from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge
@@ -82,24 +82,24 @@ async def run_drift(
     """Hold the interviews that are missing, have them judged, and tell how they go on by turn.
 
     Args:
-        request: who is interviewed.
+        request: the settings.
         systems: models that answer, one after the other.
-        folder: of the run, which goes on where it was stopped.
+        folder: the run's folder; a stopped run resumes.
         judge: of single replies; none when None. It may be another than before.
         limits: how many interviews are held at the same time.
-        callbacks: whom to tell how far it is.
+        callbacks: report progress and notices.
 
     Raises:
         SettingsError: nobody is named, or there is no such strategy.
-        ModelError: a model cannot be loaded; what is finished is kept.
-        StorageError: the folder cannot be written, or holds another run.
+        ModelError: a model cannot be loaded; finished items are kept.
+        StorageError: the folder cannot be written, or contains another run.
     """
     limits, callbacks = limits or RunLimits(), callbacks or RunCallbacks()
     systems = list({one.name: one for one in systems}.values())
     _check(request, systems)
     planned = [*_planned(request, systems)]
     config = _config(request, systems, limits)
-    with open_long_run(folder, config) as run:
+    with open_run(folder, config, in_memory=False) as run:
         run.reopen()
         finished = FinishedItems(run, lambda: (one.key for one in planned))
         failures = Failures()
@@ -122,7 +122,7 @@ async def run_drift(
 
 
 def run_name(request: DriftRequest, models: Sequence[str], at_once: int, max_tokens: int | None) -> str:
-    """A folder's name for a run of these settings when nobody names one."""
+    """The default folder name of a run with these settings."""
     told = json.dumps([_settings(request), list(models), at_once, max_tokens], sort_keys=True)
     return f"interviews-{digest_of(told)[:8]}"
 
@@ -333,7 +333,7 @@ def _config(request: DriftRequest, systems: Sequence[SystemUnderTest], limits: R
     }
 
 
-def _write(run: LongRun, result: DriftResult, judge: NamedJudge | None) -> None:
+def _write(run: Run, result: DriftResult, judge: NamedJudge | None) -> None:
     with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in result.interviews:
             out.write(json_line(scored_line(one)))

@@ -56,8 +56,8 @@ async def judged_by(
         scored: all replies.
         first: what others are compared with.
         folder: of the benchmark's run.
-        at_once: replies at the same time.
-        callbacks: is told how far it is.
+        at_once: concurrency limit.
+        callbacks: report progress and notices.
 
     Raises:
         StorageError: the folder cannot be written, or another judge of this name was at work there.

@@ -114,14 +114,14 @@ class Answering:
         own_store: Path,
         seed: int,
     ) -> None:
-        """Nothing is asked yet.
+        """Prepare the calls.
 
         Args:
             plan: what is to be made.
             finished: what is there already.
             recall: how passages are looked up.
             own_store: where vectors of personas go that are not as the user's own chats know them.
-            seed: of the answers, for models that draw.
+            seed: sampling seed.
         """
         self._plan = plan
         self._finished = finished
@@ -133,7 +133,7 @@ class Answering:
         """Make those replies of one model that are missing.
 
         Raises:
-            StorageError: the disk is full or read-only; what is finished is kept.
+            StorageError: the disk is full or read-only; finished items are kept.
             ModelError: the model cannot be loaded.
         """
         # What a copy loads goes with it: the next model may need the memory.

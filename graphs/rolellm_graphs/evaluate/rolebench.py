@@ -25,7 +25,7 @@ from rolellm_agents.files.atomic_write import write_atomically, writing_atomical
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import RecallOptions
-from rolellm_agents.runs.folder import LongRun, open_long_run
+from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
@@ -56,7 +56,7 @@ class RoleBenchRequest:
     roles: tuple[str, ...] = ()
     """Their names, or ids, names or files of personas; all roles of the data when empty."""
     seed: int = 0
-    """Of the answers, for models that draw."""
+    """Sampling seed."""
     recall: RecallOptions = field(default_factory=RecallOptions)
 
 
@@ -72,12 +72,12 @@ async def run_rolebench(
     """Have models answer the questions, score the answers, and have them judged, as far as not done yet.
 
     Args:
-        request: what is asked of whom.
+        request: the settings.
         systems: models, which are opened one after the other and let go when they have answered.
-        folder: of the run, which goes on where it was stopped.
+        folder: the run's folder; a stopped run resumes.
         judges: may be others than before: the answers stay.
         limits: how much is asked at the same time.
-        callbacks: whom to tell how far it is.
+        callbacks: report progress and notices.
 
     Returns:
         What there is, also where some answers could not be made; `results.json` holds the same.
@@ -86,8 +86,8 @@ async def run_rolebench(
         RoleBenchError: there are no such questions, or a file of the data is damaged.
         PersonaError: no role has a profile, or there is nobody of a name.
         SettingsError: there is no such strategy, or no model or strategy at all.
-        ModelError: a model cannot be loaded; what was answered is kept.
-        StorageError: the folder cannot be written, or holds another run.
+        ModelError: a model cannot be loaded; finished items are kept.
+        StorageError: the folder cannot be written, or contains another run.
     """
     limits, callbacks = limits or RunLimits(), callbacks or RunCallbacks()
     systems = list({system.name: system for system in systems}.values())
@@ -98,7 +98,7 @@ async def run_rolebench(
     strategies = list(dict.fromkeys(request.strategies))
     plan = ReplyPlan([one.name for one in systems], strategies, material.asked, material.speakers)
     config = _config(request, material, systems, limits)
-    with open_long_run(folder, config) as run:
+    with open_run(folder, config, in_memory=False) as run:
         run.reopen()
         finished = FinishedItems(run, plan.keys)
         answering = Answering(
@@ -128,7 +128,7 @@ async def run_rolebench(
 def run_name(
     request: RoleBenchRequest, models: Sequence[str], at_once: int, max_tokens: int | None = None
 ) -> str:
-    """A folder's name for a run of these settings when nobody names one."""
+    """The default folder name of a run with these settings."""
     settings = json.dumps([_settings(request), list(models), at_once, max_tokens], sort_keys=True)
     return f"rolebench-{digest_of(settings)[:8]}"
 
@@ -296,9 +296,7 @@ def _throughput(plan: ReplyPlan, finished: FinishedItems, at_once: int) -> list[
     ]
 
 
-def _write(
-    run: LongRun, result: Result, replies: Iterable[ScoredReply], judges: Iterable[NamedJudge]
-) -> None:
+def _write(run: Run, result: Result, replies: Iterable[ScoredReply], judges: Iterable[NamedJudge]) -> None:
     """Every reply with its scores, the results, and when nothing is left to do the manifest."""
     with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in replies:

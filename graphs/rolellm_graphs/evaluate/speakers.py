@@ -15,8 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Part, find_file, read_samples
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.judging.nameless import nameless
-from rolellm_agents.judging.speakers import Speaker, draw_speakers, told_right
+from rolellm_agents.judging.speakers import Speaker, identification_rate, sample_speakers, without_name
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.runs.folder import Run, open_run
@@ -80,11 +79,11 @@ def measure_speakers(
     What was asked is not told: the questions mostly begin with the name.
 
     Args:
-        request: what is measured.
-        model: one that gives log-probabilities.
-        model_name: what the run calls it.
-        folder: of the run, which goes on where it was stopped.
-        on_progress: is told how many candidates are through, and how many there are.
+        request: the settings.
+        model: a model that returns log-probabilities.
+        model_name: the model's name in the run.
+        folder: the run's folder; a stopped run resumes.
+        on_progress: called with the number of finished candidates and of all candidates.
 
     Returns:
         For each number of candidates and of replies `candidates`, `replies`, `background`, `n`, `right`,
@@ -94,8 +93,8 @@ def measure_speakers(
     Raises:
         RoleBenchError: there are no such answers.
         PersonaError: none of their roles is a persona.
-        ModelError: the model gives no log-probabilities, or cannot be used; what is finished is kept.
-        StorageError: the folder cannot be written, or holds another run.
+        ModelError: the model gives no log-probabilities, or cannot be used; finished items are kept.
+        StorageError: the folder cannot be written, or contains another run.
     """
     cast = {
         one.persona.name: with_macros(one.persona, DEFAULT_USER)
@@ -112,7 +111,7 @@ def measure_speakers(
 
 
 def run_name(request: SpeakersRequest, model_name: str) -> str:
-    """A folder's name for a run of these settings when nobody names one."""
+    """The default folder name of a run with these settings."""
     return f"speakers-{digest_of(f'{request} {model_name}')[:8]}"
 
 
@@ -124,7 +123,7 @@ def _task(request: SpeakersRequest, cast: Sequence[str]) -> _Task:
         for role, texts in answers.items()
         if len(texts) >= needed
     }
-    speakers = draw_speakers(replies, cast, most=request.speakers, seed=request.seed)
+    speakers = sample_speakers(replies, cast, most=request.speakers, seed=request.seed)
     if not speakers:
         raise PersonaError(
             f"No persona has {needed} answers of {request.part}.jsonl in {request.data}; "
@@ -139,7 +138,7 @@ def _answers(data: Path, part: Part) -> dict[str, list[str]]:
     file = find_file(data, part, kind="role_specific", language=_LANGUAGE)
     answers: defaultdict[str, list[str]] = defaultdict(list)
     for sample in read_samples(file):
-        text = nameless(sample.references[0].strip().strip('"'), sample.role)
+        text = without_name(sample.references[0].strip().strip('"'), sample.role)
         if any(letter.isalnum() for letter in text):
             answers[sample.role].append(text)
     return answers
@@ -189,7 +188,9 @@ def _rows(task: _Task, request: SpeakersRequest, run: Run) -> list[dict[str, Any
         candidates = min(wanted, task.most)
         for pooled in request.replies:
             for taken_off in ({}, background) if task.background else ({},):
-                found = told_right(task.speakers, evidence, taken_off, candidates=candidates, pooled=pooled)
+                found = identification_rate(
+                    task.speakers, evidence, taken_off, candidates=candidates, pooled=pooled
+                )
                 if found is None:
                     continue
                 known = found.low is not None and found.high is not None

@@ -66,11 +66,11 @@ def compare_strategies(
     """Answer every question under every strategy, and score the answers.
 
     Args:
-        request: what is compared.
-        model: who answers.
-        model_name: what the run calls it.
-        folder: of the run, which goes on where it was stopped.
-        on_progress: is told how many answers there are, and how many there will be.
+        request: the settings.
+        model: the model that answers.
+        model_name: the model's name in the run.
+        folder: the run's folder; a stopped run resumes.
+        on_progress: called with the number of finished answers and of all answers.
 
     Returns:
         For each strategy `strategy`, `n`, each measure's mean and `…_ci95` (percentile bootstrap,
@@ -81,8 +81,8 @@ def compare_strategies(
         RoleBenchError: there are no such questions.
         PersonaError: none of the personas is in the data.
         SettingsError: there is no such strategy.
-        ModelError: the model cannot be used; what was answered is kept.
-        StorageError: the folder cannot be written, or holds another run.
+        ModelError: the model cannot be used; finished items are kept.
+        StorageError: the folder cannot be written, or contains another run.
     """
     asked = list(_questions(request))
     total = len(asked) * len(request.strategies)
@@ -220,6 +220,6 @@ def _config(request: StrategiesRequest, model_name: str) -> dict[str, Any]:
 
 
 def run_name(request: StrategiesRequest, model_name: str) -> str:
-    """A folder's name for a run of these settings when nobody names one."""
+    """The default folder name of a run with these settings."""
     settings = json.dumps(_config(request, model_name), sort_keys=True)
     return f"strategies-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"

@@ -1,8 +1,8 @@
-"""Context-Instruct: from a character's profile to questions and answers. ask → answer, each for itself.
+"""Context-Instruct: questions and answers from a character's profile. Graph: ask → answer each question.
 
-RoleLLM's third stage (arXiv 2310.00746, §3.3): the profile is cut into segments; for each a model writes
-questions with its confidence and a reason, and answers them in the character's voice. Answers rest on the
-line that the question names, and what is wrong with either is labelled.
+RoleLLM's third stage (arXiv 2310.00746, §3.3): the profile is cut into segments. For each segment a model
+writes questions with its confidence and a reason, and answers them in the character's voice. Answers are
+based on the line that the question cites; faults of questions and answers are labelled.
 """
 
 import operator
@@ -34,44 +34,44 @@ from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_p
 from rolellm_graphs.runs.items import Generation, ItemMaker, PlannedItem, RunCallbacks, RunLimits, made_by
 
 QUESTIONS: Final = 3
-"""That one request asks for."""
+"""Questions of one request."""
 _QUESTION_TOKENS = 120
-"""That one question may take with all that belongs to it."""
+"""Limit of one question with its confidence and reason."""
 _USUAL_ANSWER = 90
-"""Tokens, about."""
-_LOOKED_AT = 5
-"""Requests of each character whose prompts are made to guess how long all are."""
+"""Approximate number of tokens."""
+_SAMPLED_PROMPTS = 5
+"""Requests of each character whose prompts are built in order to estimate the length of all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextRequest:
-    """Whom to ask, and how much."""
+    """The settings of a Context-Instruct run."""
 
     characters: tuple[Character, ...]
     questions: int = QUESTIONS
-    """That one request asks for, at most."""
+    """The most questions of one request."""
     limit: int | None = None
-    """Questions of each character, at most; all when None."""
+    """The most questions of each character; None for no limit."""
     seed: int = 0
     guided: bool = False
-    """Prescribe how questions begin and what they name, for models too small to find it."""
+    """Prescribe the beginning and the subject of questions, for small models."""
 
 
 class PassState(TypedDict, total=False):
-    """What the graph keeps: one request for questions, and the answers to them."""
+    """The graph's state: one request for questions, and the answers to them."""
 
     place: int
-    """Of the request among the character's."""
+    """Index of the request among the character's requests."""
     wanted: PlannedItem
-    """The questions."""
+    """The item of the questions."""
     wanted_answers: list[PlannedItem]
-    """One for each question that there may be."""
+    """One item for each possible question."""
     questions: list[dict[str, Any]]
     answers: Annotated[list[dict[str, Any]], operator.add]
 
 
-class Put(TypedDict):
-    """One question that is put to the character."""
+class AnswerTask(TypedDict):
+    """One question to the character."""
 
     place: int
     question: dict[str, Any]
@@ -79,20 +79,20 @@ class Put(TypedDict):
 
 
 Ask = Callable[[int, PlannedItem, int], Awaitable[list[dict[str, Any]]]]
-"""From a request's place, what is wanted and how many at most to the questions."""
-Answer = Callable[[Put], Awaitable[dict[str, Any] | None]]
-"""Gives the finished answer; None when there is none."""
+"""Takes a request's index, its item and a limit; returns the questions."""
+Answer = Callable[[AnswerTask], Awaitable[dict[str, Any] | None]]
+"""Returns the finished answer; None if there is none."""
 ContextGraph = CompiledStateGraph[PassState, None, PassState, PassState]
 
 
 def pass_state(character: Character, place: int, *, first: int, most: int) -> PassState:
-    """One request for questions, and as many answers as are wanted, as the graph takes it.
+    """The graph's input for one request for questions.
 
     Args:
-        character: whom it is about.
-        place: of the request among the character's.
+        character: the character.
+        place: index of the request among the character's requests.
         first: the request's number in the plan; its answers follow.
-        most: questions to answer.
+        most: the most questions to answer.
     """
     key = f"{character.persona.id}/{character.passes[place].key}"
     return PassState(
@@ -105,29 +105,29 @@ def pass_state(character: Character, place: int, *, first: int, most: int) -> Pa
     )
 
 
-def talk_graph(
-    character: Character, making: ItemMaker, *, questions: int, guided: bool, model_name: str, seed: int = 0
+def character_graph(
+    character: Character, maker: ItemMaker, *, questions: int, guided: bool, model_name: str, seed: int = 0
 ) -> ContextGraph:
-    """Build the graph in which a model asks a character and answers for it, as a run has it.
+    """Build the graph in which a model asks a character questions and answers for it.
 
     Args:
-        character: whom to ask.
-        making: where questions and answers are made.
-        questions: that one request asks for, at most.
+        character: the character.
+        maker: makes the items.
+        questions: the most questions of one request.
         guided: see `ContextRequest`.
-        model_name: what questions and answers call the model.
-        seed: of all chance.
+        model_name: the model's name in the items' provenance.
+        seed: seed of all random choices.
     """
     request = ContextRequest(characters=(character,), questions=questions, seed=seed, guided=guided)
-    return _Talk(character, request, making, model_name).graph
+    return _CharacterQuestions(character, request, maker, model_name).graph
 
 
 def context_graph(ask: Ask, answer: Answer) -> ContextGraph:
-    """Build the graph that asks for questions and has each of them answered.
+    """Build the graph that generates questions and answers each of them.
 
     Args:
-        ask: asks a model for the questions.
-        answer: asks a model for one answer; several may run at the same time.
+        ask: generates the questions.
+        answer: generates one answer; called concurrently.
     """
 
     async def ask_once(state: PassState) -> dict[str, Any]:
@@ -135,13 +135,13 @@ def context_graph(ask: Ask, answer: Answer) -> ContextGraph:
 
     def fan_out(state: PassState) -> list[Send] | str:
         return [
-            Send("answer", Put(place=state["place"], question=question, wanted=wanted))
+            Send("answer", AnswerTask(place=state["place"], question=question, wanted=wanted))
             for question, wanted in zip(state["questions"], state["wanted_answers"], strict=False)
         ] or END
 
-    async def answer_once(state: Put) -> dict[str, Any]:
-        made = await answer(state)
-        return {"answers": [] if made is None else [made]}
+    async def answer_once(state: AnswerTask) -> dict[str, Any]:
+        item = await answer(state)
+        return {"answers": [] if item is None else [item]}
 
     builder = StateGraph(PassState)
     builder.add_node("ask", ask_once)
@@ -161,26 +161,26 @@ async def context_instruct(
     limits: RunLimits | None = None,
     callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
-    """Make questions and answers out of the characters' profiles, as far as they are not made yet.
+    """Generate the missing questions and answers of a run from the characters' profiles.
 
     Args:
-        request: whom to ask, and how much.
+        request: the settings.
         model: writes the questions and plays the characters.
-        model_name: what the run calls it.
-        folder: of the run, which goes on where it was stopped.
-        limits: what this start may do.
-        callbacks: whom to tell how far it is.
+        model_name: the model's name in the run.
+        folder: the run's folder; a stopped run resumes.
+        limits: limits of this start.
+        callbacks: report progress and notices.
 
     Raises:
-        SettingsError: a greatest cost without prices.
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        SettingsError: a cost limit without prices.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
         ModelError: the model cannot be loaded.
     """
-    works = _Works(request)
+    works = _ContextPlan(request)
     plan = GenerationPlan(
         config=_config(request, model_name, model),
         item_keys=works.keys,
-        work=partial(_ask_all, works, model_name),
+        work=partial(_run_all, works, model_name),
         rows=partial(_file_rows, works),
         parts=("samples", "left_out"),
     )
@@ -188,15 +188,15 @@ async def context_instruct(
 
 
 def context_guess(request: ContextRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
-    """The keys of all items, and what one of them may take, by the first prompts of each character."""
-    works = _Works(request)
+    """The keys of all items, and the estimated tokens of one item."""
+    works = _ContextPlan(request)
     read: list[int] = []
     for character in works.characters:
-        interview = ContextPrompts(character.persona, guided=request.guided)
-        for asked in character.passes[:_LOOKED_AT]:
-            read.append(_tokens_of(interview.asking(asked, request.questions)))
+        prompts = ContextPrompts(character.persona, guided=request.guided)
+        for asked in character.passes[:_SAMPLED_PROMPTS]:
+            read.append(_tokens_of(prompts.asking(asked, request.questions)))
             question = GeneratedQuestion(character.persona.name, "high", "", 1)
-            read += [_tokens_of(interview.answering(asked, question, 0))] * request.questions
+            read += [_tokens_of(prompts.answering(asked, question, 0))] * request.questions
     return works.keys, Tokens(round(sum(read) / max(1, len(read))), _USUAL_ANSWER)
 
 
@@ -205,16 +205,16 @@ def _tokens_of(messages: Sequence[BaseMessage]) -> int:
 
 
 @dataclass(frozen=True)
-class _Work:
-    """One request and the questions that come of it."""
+class _PassWork:
+    """One request and its questions."""
 
     first: int
-    """The number of the request in the plan; its questions follow."""
+    """The request's number in the plan; its questions follow."""
     character: Character
     place: int
-    """Of the request among the character's."""
+    """Index of the request among the character's requests."""
     most: int
-    """Questions to answer."""
+    """The most questions to answer."""
 
     @property
     def numbers(self) -> range:
@@ -229,16 +229,16 @@ class _Work:
         return [wanted["key"] for wanted in (state["wanted"], *state["wanted_answers"])]
 
 
-class _Works:
-    """All that a request asks for, in its order."""
+class _ContextPlan:
+    """All works of a run, in their order."""
 
     def __init__(self, request: ContextRequest) -> None:
         characters = {one.persona.id: one for one in request.characters}
         self.request = request
         self.characters = tuple(characters.values())
 
-    def __iter__(self) -> Iterator[_Work]:
-        """Character by character; of each no more questions than the limit."""
+    def __iter__(self) -> Iterator[_PassWork]:
+        """Works of one character after another, within the limit of questions."""
         first = 0
         for character in self.characters:
             left = self.request.limit
@@ -246,7 +246,7 @@ class _Works:
                 most = self.request.questions if left is None else min(left, self.request.questions)
                 if most == 0:
                     break
-                yield _Work(first, character, place, most)
+                yield _PassWork(first, character, place, most)
                 first += 1 + most
                 left = None if left is None else left - most
 
@@ -254,37 +254,37 @@ class _Works:
         return (key for work in self for key in work.item_keys())
 
 
-async def _ask_all(works: _Works, model_name: str, generation: Generation) -> None:
-    """Every request that is not finished, each through the graph of its character."""
+async def _run_all(works: _ContextPlan, model_name: str, generation: Generation) -> None:
+    """Process every unfinished work through its character's graph."""
 
-    async def hold(work: tuple[_Talk, _Work]) -> None:
-        talk, asked = work
-        await talk.graph.ainvoke(asked.state)
+    async def run_pass(work: tuple[_CharacterQuestions, _PassWork]) -> None:
+        generator, asked = work
+        await generator.graph.ainvoke(asked.state)
 
-    def open_works() -> Iterator[tuple[_Talk, _Work]]:
-        talk: _Talk | None = None
+    def pending_works() -> Iterator[tuple[_CharacterQuestions, _PassWork]]:
+        generator: _CharacterQuestions | None = None
         for work in works:
             if all(number in generation.finished for number in work.numbers):
                 continue
-            # Works of one character follow each other, so no more than one is made ready.
-            if talk is None or talk.character is not work.character:
-                talk = _Talk(work.character, works.request, generation, model_name)
-            yield talk, work
+            # Works of one character are consecutive, so only one generator is in memory.
+            if generator is None or generator.character is not work.character:
+                generator = _CharacterQuestions(work.character, works.request, generation, model_name)
+            yield generator, work
 
-    await generation.work_through(open_works(), hold)
+    await generation.work_through(pending_works(), run_pass)
 
 
-class _Talk:
-    """One character's interview with a model."""
+class _CharacterQuestions:
+    """Asks one character and answers for it."""
 
     def __init__(
-        self, character: Character, request: ContextRequest, making: ItemMaker, model_name: str
+        self, character: Character, request: ContextRequest, maker: ItemMaker, model_name: str
     ) -> None:
         self.character = character
         self._count = request.questions
         self._seed = request.seed
-        self._interview = ContextPrompts(character.persona, guided=request.guided)
-        self._making = making
+        self._prompts = ContextPrompts(character.persona, guided=request.guided)
+        self._maker = maker
         self._model_name = model_name
         self.graph = context_graph(self._ask, self._answer)
 
@@ -293,41 +293,41 @@ class _Talk:
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            messages = self._interview.asking(asked, self._count)
-            form = self._interview.form(asked, self._count)
+            messages = self._prompts.asking(asked, self._count)
+            form = self._prompts.form(asked, self._count)
             most = _QUESTION_TOKENS * self._count
-            reply = await self._making.calls.fill(messages, form, seed=seed, at_least=most)
+            reply = await self._maker.calls.fill(messages, form, seed=seed, at_least=most)
             return {
-                **self._interview.questions_of(asked, reply.text, self._count),
-                **made_by(self._model_name, self._interview.asking_prompts(asked), reply, seed),
+                **self._prompts.questions_of(asked, reply.text, self._count),
+                **made_by(self._model_name, self._prompts.asking_prompts(asked), reply, seed),
             }
 
-        item = await self._making.item(wanted["number"], wanted["key"], make)
+        item = await self._maker.item(wanted["number"], wanted["key"], make)
         if item is None:
             return []
         questions: list[dict[str, Any]] = item["questions"][:most]
-        self._making.expect(len(questions) - most)
+        self._maker.expect(len(questions) - most)
         return questions
 
-    async def _answer(self, put: Put) -> dict[str, Any] | None:
-        asked, wanted = self.character.passes[put["place"]], put["wanted"]
-        question = GeneratedQuestion(**put["question"])
+    async def _answer(self, task: AnswerTask) -> dict[str, Any] | None:
+        asked, wanted = self.character.passes[task["place"]], task["wanted"]
+        question = GeneratedQuestion(**task["question"])
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            messages = self._interview.answering(asked, question, seed)
-            reply = await self._making.calls.say(messages, seed=seed)
+            messages = self._prompts.answering(asked, question, seed)
+            reply = await self._maker.calls.say(messages, seed=seed)
             return {
-                **self._interview.answer_of(asked, question, reply.text, unfinished=reply.unfinished),
-                **made_by(self._model_name, self._interview.answering_prompts(asked), reply, seed),
+                **self._prompts.answer_of(asked, question, reply.text, unfinished=reply.unfinished),
+                **made_by(self._model_name, self._prompts.answering_prompts(asked), reply, seed),
             }
 
-        made: dict[str, Any] | None = await self._making.item(wanted["number"], wanted["key"], make)
-        return made
+        item: dict[str, Any] | None = await self._maker.item(wanted["number"], wanted["key"], make)
+        return item
 
 
-def _file_rows(works: _Works, finished: FinishedItems) -> Iterator[SampleRow]:
-    """Character by character, since no question is a copy of another character's."""
+def _file_rows(works: _ContextPlan, finished: FinishedItems) -> Iterator[SampleRow]:
+    """The rows of the files, by character: copies are searched among one character's questions."""
     for _, held in groupby(works, key=lambda work: work.character.persona.id):
         items = (finished.get(number) for work in held for number in work.numbers)
         yield from context_rows([item for item in items if item is not None])

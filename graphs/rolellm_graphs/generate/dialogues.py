@@ -1,7 +1,7 @@
-"""Multi-turn data, which RoleLLM lacks: a character and an interviewer in a scene, each on their own view.
+"""Multi-turn dialogues, which RoleLLM lacks: a scene of a character and an interviewer with separate views.
 
-The interviewer begins with a general instruction and asks on by what it hears, so that the character must
-stay the same over several answers.
+The interviewer starts with a general instruction and then reacts to the answers, so that the character has
+to stay consistent over several turns.
 """
 
 import time
@@ -27,7 +27,7 @@ from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat
 from rolellm_agents.scene.scene import Director, OpeningLine, Stop
 from rolellm_agents.scene.turns import turns as turns_of
-from rolellm_agents.scene.view import own_line
+from rolellm_agents.scene.view import render_own_line
 from rolellm_agents.text.language import Language
 from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_plan
 from rolellm_graphs.runs.items import Generation, RunCallbacks, RunLimits
@@ -43,19 +43,19 @@ EACH: Final = 5
 _INTERVIEWER = "interviewer"
 _PROMPTS = ("scene", "scene-about", "scene-goals", "interviewer-about", "interviewer-goal", "system")
 _READ, _WRITTEN = 700, 90
-"""Tokens of a turn, about."""
+"""Approximate tokens of one turn."""
 _STEPS_PER_TURN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class DialoguesRequest:
-    """Who is interviewed, about what, and how long."""
+    """The settings of a run of dialogues."""
 
     personas: tuple[Persona, ...]
     instructions: tuple[Instruction, ...]
-    """What the interviews begin with."""
+    """The first questions of the dialogues."""
     interviewer: Persona | None = None
-    """Who asks; somebody without a name when None."""
+    """The interviewer; an unnamed visitor when None."""
     each: int = EACH
     turns: int = TURNS
     seed: int = 0
@@ -70,18 +70,18 @@ async def dialogues(
     limits: RunLimits | None = None,
     callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
-    """Let the interviews take place, as far as they have not yet.
+    """Generate the missing dialogues of a run.
 
     Args:
-        request: who is interviewed.
-        model: who plays both.
-        model_name: what the run calls it.
-        folder: of the run, which goes on where it was stopped.
-        limits: what this start may do.
-        callbacks: whom to tell how far it is.
+        request: the settings.
+        model: the model that plays both.
+        model_name: the model's name in the run.
+        folder: the run's folder; a stopped run resumes.
+        limits: limits of this start.
+        callbacks: report progress and notices.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
         ModelError: the model cannot be loaded.
     """
     plan = GenerationPlan(
@@ -95,17 +95,17 @@ async def dialogues(
 
 
 def dialogues_guess(request: DialoguesRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
-    """The keys of all dialogues, and what one of them may take."""
+    """The keys of all dialogues, and the estimated tokens of one dialogue."""
     calls = 2 * request.turns - 1
     return lambda: (key for key, _, _ in _planned(request)), Tokens(calls * _READ, calls * _WRITTEN)
 
 
 def _planned(request: DialoguesRequest) -> Iterator[tuple[str, Persona, Instruction]]:
-    """Each dialogue's key, character and opening; instructions of the character's language in turn."""
+    """Each dialogue's key, character and first question, which takes turns in the character's language."""
     for persona in {one.id: one for one in request.personas}.values():
         asked = [one for one in request.instructions if one.language == persona.language]
         for number in range(request.each if asked else 0):
-            # Different characters begin at different instructions.
+            # Each character starts with another instruction.
             start = seed_of(request.seed, persona.id) % len(asked)
             instruction = asked[(start + number) % len(asked)]
             yield f"{persona.id}/{instruction.id}/{number}", persona, instruction
@@ -173,13 +173,13 @@ async def _dialogue(
 def interview(
     persona: Persona, opening: str, *, turns: int, interviewer: Persona | None = None
 ) -> LoadedScene:
-    """The scene in which somebody interviews a character.
+    """The scene in which an interviewer talks to a character.
 
     Args:
-        persona: who is interviewed.
+        persona: the character.
         opening: the first question.
         turns: answers of the character.
-        interviewer: who asks; somebody without a name when None.
+        interviewer: the interviewer; an unnamed visitor when None.
     """
     language = persona.language
     name = interviewer.name if interviewer else load_prompt("interviewer-name", language).text
@@ -210,20 +210,20 @@ def interview(
 
 
 def _messages(loaded: LoadedScene, persona: Persona, lines: Sequence[SceneLine]) -> list[dict[str, str]]:
-    """As chats for training: the character is the assistant."""
+    """Chat messages for training, in which the character is the assistant."""
     return [
         {
             "role": "assistant" if line["speaker"] == persona.id else "user",
-            "content": cleaned(own_line(loaded, line), persona)
+            "content": cleaned(render_own_line(loaded, line), persona)
             if line["speaker"] == persona.id
-            else own_line(loaded, line),
+            else render_own_line(loaded, line),
         }
         for line in lines
     ]
 
 
 def _labels(persona: Persona, lines: Sequence[SceneLine]) -> list[str]:
-    """What is wrong with any of the character's answers, each label once; and what the guard found."""
+    """The labels of all of the character's answers, and `faulty-turn` where a guard found a fault."""
     found: dict[str, None] = {}
     asked = ""
     for line in lines:
@@ -260,12 +260,12 @@ def _prompt_names(language: Language) -> list[str]:
 
 
 def _config(request: DialoguesRequest, model_name: str, model: BaseChatModel) -> Mapping[str, Any]:
-    told = "\n".join(f"{one.id} {one.text}" for one in request.instructions)
+    instructions = "\n".join(f"{one.id} {one.text}" for one in request.instructions)
     return {
         "generator": "dialogues",
         "personas": {persona.id: digest_of(persona.model_dump_json()) for persona in request.personas},
         "interviewer": request.interviewer.id if request.interviewer else None,
-        "instructions": digest_of(told),
+        "instructions": digest_of(instructions),
         "turns": request.turns,
         "seed": request.seed,
         "model": model_name,

@@ -1,7 +1,7 @@
-"""Draws: a model answers training questions several times, to learn from the best of its own answers.
+"""Rejection sampling: a model answers training questions several times and learns from its best answers.
 
-Each question keeps the answers that are known to be good, so that what was drawn can be told better from
-worse without a judge (`rolellm train --recipe dpo`).
+Each question keeps its reference answers, so that samples can be ranked without a judge
+(`rolellm train --recipe dpo`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,18 +31,18 @@ from rolellm_graphs.runs.items import Generation, RunCallbacks, RunLimits, made_
 EACH: Final = 4
 """Answers to each question."""
 STRATEGY: Final = "system"
-"""By which models are tuned."""
+"""The strategy that models are trained with."""
 _USUAL = Tokens(330, 80)
-"""Of an answer, about."""
+"""Approximate tokens of one call."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RejectionSamplingRequest:
-    """What is asked, and of whom."""
+    """The settings of a rejection sampling run."""
 
     samples: tuple[Sample, ...]
     personas: Mapping[str, Persona]
-    """By the names that the samples have for roles; a role without one is not asked."""
+    """By the samples' role names; samples of other roles are skipped."""
     each: int = EACH
     seed: int = 0
 
@@ -56,20 +56,20 @@ async def rejection_sampling(
     limits: RunLimits | None = None,
     callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
-    """Have the questions answered, as far as they have not yet.
+    """Sample the missing answers of a run.
 
     Args:
-        request: what is asked.
-        model: who plays the personas.
-        model_name: what the run calls it.
-        folder: of the run, which goes on where it was stopped.
-        limits: what this start may do.
-        callbacks: whom to tell how far it is.
+        request: the questions.
+        model: the model that plays the personas.
+        model_name: the model's name in the run.
+        folder: the run's folder; a stopped run resumes.
+        limits: limits of this start.
+        callbacks: report progress and notices.
 
     Raises:
         RoleBenchError: none of the roles is a persona.
-        SettingsError: the model always takes the likeliest word, or a greatest cost without prices.
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        SettingsError: the model decodes greedily, or a cost limit without prices.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
         ModelError: the model cannot be loaded.
     """
     if describe_sampling(model).get("temperature") == 0:
@@ -80,7 +80,7 @@ async def rejection_sampling(
     plan = GenerationPlan(
         config=_config(request, asked, model_name, model),
         item_keys=partial(_keys, request, asked),
-        work=partial(_draw_all, request, asked, model_name),
+        work=partial(_sample_all, request, asked, model_name),
         rows=partial(_rows, request, asked),
         parts=("samples",),
     )
@@ -90,7 +90,7 @@ async def rejection_sampling(
 def rejection_sampling_guess(
     request: RejectionSamplingRequest,
 ) -> tuple[Callable[[], Iterator[str]], Tokens]:
-    """The keys of all items, and what one of them may take.
+    """The keys of all items, and the estimated tokens of one item.
 
     Raises:
         RoleBenchError: none of the roles is a persona.
@@ -99,7 +99,7 @@ def rejection_sampling_guess(
 
 
 def _asked(request: RejectionSamplingRequest) -> list[Sample]:
-    """Each question once, and role by role, since a role's questions share the instruction before them."""
+    """Each question once, sorted by role, because a role's prompts share their instruction."""
     once = {(one.role, one.kind, one.question): one for one in request.samples}
     known = [sample for sample in once.values() if sample.role in request.personas]
     if not known:
@@ -116,7 +116,7 @@ def _keys(request: RejectionSamplingRequest, asked: list[Sample]) -> Iterator[st
         yield from (f"{persona.id}/{sample.kind}/{question}/{number}" for number in range(request.each))
 
 
-async def _draw_all(
+async def _sample_all(
     request: RejectionSamplingRequest, asked: list[Sample], model_name: str, generation: Generation
 ) -> None:
     keys = [*_keys(request, asked)]
@@ -128,7 +128,7 @@ async def _draw_all(
             ready[sample.role] = Prompting(persona, STRATEGY, user=DEFAULT_USER)
         return ready[sample.role].compose([], [], sample.question.strip())
 
-    async def draw(number: int) -> None:
+    async def sample_answer(number: int) -> None:
         sample, key = asked[number // request.each], keys[number]
         seed = seed_of(request.seed, key)
 
@@ -140,7 +140,7 @@ async def _draw_all(
 
         await generation.item(number, key, make)
 
-    await generation.work_through(iter(range(len(keys))), draw)
+    await generation.work_through(iter(range(len(keys))), sample_answer)
 
 
 def _rows(
@@ -168,12 +168,12 @@ def _rows(
 def _config(
     request: RejectionSamplingRequest, asked: list[Sample], model_name: str, model: BaseChatModel
 ) -> Mapping[str, Any]:
-    told = "\n".join(f"{sample.role}\0{sample.kind}\0{sample.question}" for sample in asked)
+    questions = "\n".join(f"{sample.role}\0{sample.kind}\0{sample.question}" for sample in asked)
     personas = {sample.role: request.personas[sample.role] for sample in asked}
     return {
         "generator": "draws",
         "personas": {one.id: digest_of(one.model_dump_json()) for one in personas.values()},
-        "questions": digest_of(told),
+        "questions": digest_of(questions),
         "strategy": STRATEGY,
         "each": request.each,
         "seed": request.seed,

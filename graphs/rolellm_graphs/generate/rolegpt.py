@@ -1,4 +1,4 @@
-"""RoleGPT: general instructions answered in many voices. compose → answer, as often as there are samples.
+"""RoleGPT: general instructions answered by personas. Graph: compose → answer for each sample.
 
 RoleLLM's second stage (arXiv 2310.00746, §3.2): every role answers every instruction six times; five of the
 answers become references, one is the baseline that models are compared with.
@@ -40,39 +40,39 @@ from rolellm_graphs.runs.model_calls import ModelReply
 SAMPLES: Final = 6
 """Answers to each instruction, as in the paper: five references and a baseline."""
 STRATEGY: Final = "few-shot-dialogue"
-"""The one of the three that the paper chose."""
-_LOOKED_AT = 40
-"""Prompts that are made to guess how long all are."""
+"""The one of RoleGPT's three strategies that the paper chose."""
+_SAMPLED_PROMPTS = 40
+"""Prompts that are built in order to estimate the length of all."""
 _USUAL_ANSWER = 90
-"""Tokens, about."""
+"""Approximate number of tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoleGPTRequest:
-    """Who answers what, and how often."""
+    """The settings of a RoleGPT run."""
 
     personas: tuple[Persona, ...]
     instructions: tuple[Instruction, ...]
     strategies: tuple[str, ...] = (STRATEGY,)
-    """Of RoleGPT's three."""
+    """Any of RoleGPT's three."""
     samples: int = SAMPLES
     limit: int | None = None
-    """Instructions of each persona, from the first on; all when None."""
+    """The number of instructions of each persona; None for all."""
     seed: int = 0
 
 
 class RowState(TypedDict, total=False):
-    """What the graph keeps: one instruction and its answers."""
+    """The graph's state: one instruction and its answers."""
 
     instruction: str
     wanted: list[PlannedItem]
     prompt: list[dict[str, Any]]
-    """What the model is sent, as plain values."""
+    """The messages, as `messages_to_dict` returns them."""
     answers: Annotated[list[dict[str, Any]], operator.add]
 
 
 class AnswerRequest(TypedDict):
-    """What one answer needs."""
+    """The input of one answer."""
 
     instruction: str
     prompt: list[dict[str, Any]]
@@ -80,36 +80,36 @@ class AnswerRequest(TypedDict):
 
 
 Answer = Callable[[AnswerRequest], Awaitable[dict[str, Any] | None]]
-"""Gives the finished answer; None when there is none."""
+"""Returns the finished answer; None if there is none."""
 RoleGPTGraph = CompiledStateGraph[RowState, None, RowState, RowState]
 
 
-def voice_graph(
-    persona: Persona, strategy: str, making: ItemMaker, *, model_name: str, seed: int = 0
+def persona_answer_graph(
+    persona: Persona, strategy: str, maker: ItemMaker, *, model_name: str, seed: int = 0
 ) -> RoleGPTGraph:
-    """Build the graph in which a model answers for one persona, as a run of RoleGPT has it.
+    """Build the graph in which a model answers for one persona.
 
     Args:
-        persona: who answers.
+        persona: the persona.
         strategy: one of RoleGPT's three.
-        making: where the answers are made.
-        model_name: what the answers call the model.
-        seed: of all chance.
+        maker: makes the items.
+        model_name: the model's name in the answers' provenance.
+        seed: seed of all random choices.
 
     Raises:
-        SettingsError: the strategy is none of the three.
+        SettingsError: the strategy is not one of the three.
     """
     _check_strategy(strategy)
-    return _Voice(persona, strategy, making, seed, model_name).graph
+    return _PersonaAnswers(persona, strategy, maker, seed, model_name).graph
 
 
 def rolegpt_graph(prompting: Prompting, answer: Answer, *, seed: int = 0) -> RoleGPTGraph:
-    """Build the graph in which one persona answers an `instruction` as often as is `wanted`.
+    """Build the graph in which one persona answers an `instruction` once for each item of `wanted`.
 
     Args:
         prompting: the persona and the strategy.
-        answer: asks a model; several may run at the same time.
-        seed: of what chance there is in looking up.
+        answer: generates one answer; called concurrently.
+        seed: seed of the recall.
     """
 
     async def compose(state: RowState) -> dict[str, Any]:
@@ -127,8 +127,8 @@ def rolegpt_graph(prompting: Prompting, answer: Answer, *, seed: int = 0) -> Rol
         ]
 
     async def answer_once(state: AnswerRequest) -> dict[str, Any]:
-        made = await answer(state)
-        return {"answers": [] if made is None else [made]}
+        item = await answer(state)
+        return {"answers": [] if item is None else [item]}
 
     builder = StateGraph(RowState)
     builder.add_node("compose", compose)
@@ -148,23 +148,23 @@ async def rolegpt(
     limits: RunLimits | None = None,
     callbacks: RunCallbacks | None = None,
 ) -> GenerationOutcome:
-    """Have the personas answer the instructions, as far as they have not yet.
+    """Generate the missing answers of a run.
 
     Args:
-        request: who answers what.
-        model: who plays the personas.
-        model_name: what the run calls it.
-        folder: of the run, which goes on where it was stopped.
-        limits: what this start may do.
-        callbacks: whom to tell how far it is.
+        request: the personas and instructions.
+        model: the model that plays the personas.
+        model_name: the model's name in the run.
+        folder: the run's folder; a stopped run resumes.
+        limits: limits of this start.
+        callbacks: report progress and notices.
 
     Raises:
-        SettingsError: a strategy is none of the three, no instruction for a persona, or no price for a
-            greatest cost.
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
+        SettingsError: a strategy is not one of the three, there is no instruction for a persona, or a cost
+            limit has no prices.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
         ModelError: the model cannot be loaded.
     """
-    rows = _Rows(request)
+    rows = _InstructionRows(request)
     plan = GenerationPlan(
         config=_config(request, model_name, model),
         item_keys=rows.keys,
@@ -176,13 +176,13 @@ async def rolegpt(
 
 
 def rolegpt_guess(request: RoleGPTRequest) -> tuple[Callable[[], Iterator[str]], Tokens]:
-    """The keys of all items, and what one of them may take, by the prompts of some.
+    """The keys of all items, and the estimated tokens of one item.
 
     Raises:
-        SettingsError: a strategy is none of the three, or no instruction for a persona.
+        SettingsError: a strategy is not one of the three, or there is no instruction for a persona.
     """
-    rows = _Rows(request)
-    every = max(1, sum(1 for _ in rows) // _LOOKED_AT)
+    rows = _InstructionRows(request)
+    every = max(1, sum(1 for _ in rows) // _SAMPLED_PROMPTS)
     read = [_prompt_tokens(row, request.seed) for row in islice(rows, 0, None, every)]
     return rows.keys, Tokens(round(sum(read) / max(1, len(read))), _USUAL_ANSWER)
 
@@ -196,7 +196,7 @@ def _prompt_tokens(row: "_InstructionRow", seed: int) -> int:
 
 @dataclass(frozen=True)
 class _InstructionRow:
-    """One persona's answers to one instruction by one strategy."""
+    """One persona's answers to one instruction under one strategy."""
 
     first: int
     """The number of its first answer in the plan."""
@@ -208,8 +208,8 @@ class _InstructionRow:
         return f"{self.persona.id}/{self.strategy}/{self.instruction.id}/{sample}"
 
 
-class _Rows:
-    """All that a request asks for, in its order; none of it is held in memory."""
+class _InstructionRows:
+    """All rows of a run in their order, generated lazily."""
 
     def __init__(self, request: RoleGPTRequest) -> None:
         personas = {persona.id: persona for persona in request.personas}
@@ -221,7 +221,7 @@ class _Rows:
         _check(request)
 
     def __iter__(self) -> Iterator[_InstructionRow]:
-        """Persona by persona, and in each one strategy by strategy."""
+        """Rows by persona, then by strategy."""
         first = 0
         for persona in self.request.personas:
             for strategy in self.request.strategies:
@@ -253,16 +253,16 @@ def _check_strategy(strategy: str) -> None:
         )
 
 
-async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> None:
-    """Every row that is not finished, each through the graph of its voice."""
+async def _answer_all(rows: _InstructionRows, model_name: str, generation: Generation) -> None:
+    """Process every unfinished row through its persona's graph."""
     request = rows.request
 
-    async def answer_row(work: tuple[_Voice, RowState]) -> None:
-        voice, state = work
-        await voice.graph.ainvoke(state)
+    async def answer_row(work: tuple[_PersonaAnswers, RowState]) -> None:
+        answers, state = work
+        await answers.graph.ainvoke(state)
 
-    def open_rows() -> Iterator[tuple[_Voice, RowState]]:
-        voice: _Voice | None = None
+    def pending_rows() -> Iterator[tuple[_PersonaAnswers, RowState]]:
+        answers: _PersonaAnswers | None = None
         for row in rows:
             wanted = [
                 PlannedItem(number=row.first + sample, key=row.key(sample))
@@ -271,23 +271,23 @@ async def _answer_all(rows: _Rows, model_name: str, generation: Generation) -> N
             ]
             if not wanted:
                 continue
-            # Rows of one voice follow each other, so no more than one is made ready.
-            if voice is None or not voice.speaks(row):
-                voice = _Voice(row.persona, row.strategy, generation, request.seed, model_name)
-            yield voice, RowState(instruction=row.instruction.text, wanted=wanted, answers=[])
+            # Rows of one persona and strategy are consecutive, so only one is in memory.
+            if answers is None or not answers.is_for(row):
+                answers = _PersonaAnswers(row.persona, row.strategy, generation, request.seed, model_name)
+            yield answers, RowState(instruction=row.instruction.text, wanted=wanted, answers=[])
 
-    await generation.work_through(open_rows(), answer_row)
+    await generation.work_through(pending_rows(), answer_row)
 
 
-class _Voice:
-    """One persona by one strategy, ready to answer."""
+class _PersonaAnswers:
+    """Answers of one persona under one strategy."""
 
     def __init__(
-        self, persona: Persona, strategy: str, making: ItemMaker, seed: int, model_name: str
+        self, persona: Persona, strategy: str, maker: ItemMaker, seed: int, model_name: str
     ) -> None:
         self._persona = persona
         self._strategy = strategy
-        self._making = making
+        self._maker = maker
         self._seed = seed
         self._model_name = model_name
         texts = prompts_of(strategy, persona.language)
@@ -295,8 +295,8 @@ class _Voice:
         self._templates = [text.text.replace("{name}", persona.name) for text in texts]
         self.graph = rolegpt_graph(_prompting(persona, strategy), self._answer, seed=seed)
 
-    def speaks(self, row: _InstructionRow) -> bool:
-        """Whether a row is this voice's, too."""
+    def is_for(self, row: _InstructionRow) -> bool:
+        """Whether a row has this persona and strategy."""
         return (row.persona.id, row.strategy) == (self._persona.id, self._strategy)
 
     async def _answer(self, asked: AnswerRequest) -> dict[str, Any] | None:
@@ -304,11 +304,11 @@ class _Voice:
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            reply = await self._making.calls.say(messages_from_dict(asked["prompt"]), seed=seed)
+            reply = await self._maker.calls.say(messages_from_dict(asked["prompt"]), seed=seed)
             return self._item(asked["instruction"], reply, seed)
 
-        made: dict[str, Any] | None = await self._making.item(wanted["number"], wanted["key"], make)
-        return made
+        item: dict[str, Any] | None = await self._maker.item(wanted["number"], wanted["key"], make)
+        return item
 
     def _item(self, instruction: str, reply: ModelReply, seed: int) -> dict[str, Any]:
         persona = self._persona
@@ -331,18 +331,18 @@ def _prompting(persona: Persona, strategy: str) -> Prompting:
     return Prompting(with_macros(persona, DEFAULT_USER), strategy, user=DEFAULT_USER)
 
 
-def _file_rows(rows: _Rows, finished: FinishedItems) -> Iterator[SampleRow]:
+def _file_rows(rows: _InstructionRows, finished: FinishedItems) -> Iterator[SampleRow]:
     for row in rows:
         numbers = range(row.first, row.first + rows.request.samples)
         yield from rolegpt_rows([finished.get(number) for number in numbers])
 
 
 def _config(request: RoleGPTRequest, model_name: str, model: BaseChatModel) -> Mapping[str, Any]:
-    told = "\n".join(f"{one.id} {one.text}" for one in request.instructions)
+    instructions = "\n".join(f"{one.id} {one.text}" for one in request.instructions)
     return {
         "generator": "rolegpt",
         "personas": {persona.id: digest_of(persona.model_dump_json()) for persona in request.personas},
-        "instructions": digest_of(told),
+        "instructions": digest_of(instructions),
         "strategies": list(request.strategies),
         "samples": request.samples,
         "seed": request.seed,

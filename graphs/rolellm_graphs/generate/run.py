@@ -1,4 +1,4 @@
-"""A generator's run from its plan to its files: what Context-Instruct and RoleGPT have in common."""
+"""A generator's run from its plan to its files, shared by all generators."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,44 +9,44 @@ from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.generation.samples import Part, SampleRow, SamplesWritten, write_rows
 from rolellm_agents.runs.budget import Tokens
-from rolellm_agents.runs.folder import open_long_run
+from rolellm_agents.runs.folder import open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_graphs.runs.items import Failures, Generation, RunCallbacks, RunLimits, Stop, prepared
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOutcome:
-    """What a start of a run came to."""
+    """The result of one start of a run."""
 
     planned: int
-    """Items of the whole run, as far as it is known."""
+    """The number of items of the run, as far as it is known."""
     done: int
     failures: Failures
     stopped: Stop
     written: SamplesWritten
     tokens: Tokens
     seconds: float
-    """Of waiting for the model, all requests one after the other."""
+    """The sum of all calls' durations."""
     cost: float | None
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether all items are finished."""
         return self.done == self.planned
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationPlan:
-    """A generator's run, as far as both generators have it."""
+    """What a generator makes, and how."""
 
     config: Mapping[str, Any]
-    """All that the items depend on."""
+    """All settings that the items depend on."""
     item_keys: Callable[[], Iterator[str]]
-    """Of all items, in the order of the plan."""
+    """Returns the keys of all items, in the order of the plan."""
     work: Callable[[Generation], Awaitable[object]]
     """Makes the items."""
     rows: Callable[[FinishedItems], Iterator[SampleRow]]
-    """From what is finished to the rows of the files."""
+    """Converts finished items to the rows of the files."""
     parts: Sequence[Part]
     """The files."""
 
@@ -54,14 +54,14 @@ class GenerationPlan:
 async def run_plan(
     plan: GenerationPlan, model: BaseChatModel, folder: Path, limits: RunLimits, callbacks: RunCallbacks
 ) -> GenerationOutcome:
-    """Do what is left of a run, and write its files: whole, however it ends.
+    """Make the missing items of a run, and write its files, also when the run stops early.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        SettingsError: a greatest cost without prices.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        SettingsError: a cost limit without prices.
         ModelError: the model cannot be loaded.
     """
-    with open_long_run(folder, plan.config) as run:
+    with open_run(folder, plan.config, in_memory=False) as run:
         finished = FinishedItems(run, plan.item_keys)
         generation = Generation(finished, prepared(model, limits.at_once), limits, callbacks)
         generation.expect(sum(1 for _ in plan.item_keys()))
@@ -73,7 +73,7 @@ async def run_plan(
             written = write_rows(folder, plan.rows(finished), plan.parts)
         outcome = _outcome(generation, written)
         if outcome.complete:
-            run.finish(_told(outcome))
+            run.finish(_manifest(outcome))
         return outcome
 
 
@@ -91,8 +91,7 @@ def _outcome(generation: Generation, written: SamplesWritten) -> GenerationOutco
     )
 
 
-def _told(outcome: GenerationOutcome) -> dict[str, Any]:
-    """What the manifest says."""
+def _manifest(outcome: GenerationOutcome) -> dict[str, Any]:
     return {
         "items": outcome.done,
         "rows": dict(outcome.written.rows),

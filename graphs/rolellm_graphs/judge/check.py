@@ -46,7 +46,7 @@ class Running(TypedDict, total=False):
     at_once: int
     """Replies, or pairs, at the same time."""
     progress: Progress
-    """Is told how far it is."""
+    """Called with the number of finished items and of all items."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +98,9 @@ async def check_reply_judge(
         One for each measure.
 
     Raises:
-        PersonaError: there is no such persona.
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+        PersonaError: a persona does not exist.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        ModelError: a model cannot be loaded, or fails repeatedly; finished items are kept.
     """
     material = _material(faults, labels)
     everything = (*material.clean.values(), *material.faulty.values(), *material.labelled.values())
@@ -129,9 +129,9 @@ async def check_pair_judge(
         The one for the judge's measure.
 
     Raises:
-        PersonaError: there is no such persona.
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+        PersonaError: a persona does not exist.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        ModelError: a model cannot be loaded, or fails repeatedly; finished items are kept.
     """
     material = _material(faults, labels)
     pairs = _pairs(material)

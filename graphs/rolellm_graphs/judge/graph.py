@@ -30,26 +30,26 @@ from rolellm_graphs.judge.run import JudgingItem, digest_of_item, run_works
 from rolellm_graphs.runs.items import AT_ONCE
 
 Progress = Callable[[int, int], None]
-"""Is told how many items are done, and how many there are."""
+"""Called with the number of finished items and of all items."""
 Pair = tuple[Judged, Judged]
 
 
 class JudgeInput(TypedDict):
-    """What the graph is given."""
+    """The graph's input."""
 
     judged: dict[str, Any]
     """As `judged_to_json` writes it."""
 
 
 class JudgeOutput(TypedDict):
-    """What the graph gives back."""
+    """The graph's output."""
 
     verdicts: list[dict[str, Any]]
     """As `verdict_to_json` writes them, in the order of the judges and of their measures."""
 
 
 class JudgeState(TypedDict, total=False):
-    """What the graph keeps, as plain values."""
+    """The graph's state, as JSON values."""
 
     judged: dict[str, Any]
     verdicts: Annotated[list[dict[str, Any]], operator.add]
@@ -102,18 +102,18 @@ async def judge_replies(
     Args:
         judges: at least one.
         items: what is judged, each with a key of its own.
-        folder: of the run, which goes on where it was stopped; None keeps nothing.
+        folder: the run's folder; a stopped run resumes. None records nothing.
         config: what the verdicts depend on beside the items, such as models and prompts; a run goes on
             only with the same.
-        at_once: replies at the same time.
-        progress: is told how far it is.
+        at_once: concurrency limit.
+        progress: called with the number of finished items and of all items.
 
     Returns:
         The verdicts in the order of the items, of each in the order of the judges and their measures.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        ModelError: a model cannot be loaded, or fails repeatedly; finished items are kept.
     """
     graph = judge_graph(judges)
 
@@ -147,8 +147,8 @@ async def compare_replies(
         One verdict for each pair, in their order.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        ModelError: a model cannot be loaded, or fails repeatedly; finished items are kept.
     """
 
     async def compare(pair: Pair) -> list[Verdict]:
@@ -180,8 +180,8 @@ async def judge_scenes(
         The verdicts in the order of the scenes, of each in the order of the measures.
 
     Raises:
-        StorageError: the folder cannot be written, or holds another run; what is finished is kept.
-        ModelError: a model cannot be loaded, or fails again and again; what is finished is kept.
+        StorageError: the folder cannot be written, or contains another run; finished items are kept.
+        ModelError: a model cannot be loaded, or fails repeatedly; finished items are kept.
     """
     works = [
         JudgingItem(

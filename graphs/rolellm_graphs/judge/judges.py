@@ -46,11 +46,11 @@ def judge_named(
 
     Args:
         name: `rubric` judges replies, `ranking` pairs, `likelihood` both.
-        model: who judges.
-        model_name: what verdicts call it; its own name when None.
+        model: the judging model.
+        model_name: the model's name in verdicts; its own name when None.
         rubrics: of the rubric judge; all bundled ones when None.
-        at_once: questions to the model at the same time.
-        seed: of the model's answers, where it takes one.
+        at_once: concurrency limit.
+        seed: sampling seed, if the model supports one.
 
     Raises:
         JudgingError: there is no judge of this name.
@@ -118,7 +118,7 @@ def judge_config(
         name: of the judge, or `scene`.
         models: each with what the run calls it.
         rubrics: of the rubric judge.
-        seed: of the models' answers.
+        seed: sampling seed.
     """
     config: dict[str, Any] = {
         "judge": name,

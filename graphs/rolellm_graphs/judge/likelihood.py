@@ -52,12 +52,12 @@ class LikelihoodJudge:
         """Take a model.
 
         Args:
-            model: one that gives log-probabilities.
-            model_name: what verdicts call it.
-            at_once: replies that are computed at the same time.
+            model: a model that returns log-probabilities.
+            model_name: the model's name in verdicts.
+            at_once: concurrency limit.
 
         Raises:
-            ModelError: the model gives no log-probabilities.
+            ModelError: the model returns no log-probabilities.
         """
         self._scoring = ReplyScoring(model, model_name=model_name, at_once=at_once)
         self._name = model_name
@@ -101,7 +101,7 @@ class LikelihoodJudge:
             details={"orders": [value, value], "consistent": True, "gains": values},
         )
 
-    async def tell_speaker(
+    async def identify_speaker(
         self, replies: Sequence[str], candidates: Sequence[Persona], *, background: Sequence[str] = ()
     ) -> dict[str, float]:
         """Which candidate gave all these replies, judged by nothing but their words.

@@ -62,13 +62,13 @@ class JudgingModel:
         at_once: int = AT_ONCE,
         seed: int = 0,
     ) -> None:
-        """Nothing is asked yet.
+        """Prepare the calls.
 
         Args:
             model: any chat model; one that takes no forms has its words read.
-            model_name: what verdicts call it; its own name when None.
-            at_once: questions at the same time.
-            seed: of its answers, where it takes one.
+            model_name: the model's name in verdicts; its own name when None.
+            at_once: concurrency limit.
+            seed: sampling seed, if the model supports one.
         """
         self.name = model_name or describe_model(model)
         self.model = prepared(model, at_once)

@@ -15,7 +15,7 @@ class JudgesScenes(Protocol):
 
     @property
     def measures(self) -> Sequence[str]:
-        """Of the verdicts it gives, one of each."""
+        """The measures of its verdicts, one verdict each."""
         ...
 
     async def judge(self, scene: JudgedScene) -> list[Verdict]:
@@ -41,7 +41,7 @@ class ReplyPanel:
         """The pooled verdicts; each judge's own are in `details["verdicts"]`.
 
         Raises:
-            ModelError: one of the models cannot be had.
+            ModelError: a model cannot be loaded.
         """
         given = await asyncio.gather(*(judge.judge(judged) for judge in self._judges))
         return [pooled(of_measure, self._pooling) for of_measure in zip(*given, strict=True)]
@@ -66,7 +66,7 @@ class PairPanel:
         """The pooled verdict; each judge's own are in `details["verdicts"]`.
 
         Raises:
-            ModelError: one of the models cannot be had.
+            ModelError: a model cannot be loaded.
         """
         given = await asyncio.gather(*(judge.compare(first, second) for judge in self._judges))
         return pooled(given, self._pooling)
@@ -90,7 +90,7 @@ class ScenePanel:
         """The pooled verdicts.
 
         Raises:
-            ModelError: one of the models cannot be had.
+            ModelError: a model cannot be loaded.
         """
         given = await asyncio.gather(*(judge.judge(scene) for judge in self._judges))
         return [pooled(of_measure, self._pooling) for of_measure in zip(*given, strict=True)]

@@ -27,7 +27,7 @@ class RankingJudge:
     measure = MEASURE
 
     def __init__(self, model: JudgingModel) -> None:
-        """Take a model."""
+        """Use a model."""
         self._model = model
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:

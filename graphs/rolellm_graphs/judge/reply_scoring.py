@@ -32,12 +32,12 @@ class ReplyScoring:
         """Take a model.
 
         Args:
-            model: one that gives log-probabilities.
-            model_name: what errors call it.
-            at_once: replies that are computed at the same time.
+            model: a model that returns log-probabilities.
+            model_name: the model's name in error messages.
+            at_once: concurrency limit.
 
         Raises:
-            ModelError: the model gives none.
+            ModelError: the model returns no log-probabilities.
         """
         ready = prepared(model, at_once)
         if not isinstance(ready, ScoringModel):

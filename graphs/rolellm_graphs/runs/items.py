@@ -1,10 +1,9 @@
-"""What both generators do with their items: make each one once, keep it, go on where a run was stopped."""
+"""Makes the items of a run: each one once, several at the same time, resuming where a run was stopped."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar
 
@@ -21,40 +20,40 @@ from rolellm_agents.runs.items import FinishedItems
 from rolellm_graphs.runs.model_calls import BudgetSpentError, ClosedError, ModelCalls, ModelReply
 
 AT_ONCE: Final = 8
-"""Requests at the same time: llama.cpp decodes them in one batch, and servers take as many."""
+"""Default concurrency limit: llama.cpp decodes as many in one batch, and servers accept as many."""
 _MOST_SEQUENCES: Final = 16
-_GIVE_UP: Final = 20
-"""So many failures with nothing between them will be followed by more."""
+MAX_FAILURES: Final = 20
+"""Consecutive failures after which a run stops."""
 
 Stop = Literal["", "budget", "failures"]
-"""Why a run ended before its plan did; empty when it did not."""
+"""Why a run ended before its plan was done; empty when it was done."""
 Progress = Callable[[int, int], None]
-"""Is told how many items are done, and how many there will be."""
+"""Called with the number of finished items and of all items."""
 _Work = TypeVar("_Work")
 
 
 class PlannedItem(TypedDict):
-    """One item that is to be made."""
+    """An item of a run's plan."""
 
     number: int
-    """In the plan."""
+    """The item's index in the plan."""
     key: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """What one start of a run may do; none of it changes what an item is like."""
+    """Limits of one start of a run; they do not change the items."""
 
     at_once: int = AT_ONCE
     most_tokens: int | None = None
-    """Of the run as a whole, read and written."""
+    """Limit of prompt and answer tokens, over all starts of the run."""
     most_cost: float | None = None
     prices: Prices | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunCallbacks:
-    """Whom to tell what."""
+    """Functions that a run calls to report progress and notices."""
 
     progress: Progress = lambda _done, _total: None
     notice: Callable[[str], None] = lambda _sentence: None
@@ -62,14 +61,14 @@ class RunCallbacks:
 
 @dataclass
 class Failures:
-    """What could not be made this time; the next start tries again."""
+    """Items that failed in this start; the next start tries them again."""
 
     count: int = 0
     first: str = ""
     in_a_row: int = field(default=0, repr=False)
 
     def add(self, error: RoleLLMError) -> None:
-        """One more."""
+        """Count a failure."""
         self.count += 1
         self.in_a_row += 1
         self.first = self.first or str(error)
@@ -80,19 +79,40 @@ Make = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class ItemMaker(Protocol):
-    """Where items are made, as far as the graphs of the generators know of it."""
+    """Makes items for the graphs of the generators."""
 
     calls: ModelCalls
 
     def expect(self, items: int) -> None:
-        """There will be so many more items in all, or fewer if it is negative."""
+        """Add to the number of planned items; negative to subtract."""
 
     async def item(self, number: int, key: str, make: Make) -> Any:
-        """The item with this number; None when there is none."""
+        """The item with this number; None when it could not be made."""
+
+
+async def run_workers(
+    works: Iterator[_Work], do: Callable[[_Work], Awaitable[object]], at_once: int
+) -> None:
+    """Process all works with `at_once` workers, each of which takes the next work when it is done with one.
+
+    The first exception cancels the other workers and is raised.
+    """
+
+    async def worker() -> None:
+        for work in works:
+            await do(work)
+
+    workers = [asyncio.ensure_future(worker()) for _ in range(at_once)]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for one in workers:
+            one.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
 
 class Generation:
-    """The items of one run, as they are made in this process."""
+    """One start of a run: makes and records the missing items."""
 
     def __init__(
         self,
@@ -101,16 +121,16 @@ class Generation:
         limits: RunLimits,
         callbacks: RunCallbacks,
     ) -> None:
-        """Nothing is asked yet.
+        """Prepare the calls of the model.
 
         Args:
-            finished: what is on disk.
-            model: who is asked.
-            limits: what this start may do.
-            callbacks: whom to tell of it.
+            finished: the items on disk.
+            model: the model that makes the items.
+            limits: limits of this start.
+            callbacks: report progress and notices.
 
         Raises:
-            SettingsError: a greatest cost without prices.
+            SettingsError: a cost limit without prices.
         """
         self.finished = finished
         self.failures = Failures()
@@ -125,19 +145,23 @@ class Generation:
         self._model = model
         self._at_once = limits.at_once
         self._callbacks = callbacks
-        backoff = Backoff(tell=self._tell_of_waiting)
+        backoff = Backoff(
+            on_wait=lambda seconds: callbacks.notice(
+                f"The model's server cannot take requests now; waiting {seconds:.0f} s."
+            )
+        )
         self.calls = ModelCalls(model, at_once=limits.at_once, budget=self.budget, backoff=backoff)
 
     def expect(self, items: int) -> None:
-        """There will be so many more items in all, or fewer if it is negative."""
+        """See `ItemMaker`."""
         self._total += items
         self._callbacks.progress(self.finished.count, self._total)
 
     async def item(self, number: int, key: str, make: Make) -> Any:
-        """The item with this number in the plan: from disk, or made now and kept at once.
+        """The item with this number in the plan: from disk, or made now and recorded at once.
 
         Returns:
-            None when it failed, or when no more is to be made.
+            None when the item failed or the run has stopped.
 
         Raises:
             StorageError: the disk is full or read-only.
@@ -166,11 +190,11 @@ class Generation:
 
     @property
     def planned(self) -> int:
-        """Items in all, as far as it is known."""
+        """The number of items of the run, as far as it is known."""
         return self._total
 
     async def work_through(self, works: Iterator[_Work], do: Callable[[_Work], Awaitable[object]]) -> None:
-        """Do all works, so many at once as there may be requests, and take the next only when one is done.
+        """Process works with as many workers as the concurrency limit, until the run stops.
 
         Raises:
             StorageError: the disk is full or read-only.
@@ -180,46 +204,29 @@ class Generation:
         if first is None:
             return
         await asyncio.to_thread(load_model, self._model)
-        left = chain([first], works)
-
-        async def worker() -> None:
-            for work in left:
-                if self.stopped:
-                    return
-                await do(work)
-
-        workers = [asyncio.ensure_future(worker()) for _ in range(self._at_once)]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for one in workers:
-                one.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.gather(*workers, return_exceptions=True)
+        open_works = takewhile(lambda _: not self.stopped, chain([first], works))
+        await run_workers(open_works, do, self._at_once)
 
     def _fail(self, error: RoleLLMError) -> None:
         self.failures.add(error)
-        if self.failures.in_a_row >= _GIVE_UP:
+        if self.failures.in_a_row >= MAX_FAILURES:
             self.stopped = "failures"
             self.calls.close()
 
-    def _tell_of_waiting(self, seconds: float) -> None:
-        self._callbacks.notice(f"The model's server cannot take requests now; waiting {seconds:.0f} s.")
-
 
 class Unrecorded:
-    """Items that are made for whoever waits for them, and kept nowhere."""
+    """An `ItemMaker` that records nothing and has no limits."""
 
     def __init__(self, model: BaseChatModel) -> None:
-        """Ask this model; nothing limits how much."""
+        """Use a model."""
         self._model = model
         self.calls = ModelCalls(model, at_once=AT_ONCE, budget=Budget(), backoff=Backoff())
 
     def expect(self, items: int) -> None:
-        """Nobody counts."""
+        """Do nothing."""
 
     async def item(self, number: int, key: str, make: Make) -> Any:
-        """The item, made now.
+        """Make the item.
 
         Raises:
             ModelError: the model cannot be loaded, or fails.
@@ -235,15 +242,15 @@ class Unrecorded:
 
 
 def is_embedded_model(model: BaseChatModel) -> bool:
-    """Whether it is the embedded one."""
+    """Whether the model's file is the embedded one."""
     path = getattr(model, "model_path", None)
     return isinstance(path, Path) and is_embedded(path)
 
 
 def prepared(model: BaseChatModel, at_once: int) -> BaseChatModel:
-    """The model with room for so many requests at once, if it is the embedded one.
+    """The embedded model with a sequence for each concurrent request; other models unchanged.
 
-    Others take as many as their memory allows: a sequence of theirs may need a gigabyte.
+    One sequence of a larger model may need a gigabyte, so these use as many as fit into memory.
     """
     if is_embedded_model(model) and not getattr(model, "sequences", 1):
         return model.model_copy(update={"sequences": min(at_once, _MOST_SEQUENCES)})
@@ -251,7 +258,7 @@ def prepared(model: BaseChatModel, at_once: int) -> BaseChatModel:
 
 
 def made_by(model_name: str, prompts: Sequence[str], reply: ModelReply, seed: int) -> dict[str, Any]:
-    """What an item tells of how it came about."""
+    """An item's provenance."""
     return {
         "model": model_name,
         "prompts": list(prompts),

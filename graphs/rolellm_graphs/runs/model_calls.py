@@ -1,4 +1,4 @@
-"""Calls of one model by many at once: counted, within a budget, waiting where a server asks for it."""
+"""Concurrent calls of one model, with token counts, a budget, a concurrency limit and backoff."""
 
 import asyncio
 import json
@@ -15,69 +15,69 @@ from rolellm_agents.runs.budget import Budget, Tokens
 from rolellm_agents.text import estimated_tokens, whole
 
 _CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS"})
-"""How models call it that an answer reached its limit."""
-_NO_FORMS: Final = frozenset({400, 415, 422, 501})
-"""How servers refuse a request whose form they do not know."""
+"""Finish reasons of answers that reached their limit."""
+_NO_SCHEMA: Final = frozenset({400, 415, 422, 501})
+"""Status codes of servers that do not support a request's schema."""
 _USUAL_ANSWER = 512
-"""Tokens that an answer may have when the model does not say."""
+"""Limit of an answer in tokens when the model has none."""
 _PER_MESSAGE = 5
-"""Tokens of a template's marks, about."""
+"""Approximate number of a chat template's tokens for each message."""
 
 
 class BudgetSpentError(Exception):
-    """There is not enough left for another request; not a failure."""
+    """The budget does not suffice for another request; not a failure."""
 
 
 class ClosedError(Exception):
-    """Nothing more is to be asked; not a failure."""
+    """No more requests are sent; not a failure."""
 
 
 @dataclass(frozen=True)
 class ModelReply:
-    """What a model said."""
+    """The answer to one call."""
 
     text: str
     unfinished: bool
-    """It reached its limit."""
+    """Whether the answer reached its limit."""
     tokens: Tokens
     seconds: float
-    """Waiting for a server's leave not counted."""
+    """Duration of the call without backoff."""
     reused: int = 0
-    """Tokens of the prompt that the model had read before, as far as it says so."""
+    """Cached prompt tokens, if the model reports them."""
 
 
 class ModelCalls:
-    """One model, and what is asked of it."""
+    """Calls of one model."""
 
     def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, backoff: Backoff) -> None:
-        """Nothing is asked yet.
+        """Set the limits.
 
         Args:
-            model: loaded, if it is one that can be.
-            at_once: requests at most at the same time.
-            budget: what they may take.
-            backoff: what holds all of them up when the server refuses one.
+            model: a loaded model.
+            at_once: the concurrency limit.
+            budget: limits tokens and cost.
+            backoff: delays all calls when the server refuses one.
         """
-        # LangChain describes each copy of a model anew, unless the copied one is described already.
+        # LangChain serializes each copy of a model again, unless the original is serialized already.
         model._serialized  # noqa: B018, SLF001
         self._model = model
-        self._room = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
         self._budget = budget
         self._backoff = backoff
-        self._takes_forms = True
+        self._supports_schema = True
         self._closed = False
         self._longest = getattr(model, "max_tokens", None) or _USUAL_ANSWER
 
     def close(self) -> None:
-        """Ask nothing more: whoever waits for room gets `ClosedError`; what was sent is waited for."""
+        """Send no more requests: pending calls raise `ClosedError`, running ones end."""
         self._closed = True
 
     async def say(self, messages: Sequence[BaseMessage], *, seed: int) -> ModelReply:
-        """An answer in words.
+        """An answer as text.
 
         Raises:
-            BudgetSpentError: there is not enough left.
-            Exception: whatever the model raises, when waiting does not help.
+            BudgetSpentError: the budget does not suffice.
+            Exception: the model's error, when backoff does not help.
         """
         model = with_settings(self._model, seed=seed)
         return await self._counted(messages, lambda: model.ainvoke(list(messages)), self._longest)
@@ -85,42 +85,42 @@ class ModelCalls:
     async def fill(
         self, messages: Sequence[BaseMessage], form: dict[str, Any], *, seed: int, at_least: int
     ) -> ModelReply:
-        """An answer in a form: prescribed where the model takes forms, else as its words have it.
+        """An answer as JSON text, constrained by a schema if the model supports structured output.
 
         Args:
-            messages: the prompt, which should tell the form, too.
+            messages: the prompt, which should describe the format, too.
             form: a JSON Schema.
-            seed: of the answer.
-            at_least: tokens that the answer may have, even if the model's own limit is lower.
+            seed: the sampling seed.
+            at_least: the answer's limit in tokens, if the model's own limit is lower.
 
         Raises:
-            BudgetSpentError: there is not enough left.
-            Exception: whatever the model raises, when waiting does not help.
+            BudgetSpentError: the budget does not suffice.
+            Exception: the model's error, when backoff does not help.
         """
         longest = max(self._longest, at_least)
         model = with_settings(self._model, seed=seed, max_tokens=longest)
-        return await self._counted(messages, lambda: self._in_form(model, list(messages), form), longest)
+        return await self._counted(messages, lambda: self._structured(model, list(messages), form), longest)
 
-    async def _in_form(
+    async def _structured(
         self, model: BaseChatModel, messages: list[BaseMessage], form: dict[str, Any]
     ) -> AIMessage:
-        if self._takes_forms:
+        if self._supports_schema:
             try:
                 structured = model.with_structured_output(form, include_raw=True)
             except NotImplementedError:
-                self._takes_forms = False
-        if not self._takes_forms:
+                self._supports_schema = False
+        if not self._supports_schema:
             return await model.ainvoke(messages)
         try:
             answer: Any = await structured.ainvoke(messages)
         except Exception as error:
             if cut := _cut_answer(error):
                 return cut
-            if getattr(error, "status_code", None) not in _NO_FORMS:
+            if getattr(error, "status_code", None) not in _NO_SCHEMA:
                 raise
-            # Only a request that is taken without the form shows that the form was the matter.
+            # Only if the same request succeeds without the schema was the schema the reason.
             plain = await model.ainvoke(messages)
-            self._takes_forms = False
+            self._supports_schema = False
             return plain
         message: AIMessage = answer["raw"]
         return message
@@ -129,30 +129,30 @@ class ModelCalls:
         self, messages: Sequence[BaseMessage], call: Callable[[], Awaitable[AIMessage]], longest: int
     ) -> ModelReply:
         expected = Tokens(_estimated(messages), longest)
-        async with self._room:
+        async with self._slots:
             if self._closed:
                 raise ClosedError
             if not self._budget.reserve(expected):
                 raise BudgetSpentError
             used = Tokens()
             try:
-                message, seconds = await self._patiently(call)
+                message, seconds = await self._with_backoff(call)
                 used = _tokens_of(message, expected)
             finally:
                 self._budget.settle(expected, used)
         metadata = message.response_metadata
         reason = metadata.get("finish_reason") or metadata.get("stop_reason")
-        text, unfinished = _words_of(message), reason in _CUT
+        text, unfinished = _text_of(message), reason in _CUT
         return ModelReply(text, unfinished, used, round(seconds, 3), _reused(message))
 
-    async def _patiently(self, call: Callable[[], Awaitable[AIMessage]]) -> tuple[AIMessage, float]:
+    async def _with_backoff(self, call: Callable[[], Awaitable[AIMessage]]) -> tuple[AIMessage, float]:
         tries = 0
         while True:
             await self._backoff.passed()
             tries += 1
-            began = time.perf_counter()
+            started = time.perf_counter()
             try:
-                return await call(), time.perf_counter() - began
+                return await call(), time.perf_counter() - started
             except Exception as error:
                 wait = seconds_to_wait(error, tries)
                 if wait is None:
@@ -161,23 +161,23 @@ class ModelCalls:
 
 
 def with_settings(model: BaseChatModel, **settings: int) -> BaseChatModel:
-    """The model with those settings that it knows; what it has loaded is shared."""
+    """A copy of the model with those settings that it has; loaded weights are shared."""
     known = {name: value for name, value in settings.items() if name in type(model).model_fields}
     return model.model_copy(update=known) if known else model
 
 
-def _words_of(message: AIMessage) -> str:
-    """What was said, or, where the form was taken for a tool, what the tool was to be given."""
+def _text_of(message: AIMessage) -> str:
+    """The text, or a tool call's arguments where the schema was passed as a tool."""
     if not message.text.strip() and message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
     return whole(message.text)
 
 
 def _tokens_of(message: AIMessage, expected: Tokens) -> Tokens:
-    """As the model counts, else by an estimate."""
+    """The reported token counts, or an estimate."""
     if usage := message.usage_metadata:
         return Tokens(usage["input_tokens"], usage["output_tokens"])
-    return Tokens(expected.read, estimated_tokens(_words_of(message)))
+    return Tokens(expected.read, estimated_tokens(_text_of(message)))
 
 
 def _reused(message: AIMessage) -> int:
@@ -190,7 +190,7 @@ def _estimated(messages: Sequence[BaseMessage]) -> int:
 
 
 def _cut_answer(error: Exception) -> AIMessage | None:
-    """What the model had said, where a library makes an error of an answer that reached its limit."""
+    """The text of an answer that reached its limit, where a library raises an error for that."""
     completion = getattr(error, "completion", None)
     choices = getattr(completion, "choices", None)
     if not choices or not choices[0].message.content:

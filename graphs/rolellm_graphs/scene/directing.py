@@ -10,13 +10,12 @@ from pydantic import BaseModel, Field, create_model
 
 from rolellm_agents.models.forms import fill_form
 from rolellm_agents.prompting.prompts import load_prompt
-from rolellm_agents.scene.chance import chance_for
 from rolellm_agents.scene.directors import DIRECTORS
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.events import check_present
 from rolellm_agents.scene.summaries import latest_summary
-from rolellm_agents.scene.turns import last_speaker, turns
-from rolellm_agents.scene.view import history_for, instruction_for, told_line
+from rolellm_agents.scene.turns import last_speaker, random_for, turns
+from rolellm_agents.scene.view import history_for, instruction_for, render_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -91,7 +90,7 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
         lines=state["lines"],
         present=there,
         turn=turn,
-        chance=chance_for(seed, "director", turn, len(passed)),
+        chance=random_for(seed, "director", turn, len(passed)),
     )
 
 
@@ -105,7 +104,7 @@ def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
     prompt = load_prompt("scene-director", language).fill(
         setting=loaded.scene.setting,
         present=", ".join(names),
-        lines="\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
+        lines="\n".join(render_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
     return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})

@@ -84,6 +84,7 @@ class Ensemble:
         self._narrator = (scene.narrator and scene.narrator.model) or default
         self.models = self._used()
         """Each model that has a part in the scene, once."""
+        self._fixed = {seat_id: self._fixed_text(seat_id) for seat_id in self.voices}
         self._count = {id(one): _counter(one) for one in (v.model for v in self.voices.values())}
 
     @property
@@ -112,9 +113,13 @@ class Ensemble:
         voice = self.voices[seat]
         context = getattr(voice.model, "n_ctx", None) or _CONTEXT
         answer = getattr(voice.model, "max_tokens", None) or _ANSWER
-        persona = "".join(message.text for message in voice.prompting.compose([], [], ""))
-        told = instruction_for(self.loaded, seat, [])
-        return max(_ANSWER, int(context) - int(answer) - self.count(seat, persona + told) - _SLACK)
+        fixed = self.count(seat, self._fixed[seat])
+        return max(_ANSWER, int(context) - int(answer) - fixed - _SLACK)
+
+    def _fixed_text(self, seat: str) -> str:
+        """What stands in each prompt of a seat, before anything has happened."""
+        persona = self.voices[seat].prompting.compose([], [], "")
+        return "".join(message.text for message in persona) + instruction_for(self.loaded, seat, [])
 
     def _model(self, given: BaseChatModel | str) -> BaseChatModel:
         if isinstance(given, BaseChatModel):

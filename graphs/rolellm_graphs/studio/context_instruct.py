@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -14,7 +14,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.generation.characters import read_character
 from rolellm_agents.persona import load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
-from rolellm_graphs.generate.context_instruct import QUESTIONS, PassState, pass_state, talk_graph
+from rolellm_graphs.generate.context_instruct import QUESTIONS, PassState, character_graph, pass_state
 from rolellm_graphs.runs.items import PlannedItem, Unrecorded, is_embedded_model
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
@@ -84,7 +84,7 @@ def _graph(choice: ContextChoice) -> PassGraph:
     model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
     persona = with_macros(load_persona(choice.persona), DEFAULT_USER)
     character = read_character(persona, script=None, most=choice.segment_tokens)
-    talk = talk_graph(
+    talk = character_graph(
         character,
         Unrecorded(model),
         questions=choice.questions,
@@ -107,7 +107,4 @@ def _graph(choice: ContextChoice) -> PassGraph:
     )
     builder.add_node("plan", plan, input_schema=PassInput)
     builder.add_node("interview", talk)
-    builder.add_edge(START, "plan")
-    builder.add_edge("plan", "interview")
-    builder.add_edge("interview", END)
-    return builder.compile(name="context_instruct")
+    return builder.set_entry_point("plan").add_edge("plan", "interview").compile(name="context_instruct")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError
 from rolellm_agents.persona import load_persona
-from rolellm_graphs.generate.rolegpt import STRATEGY, RowState, voice_graph
+from rolellm_graphs.generate.rolegpt import STRATEGY, RowState, persona_answer_graph
 from rolellm_graphs.runs.items import PlannedItem, Unrecorded
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
@@ -70,7 +70,9 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     spec = choice.model or load_settings().model
     model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
     persona = load_persona(choice.persona)
-    voice = voice_graph(persona, choice.strategy, Unrecorded(model), model_name=spec, seed=choice.seed)
+    voice = persona_answer_graph(
+        persona, choice.strategy, Unrecorded(model), model_name=spec, seed=choice.seed
+    )
 
     def plan(state: RowInput) -> RowState:
         if not state.get("instruction", "").strip():
@@ -84,7 +86,4 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     )
     builder.add_node("plan", plan, input_schema=RowInput)
     builder.add_node("answer", voice)
-    builder.add_edge(START, "plan")
-    builder.add_edge("plan", "answer")
-    builder.add_edge("answer", END)
-    return builder.compile(name="rolegpt")
+    return builder.set_entry_point("plan").add_edge("plan", "answer").compile(name="rolegpt")

@@ -27,11 +27,11 @@ class TurnFigure:
 
     measure: str
     turn: int
-    """From 1."""
+    """Line number, from 1."""
     interval: Interval
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Convert to JSON values."""
         return {"measure": self.measure, "turn": self.turn, **interval_to_json(self.interval)}
 
 
@@ -43,7 +43,7 @@ class Slope:
     interval: Interval
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Convert to JSON values."""
         return {"measure": self.measure, **interval_to_json(self.interval)}
 
 

@@ -1,8 +1,8 @@
-"""llama-cpp-python, imported so that llama.cpp's threads wait briefly for each other and then sleep.
+"""Imports llama-cpp-python so that llama.cpp's threads spin only briefly at barriers and then sleep.
 
-Every module imports llama.cpp from here. GNU OpenMP reads how long a thread spins at a barrier once, when
-it is loaded; its default of 300,000 rounds burns a processor for milliseconds while another program runs
-in place of the thread that is waited for. `docs/design/busy-machine.md` has the measurements.
+Every module imports `llama_cpp` from here. GNU OpenMP reads the spin count of its barriers once, when it is
+loaded. Its default of 300,000 rounds wastes milliseconds of processor time whenever another program runs
+instead of one of the threads. `docs/design/busy-machine.md` has the measurements.
 """
 
 import os
@@ -12,11 +12,11 @@ _SPIN_COUNT = "GOMP_SPINCOUNT"
 _CHOSEN_BY_THE_USER = (_SPIN_COUNT, "OMP_WAIT_POLICY")
 _STILL_BOUNDED = 10_000
 _SPINS = "1000"
-"""Rounds: some 15 to 45 microseconds, longer than two threads that both run ever wait for each other."""
+"""Rounds, 15 to 45 µs: longer than two running threads ever wait for each other."""
 
 
 def _openmp_is_loaded() -> bool:
-    """Whether another package brought GNU OpenMP into this process; only Linux tells."""
+    """Whether GNU OpenMP is loaded already; False where the system is not Linux."""
     try:
         return "/libgomp.so" in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -24,7 +24,7 @@ def _openmp_is_loaded() -> bool:
 
 
 def _the_users_is_bounded() -> bool:
-    """Whether threads sleep soon by what the user chose."""
+    """Whether the user's own OpenMP settings bound the spinning."""
     count = os.environ.get(_SPIN_COUNT, "")
     passive = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
     return int(count) <= _STILL_BOUNDED if count.isdecimal() else passive
@@ -33,8 +33,8 @@ def _the_users_is_bounded() -> bool:
 _ours = not any(name in os.environ for name in _CHOSEN_BY_THE_USER)
 
 SPINNING_IS_BOUNDED = not _openmp_is_loaded() if _ours else _the_users_is_bounded()
-"""False where GNU OpenMP was loaded before, with its own default, or where the user wants threads to spin;
-fewer threads must do there."""
+"""False where GNU OpenMP was loaded before with its default, or where the user's settings let threads spin;
+then fewer threads are used on a busy machine."""
 
 if _ours:
     os.environ[_SPIN_COUNT] = _SPINS
@@ -42,5 +42,5 @@ try:
     import llama_cpp as llama_cpp
 finally:
     if _ours:
-        # Other libraries with an OpenMP of their own, and child processes, keep their defaults.
+        # Other OpenMP runtimes and child processes keep their defaults.
         del os.environ[_SPIN_COUNT]

@@ -23,27 +23,25 @@ from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.engine.token_stream import AsyncTokenStream, TokenStream
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.fitting import fit_messages
-from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, shared_model
+from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, cacheable_tokens, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
 from rolellm_agents.models.llamacpp.template import Turn, turns_of
 from rolellm_agents.models.local import cached_prefix
 from rolellm_agents.models.streamed import StreamedChatModel
 
-# Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_disarm`.
+# Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_break_control`.
 _LIKE_CONTROL = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
 
 
 class ChatLlamaCpp(StreamedChatModel):
     """A GGUF model in this process, through llama.cpp.
 
-    The file is opened at the first call (or by `load`). Models of the same file and settings share
-    one copy in memory, in which many conversations stay resident and are answered at once. When a
-    conversation outgrows the context, its oldest turns are left out and
-    `response_metadata["dropped_messages"]` says how many.
+    The first call (or `load`) opens the file. Models of the same file and settings share one copy in
+    memory, whose KV cache holds many conversations and answers them at once. When a conversation exceeds
+    the context, its oldest turns are dropped; `response_metadata["dropped_messages"]` is their number.
 
-    Prompts stay in memory. On disk it keeps the beginning of a system message that was passed through
-    `rolellm_agents.models.local.cacheable`, and nothing else.
+    Only a prefix that was passed through `rolellm_agents.models.local.cacheable` is kept on disk.
     """
 
     model_path: Path
@@ -51,22 +49,21 @@ class ChatLlamaCpp(StreamedChatModel):
     adapter_path: Path | None = None
     """LoRA weights in a GGUF file, made for this model."""
     n_ctx: int = Field(default=8192, ge=64)
-    """The context of one conversation in tokens, bounded by what the model was trained with."""
+    """The context of one conversation in tokens, at most what the model was trained with."""
     sequences: int = Field(default=0, ge=0, le=64)
-    """The most conversations that are answered at once; 0 is as many as there is memory for, 64 at most."""
+    """The most conversations that are answered at once; 0 is as many as fit into memory, 64 at most."""
     cache_mib: int = Field(default=512, ge=1)
-    """Memory in MiB for conversations that wait to go on, so that they need not be read again; never less
-    than the file's own size. It is taken as conversations come, and mostly given back after a minute
-    without a request."""
+    """KV cache in MiB for idle conversations, so that their prompts are not computed again; at least the
+    file's own size. It is allocated on demand, and mostly freed after a minute without a request."""
     n_threads: int = Field(default=0, ge=0)
-    """Threads to compute with, always; 0 takes one for each processor, or what was measured as best, and
-    fewer while other programs use the processors."""
+    """Fixed number of threads; 0 takes one for each processor, or the calibrated number, and fewer while
+    other programs use the processors."""
     n_gpu_layers: int | Literal["auto"] = "auto"
-    """Layers on the GPU; -1 is all. `auto` takes all when llama.cpp was built for a GPU, else none."""
+    """Layers on the GPU; -1 is all. `auto` is all when llama.cpp was built for a GPU, else none."""
     weights: Literal["fastest", "original"] = "fastest"
     """Whether the embedded model may be used in a faster format of the same quality."""
     temperature: float = Field(default=0.7, ge=0)
-    """0 always takes the likeliest token."""
+    """0 is greedy decoding."""
     top_k: int = Field(default=40, ge=0)
     top_p: float = Field(default=0.95, gt=0, le=1)
     min_p: float = Field(default=0.05, ge=0, le=1)
@@ -75,22 +72,22 @@ class ChatLlamaCpp(StreamedChatModel):
     frequency_penalty: float = 0
     presence_penalty: float = 0
     dry_multiplier: float = Field(default=0, ge=0)
-    """Strength against repeating whole phrases, of the prompt too (DRY); 0 is off, 0.8 is usual."""
+    """Strength of the DRY penalty on repeated phrases, including the prompt's; 0 is off, 0.8 is usual."""
     dry_base: float = Field(default=1.75, ge=1)
     dry_allowed_length: int = Field(default=2, ge=0)
     max_tokens: int = Field(default=256, ge=1)
     seed: int | None = None
-    """Without one, each answer draws its own; `response_metadata["seed"]` tells which."""
+    """Sampling seed; None takes a random one for each answer, reported as `response_metadata["seed"]`."""
     stop: list[str] = Field(default_factory=list)
 
     _loaded: LoadedModel | None = PrivateAttr(default=None)
     _adapter: str | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse at once what is no GGUF file.
+        """Check that the files are GGUF files.
 
         Raises:
-            ModelError: a file is missing or of another kind.
+            ModelError: a file is missing or not a GGUF file.
         """
         super().model_post_init(context)
         check_gguf(self.model_path)
@@ -101,7 +98,7 @@ class ChatLlamaCpp(StreamedChatModel):
         """Open the file now rather than at the first call.
 
         Raises:
-            ModelError: llama.cpp cannot load it, or there is no memory for the context.
+            ModelError: llama.cpp cannot load it, or there is not enough memory for the context.
         """
         if self._loaded is None:
             auto = -1 if library.has_gpu() else 0
@@ -127,13 +124,13 @@ class ChatLlamaCpp(StreamedChatModel):
         return self.load().model.tokenize(text, add_special=False, parse_special=False)
 
     def prefetch(self, messages: Sequence[BaseMessage]) -> PrefillJob:
-        """Read the beginning of a coming prompt ahead, while nobody waits for an answer.
+        """Prefill the prefix of a coming prompt while no request is pending.
 
         Args:
-            messages: what is known of it; the answer to them is not expected yet.
+            messages: the known messages of the prompt.
 
         Returns:
-            What can be cancelled, when the prompt turns out another one.
+            The job, which can be cancelled.
 
         Raises:
             ModelError: the messages do not fit, or the model cannot be loaded.
@@ -141,18 +138,18 @@ class ChatLlamaCpp(StreamedChatModel):
         loaded = self.load()
         kept, _ = _fitting(messages, loaded, self.max_tokens)
         tokens = loaded.prompt(_safe_turns(kept, loaded.model), answer_follows=False)
-        fixed = loaded.fixed_part(tokens, _safe_prefix(kept, loaded.model))
-        return loaded.engine.prefetch(tokens, adapter=self._adapter, fixed=fixed)
+        cacheable = cacheable_tokens(tokens, _safe_prefix(kept, loaded.model), loaded.prompt)
+        return loaded.engine.prefetch(tokens, adapter=self._adapter, cacheable=cacheable)
 
     def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
-        """How likely the model finds an answer: the natural logarithm of each token's probability.
+        """The natural logarithm of the probability of each token of an answer.
 
         Args:
             messages: the prompt.
-            continuation: the answer to judge.
+            continuation: the answer.
 
         Raises:
-            ModelError: there is nothing to score, it does not fit, or the model cannot be loaded.
+            ModelError: the answer is empty, it does not fit, or the model cannot be loaded.
         """
         loaded = self.load()
         return loaded.engine.score(
@@ -169,16 +166,16 @@ class ChatLlamaCpp(StreamedChatModel):
         method: Method = "json_schema",
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, Any]:
-        """Answers as objects of `schema`: every answer is valid JSON in it, even a small model's.
+        """Constrain answers to JSON that is valid against `schema`.
 
-        The prompt stays as it is; the form alone is prescribed. An answer that reaches `max_tokens` is
-        brought to its end in as few tokens as possible.
+        Decoding is constrained by a grammar; the prompt does not change. An answer that reaches
+        `max_tokens` is completed in as few tokens as possible.
 
         Args:
             schema: a pydantic class, a TypedDict, or a JSON Schema; None is any JSON object.
-            include_raw: give the message, what was parsed, and the parser's error, if any.
-            method: for callers of other models; here the schema is prescribed in every case.
-            kwargs: the same, such as `strict`.
+            include_raw: return the message, the parsed object and the parser's error, if any.
+            method: accepted for compatibility and reported to tracing.
+            kwargs: accepted for compatibility, such as `strict`.
         """
         return structured(self, schema, method=method, include_raw=include_raw)
 
@@ -190,7 +187,7 @@ class ChatLlamaCpp(StreamedChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         request = self._request(messages, stop, kwargs)
-        with TokenStream(request.ask) as parts:
+        with TokenStream(request.submit) as parts:
             for part in parts:
                 yield self._chunk(part, request)
 
@@ -202,7 +199,7 @@ class ChatLlamaCpp(StreamedChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         request = await asyncio.to_thread(self._request, messages, stop, kwargs)
-        async with AsyncTokenStream(request.ask) as parts:
+        async with AsyncTokenStream(request.submit) as parts:
             async for part in parts:
                 yield self._chunk(part, request)
 
@@ -219,24 +216,24 @@ class ChatLlamaCpp(StreamedChatModel):
             prompt=prompt,
             sampling=sampling,
             adapter=self._adapter,
-            fixed=loaded.fixed_part(prompt, _safe_prefix(kept, loaded.model)),
+            cacheable=cacheable_tokens(prompt, _safe_prefix(kept, loaded.model), loaded.prompt),
             dropped=dropped,
         )
 
     def _sampling(self, stop: list[str] | None, options: dict[str, Any]) -> Sampling:
-        """This call's settings: its own keyword arguments first, then the model's."""
-        own = {name: getattr(self, name) for name in _SAMPLING}
-        marks = self.stop
+        """This call's settings: its keyword arguments, then the model's fields."""
+        settings = {name: getattr(self, name) for name in _SAMPLING}
+        default_stop = self.stop
         grammar = grammar_of(options)
         if grammar:
-            # Both would work against the form: its marks repeat, and a stop string may cut it in two.
-            own["repeat_penalty"], marks = 1.0, []
-        own |= {name: options[name] for name in _SAMPLING if options.get(name) is not None}
+            # JSON repeats its punctuation, and a stop string may cut it in two.
+            settings["repeat_penalty"], default_stop = 1.0, []
+        settings |= {name: options[name] for name in _SAMPLING if options.get(name) is not None}
         seed = options.get("seed") if options.get("seed") is not None else self.seed
         return Sampling(
-            **own,
+            **settings,
             seed=secrets.randbits(31) if seed is None else seed % 2**32,
-            stop=tuple(stop if stop is not None else marks),
+            stop=tuple(stop if stop is not None else default_stop),
             grammar=grammar,
         )
 
@@ -296,7 +293,7 @@ class ChatLlamaCpp(StreamedChatModel):
 
 
 _SAMPLING = [field.name for field in fields(Sampling) if field.name not in ("seed", "stop", "grammar")]
-"""Fields of the model that a call may set for itself."""
+"""Fields of the model that a call's keyword arguments may override."""
 
 
 @dataclass(frozen=True)
@@ -307,37 +304,37 @@ class _Request:
     prompt: list[int]
     sampling: Sampling
     adapter: str | None
-    fixed: int
+    cacheable: int
     dropped: int
 
-    def ask(self, hear: Callable[[StreamItem], None]) -> AnswerJob:
-        """Submit it."""
+    def submit(self, on_item: Callable[[StreamItem], None]) -> AnswerJob:
+        """Submit the call to the engine."""
         return self.loaded.engine.submit(
-            self.prompt, self.sampling, hear, adapter=self.adapter, fixed=self.fixed
+            self.prompt, self.sampling, on_item, adapter=self.adapter, cacheable=self.cacheable
         )
 
 
 def _fitting(
     messages: Sequence[BaseMessage], loaded: LoadedModel, max_tokens: int
 ) -> tuple[list[BaseMessage], int]:
-    """The messages that leave room for an answer, and how many were dropped for it."""
+    """The messages that leave room for an answer, and how many messages were dropped."""
     room = loaded.n_ctx - min(max_tokens, loaded.n_ctx // 4)
     return fit_messages(messages, room, lambda some: len(loaded.prompt(_safe_turns(some, loaded.model))))
 
 
 def _safe_turns(messages: Sequence[BaseMessage], model: LlamaModel) -> list[Turn]:
-    """The messages as the template's turns, in which no word can be taken for a mark."""
-    return [{**turn, "content": _disarm(turn["content"], model)} for turn in turns_of(messages)]
+    """The messages as the template's turns, without text that tokenizes as a control token."""
+    return [{**turn, "content": _break_control(turn["content"], model)} for turn in turns_of(messages)]
 
 
 def _safe_prefix(messages: Sequence[BaseMessage], model: LlamaModel) -> str | None:
-    """The text at the prompt's beginning that may be written to disk, as it stands in the turns."""
+    """The text at the prompt's beginning that may be kept on disk, as the turns contain it."""
     prefix = cached_prefix(messages)
-    return prefix and _disarm(prefix, model)
+    return prefix and _break_control(prefix, model)
 
 
-def _disarm(content: str, model: LlamaModel) -> str:
-    """Break what the vocabulary would read as a control token: words must not forge a turn."""
+def _break_control(content: str, model: LlamaModel) -> str:
+    """Insert a space into text that tokenizes as a control token, so that no message can forge a turn."""
 
     def broken(match: re.Match[str]) -> str:
         text = match.group()

@@ -1,4 +1,4 @@
-"""What goes when a conversation outgrows the context: the oldest turns, never the persona."""
+"""Shortens a conversation that exceeds the context: the oldest turns are dropped, never the persona."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,10 +8,10 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 
 _STEPS = 4
-"""In so many steps the room for turns is freed."""
+"""The room for turns is freed in this many steps."""
 
 _NOTHING = HumanMessage("")
-"""What a message adds to others is less than its own prompt: that may bring an instruction along."""
+"""Precedes a message whose length is measured, because a template may add text to the first one."""
 
 
 def fit_messages(
@@ -19,19 +19,18 @@ def fit_messages(
 ) -> tuple[list[BaseMessage], int]:
     """Drop the oldest turns until the prompt fits.
 
-    System messages and what stands from the user's last line on always stay; demonstrations go only after
-    the conversation's own turns are gone. What follows a dropped line up to the user's next one goes with
-    it, so that the rest begins with a question and not with an answer to nothing. Turns go in large steps:
-    if each message pushed the one oldest turn out, no prompt would begin like the one before, and
-    everything would be read anew each time.
+    System messages and everything from the user's last line on always stay. Demonstrations are dropped only
+    after all of the conversation's own turns. The answers to a dropped line are dropped with it, so that
+    the rest begins with a user line. Turns are dropped in large steps: if each new message dropped one
+    turn, consecutive prompts would share no prefix, and each prompt would be computed from its beginning.
 
     Args:
-        messages: the whole prompt.
-        room: how many tokens it may have.
-        count: the tokens of a prompt made of some messages.
+        messages: the prompt.
+        room: the most tokens of the prompt.
+        count: counts the tokens of a prompt made of the given messages.
 
     Returns:
-        The messages that stay, and how many were dropped.
+        The remaining messages, and how many were dropped.
 
     Raises:
         ModelError: the instruction and the last message alone are too long.
@@ -54,18 +53,18 @@ def _oldest_turns(
     room: int,
     count: Callable[[Sequence[BaseMessage]], int],
 ) -> set[int]:
-    """The places of the oldest droppable messages, enough of them to leave `room`."""
-    asked = [place for place, message in enumerate(messages) if message.type == "human"]
-    last = asked[-1] if asked else len(messages) - 1
+    """The indices of the oldest droppable messages, enough of them to fit into `room`."""
+    user_lines = [place for place, message in enumerate(messages) if message.type == "human"]
+    last = user_lines[-1] if user_lines else len(messages) - 1
     droppable = [place for place, message in enumerate(messages[:last]) if message.type != "system"]
     own = [place for place in droppable if not _is_demonstration(messages[place])]
     stays = count([message for place, message in enumerate(messages) if place not in own])
     step = max(1, (room - stays) // _STEPS)
-    wanted = -((room - size) // step) * step  # what is too much, rounded up to whole steps
+    excess = -((room - size) // step) * step  # rounded up to whole steps
     victims: set[int] = set()
     freed = 0
     for place in own or droppable:
-        if freed >= wanted and messages[place].type == "human":
+        if freed >= excess and messages[place].type == "human":
             break
         freed += count([_NOTHING, messages[place]]) - count([_NOTHING])
         victims.add(place)

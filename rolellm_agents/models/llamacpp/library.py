@@ -1,4 +1,4 @@
-"""llama.cpp itself, as this process holds it: its log, and what it and the processor can do."""
+"""llama.cpp in this process: its log, its version, and the processor features that it uses."""
 
 import ctypes
 import os
@@ -10,10 +10,10 @@ from rolellm_agents.models.llamacpp.engine import cgroup
 
 
 def processors() -> int:
-    """How many processors this process may use; containers and taskset often grant fewer than there are.
+    """How many processors this process may use; containers and taskset often allow only some.
 
-    Of a quota that is a fraction the whole part counts: threads that together exceed it are all stopped
-    for the rest of the period.
+    A fractional quota is rounded down: threads that exceed it together are all stopped for the rest of the
+    period.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cgroup.processor_quota()
@@ -21,11 +21,10 @@ def processors() -> int:
 
 
 def features() -> tuple[str, ...]:
-    """What llama.cpp uses of this processor, in its own words, such as `AVX512` or `AMX_INT8`."""
-    said = llama_cpp.llama_print_system_info().decode()
+    """The processor features that llama.cpp uses, such as `AVX512` or `AMX_INT8`."""
     return tuple(
         part.split(" = ")[0].split(":")[-1].strip()
-        for part in said.split("|")
+        for part in llama_cpp.llama_print_system_info().decode().split("|")
         if part.strip().endswith("= 1")
     )
 
@@ -36,7 +35,7 @@ def version() -> str:
 
 
 def repacking_is_safe() -> bool:
-    """Whether llama.cpp may rearrange weights for speed: with AMX it crashes (ggml-org/llama.cpp#20824)."""
+    """Whether llama.cpp may repack weights for speed; with AMX it crashes (ggml-org/llama.cpp#20824)."""
     return not any(feature.startswith("AMX") for feature in features())
 
 
@@ -46,39 +45,39 @@ def has_gpu() -> bool:
 
 
 class _Log:
-    """llama.cpp's log, which would otherwise flood the screen; its complaints are kept."""
+    """llama.cpp's log, kept from standard error; the last error messages are stored."""
 
     _ERROR, _CONTINUED = 4, 5
 
     def __init__(self) -> None:
-        self._complaints: deque[str] = deque(maxlen=20)
-        self._complaining = False
-        self._callback = llama_cpp.llama_log_callback(self._hear)
+        self._errors: deque[str] = deque(maxlen=20)
+        self._in_error = False
+        self._callback = llama_cpp.llama_log_callback(self._on_log)
         self._lock = threading.Lock()
-        self._listening = False
+        self._installed = False
 
-    def listen(self) -> None:
-        """Take the log over, once for the process."""
+    def install(self) -> None:
+        """Replace llama.cpp's log function, once for the process."""
         with self._lock:
-            if not self._listening:
+            if not self._installed:
                 llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
-                self._listening = True
+                self._installed = True
 
-    def forget(self) -> None:
-        """Begin anew, before something that may fail."""
-        self._complaints.clear()
+    def clear(self) -> None:
+        """Forget the stored errors, before a call that may fail."""
+        self._errors.clear()
 
-    def first_complaint(self) -> str:
-        """The first one names the cause; those after it only pass it on."""
-        first = self._complaints[0] if self._complaints else "no reason given"
+    def first_error(self) -> str:
+        """The first stored error, which names the cause of those after it."""
+        first = self._errors[0] if self._errors else "no reason given"
         return first.removeprefix("llama_model_load: error loading model: ")
 
-    def _hear(self, level: int, text: bytes, _: object) -> None:
+    def _on_log(self, level: int, text: bytes, _: object) -> None:
         if level != self._CONTINUED:
-            self._complaining = level == self._ERROR
+            self._in_error = level == self._ERROR
         line = text.decode("utf-8", "replace").strip()
-        if self._complaining and line:
-            self._complaints.append(line)
+        if self._in_error and line:
+            self._errors.append(line)
 
 
 LOG = _Log()

@@ -1,8 +1,9 @@
-"""A model file ready to answer: weights, engine, and what all its chat models share."""
+"""A loaded model file: weights and engine, shared by all chat models of the file."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -21,34 +22,35 @@ from rolellm_agents.models.llamacpp.engine.sampling import Sampler
 from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads, FixedThreads, Threads
 from rolellm_agents.models.llamacpp.files.gguf import identity, is_embedded
 from rolellm_agents.models.llamacpp.files.weights import fastest_weights
-from rolellm_agents.models.llamacpp.fixed_part import fixed_part
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.template import Turn
 from rolellm_agents.models.llamacpp.tuning.settings import Tuning, tuning_for
 
 _MOST_SLOTS = 64
 _PARKED = 128 * 2**20
-"""What parked conversations of a small model may take; it stays taken while nobody asks anything."""
+"""Bytes for parked sequences of a small model; they stay allocated while the engine is idle."""
 _RESERVE = 64 * 2**20
-"""Bytes that stay free beside the KV cache, for what computing takes."""
+"""Bytes that stay free beside the KV cache, for llama.cpp's compute buffers."""
 _PROMPT_CACHE_BYTES = 512 * 2**20
-"""What the beginnings of prompts may take on disk."""
+"""Size limit of the prompt cache on disk."""
+_ENDINGS = (("", "a"), ("\nb", "b"), ("c", "c"))
+"""Texts that may follow the prefix in the system message, and a user line: as unlike as possible."""
 
 
 class LoadSettings(NamedTuple):
-    """How a file is to be loaded; where all is equal, one copy in memory serves."""
+    """How to load a file; equal settings share one copy in memory."""
 
     path: Path
     version: str
-    """`gguf.identity`: a file written anew is another one."""
+    """`gguf.identity`, which changes when the file is written again."""
     n_ctx: int
     sequences: int
-    """The most conversations that are computed at once; 0 leaves it to the memory."""
+    """The most sequences that run at once; 0 sets no limit besides memory."""
     cache_mib: int
     n_threads: int
     n_gpu_layers: int
     original: bool
-    """Take the file as it is, even where another format of it would be faster."""
+    """Use the file itself even where a converted copy would be faster."""
 
 
 class LoadedModel:
@@ -58,7 +60,7 @@ class LoadedModel:
         """Load the file.
 
         Raises:
-            ModelError: it cannot be loaded, or there is no memory for the context.
+            ModelError: the file cannot be loaded, or there is not enough memory for the context.
         """
         tuning = tuning_for(settings.path)
         self.threads: Threads = (
@@ -69,11 +71,11 @@ class LoadedModel:
         self.model = LlamaModel(_weights(settings, tuning), n_gpu_layers=settings.n_gpu_layers)
         self.n_ctx = min(settings.n_ctx, self.model.n_ctx_train)
         self._check_memory()
-        # Neither function holds this object, so that it goes as soon as nobody holds it.
+        # The functions hold no reference to this object, so that it is freed with its last user.
         cache = KVCache(
             partial(_make_context, self.model, tuning, self.threads),
             self._limits(settings),
-            room_left=partial(_room_left, self.model.cache_bytes_per_token),
+            free_cells=partial(_free_cells, self.model.cache_bytes_per_token),
         )
         made_by = (identity(self.model.path), library.version(), library.features(), tuning)
         prompt_cache = PromptCache(user_paths().cache / "warm", repr(made_by), limit=_PROMPT_CACHE_BYTES)
@@ -82,20 +84,16 @@ class LoadedModel:
         )
 
     def prompt(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> list[int]:
-        """The tokens of a conversation in the model's own form.
+        """The tokens of a conversation, rendered by the model's chat template.
 
-        When an answer follows and the last turn is the model's, that turn is the beginning of the answer.
+        When an answer follows and the last turn is the model's, the answer continues that turn.
         """
         if not answer_follows or not turns or turns[-1]["role"] != "assistant":
             return self.model.prompt_tokens(
                 self.model.template.render(turns, answer_follows=answer_follows)
             )
-        begun = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
-        return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + begun
-
-    def fixed_part(self, prompt: Sequence[int], prefix: str | None) -> int:
-        """How many first tokens of a prompt say `prefix`, and may be kept on disk; none without one."""
-        return fixed_part(prompt, prefix, self.prompt) if prefix else 0
+        started = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
+        return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + started
 
     def _limits(self, settings: LoadSettings) -> CacheLimits:
         file, token = self.model.path.stat().st_size, self.model.cache_bytes_per_token
@@ -109,7 +107,7 @@ class LoadedModel:
         )
 
     def _check_memory(self) -> None:
-        # Where memory is promised before it is there, allocating too much succeeds and then kills.
+        # With overcommitment, a too large allocation succeeds and the kernel kills the process later.
         wanted, left = self.n_ctx * self.model.cache_bytes_per_token, memory_left()
         if wanted > left:
             raise ModelError(
@@ -125,29 +123,56 @@ def _make_context(
     return LlamaContext(model, n_ctx=cells, sequences=slots, tuning=tuning, threads=threads)
 
 
-def _room_left(bytes_per_token: int) -> int:
-    """For how many more tokens there is memory now."""
+def _free_cells(bytes_per_token: int) -> int:
+    """How many more tokens fit into memory now."""
     return max(0, memory_left() - _RESERVE) // bytes_per_token
 
 
 def memory_left() -> int:
-    """Bytes that this process may still take: what is free, or what a container's limit leaves."""
+    """Bytes that this process may still allocate, within the machine's memory and a container's limit."""
     free = int(psutil.virtual_memory().available)
     granted = cgroup.memory_left()
     return free if granted is None else min(free, granted)
 
 
 def shared_model(settings: LoadSettings) -> LoadedModel:
-    """The model loaded with these settings, as long as somebody holds it.
+    """The model with these settings, which stays in memory as long as it is referenced.
 
     Raises:
-        ModelError: it cannot be loaded.
+        ModelError: the model cannot be loaded.
     """
     with _LOADING:
         loaded = _LOADED.get(settings)
         if loaded is None:
             loaded = _LOADED[settings] = LoadedModel(settings)
         return loaded
+
+
+def cacheable_tokens(
+    prompt: Sequence[int], prefix: str | None, tokens_of: Callable[[Sequence[Turn]], Sequence[int]]
+) -> int:
+    """Count the first tokens of a prompt that do not depend on what follows `prefix`.
+
+    A tokenizer may join the end of a text with what follows it, and a chat template may move or trim it.
+    So the text is rendered with several endings, and only the tokens that all of these prompts and the
+    given one share are counted. They contain nothing that is not in the text or the template.
+
+    Args:
+        prompt: the tokens of a prompt whose system message begins with `prefix`.
+        prefix: the beginning of the system message; None for no cacheable tokens.
+        tokens_of: renders turns by the model's template, and returns their tokens.
+
+    Returns:
+        The number of tokens; 0 when the prompt does not begin with the text.
+    """
+    if not prefix:
+        return 0
+    probes = [
+        tokens_of([{"role": "system", "content": prefix + ending}, {"role": "user", "content": word}])
+        for ending, word in _ENDINGS
+    ]
+    count = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*probes, strict=False)))
+    return count if list(prompt[:count]) == list(probes[0][:count]) else 0
 
 
 def _weights(settings: LoadSettings, tuning: Tuning) -> Path:

@@ -20,31 +20,31 @@ from rolellm_agents.models.llamacpp.template import ChatTemplate, usual_template
 
 
 class LlamaModel:
-    """The weights of one file. Nothing here changes after loading, so threads may share it."""
+    """The weights of one file; immutable after loading, so threads may share it."""
 
     def __init__(self, path: Path, *, n_gpu_layers: int = 0) -> None:
         """Load the file.
 
         Args:
             path: a GGUF file.
-            n_gpu_layers: layers to put on a GPU, when llama.cpp was built for one; -1 is all.
+            n_gpu_layers: layers on a GPU, when llama.cpp was built for one; -1 is all.
 
         Raises:
-            ModelError: the file is missing, of another kind, or llama.cpp cannot load it.
+            ModelError: the file is missing, not a GGUF file, or llama.cpp cannot load it.
         """
         check_gguf(path)
-        library.LOG.listen()
-        library.LOG.forget()
+        library.LOG.install()
+        library.LOG.clear()
         self.path = path
         self.handle = llama_cpp.llama_model_load_from_file(os.fsencode(path), model_params(n_gpu_layers))
         if not self.handle:
-            complaint = library.LOG.first_complaint()
+            reason = library.LOG.first_error()
             advice = (
                 "close other programs, or use a smaller model"
-                if "allocate" in complaint
+                if "allocate" in reason
                 else "the file may be cut short or damaged, so fetch it again, or use another model"
             )
-            raise ModelError(f"llama.cpp cannot load {path}: {complaint}; {advice}.")
+            raise ModelError(f"llama.cpp cannot load {path}: {reason}; {advice}.")
         self.close = weakref.finalize(self, llama_cpp.llama_model_free, self.handle)
         self.vocabulary = llama_cpp.llama_model_get_vocab(self.handle)
         self.n_vocabulary = int(llama_cpp.llama_vocab_n_tokens(self.vocabulary))
@@ -60,7 +60,7 @@ class LlamaModel:
 
     @property
     def cache_bytes_per_token(self) -> int:
-        """What keys and values of one token take, at two bytes a number."""
+        """Bytes of one token's keys and values, at two bytes a number."""
         heads = llama_cpp.llama_model_n_head(self.handle)
         width = llama_cpp.llama_model_n_embd(self.handle) // max(heads, 1)
         architecture = self.metadata("general.architecture")
@@ -74,8 +74,8 @@ class LlamaModel:
 
         Args:
             text: any text.
-            add_special: put the model's beginning-of-text token first, if it wants one.
-            parse_special: read `<|…|>` marks as control tokens and not as text.
+            add_special: put the beginning-of-text token first, if the model uses one.
+            parse_special: parse `<|…|>` marks as control tokens and not as text.
         """
         encoded = text.encode("utf-8", errors="replace")
         room = len(encoded) + 2
@@ -86,7 +86,7 @@ class LlamaModel:
         return list(tokens[:count])
 
     def prompt_tokens(self, text: str) -> list[int]:
-        """The tokens of a rendered prompt, without a second beginning mark if it brings its own."""
+        """The tokens of a rendered prompt, without a second beginning-of-text token if it has one."""
         return self.tokenize(text, add_special=not (self._bos and text.startswith(self._bos)))
 
     def bytes_of(self, token: int, *, special: bool = False) -> bytes:
@@ -102,7 +102,7 @@ class LlamaModel:
         return bool(llama_cpp.llama_vocab_is_eog(self.vocabulary, token))
 
     def is_control_text(self, text: str) -> bool:
-        """Whether the vocabulary would read `text`, whole, as a control token."""
+        """Whether `text` tokenizes as a single control token."""
         tokens = self.tokenize(text, add_special=False)
         return len(tokens) == 1 and bool(llama_cpp.llama_vocab_is_control(self.vocabulary, tokens[0]))
 
@@ -110,21 +110,21 @@ class LlamaModel:
         """Load LoRA weights from a GGUF file; they are freed with the model.
 
         Returns:
-            Their name in `adapters`. A file that was written anew has another one.
+            Its name in `adapters`, which changes when the file is written again.
 
         Raises:
-            ModelError: the file is missing or damaged, or made for another base.
+            ModelError: the file is missing or damaged, or does not fit the model.
         """
         check_gguf(path)
         name = identity(path)
         with self._loading:
             if name not in self.adapters:
-                library.LOG.forget()
+                library.LOG.clear()
                 handle = llama_cpp.llama_adapter_lora_init(self.handle, os.fsencode(path))
                 if not handle:
                     raise ModelError(
                         f"The adapter {path} does not fit {self.path.name}: "
-                        f"{library.LOG.first_complaint()}; use one that was made for this model."
+                        f"{library.LOG.first_error()}; use one that was made for this model."
                     )
                 self.adapters[name] = handle
         return name
@@ -136,23 +136,23 @@ class LlamaModel:
 
     @cached_property
     def byte_tokens(self) -> dict[bytes, int]:
-        """A token for each single byte that the vocabulary can write."""
+        """The tokens that are single bytes, by their byte."""
         texts = ((self.bytes_of(token), token) for token in reversed(range(self.n_vocabulary)))
         return {text: token for text, token in texts if len(text) == 1}
 
     @cached_property
     def guide(self) -> LLTokenizer:
-        """The vocabulary as llguidance wants it; a quarter of a second the first time."""
-        # It imports llama.cpp by itself, which `bindings` must be the first to do.
+        """Llguidance's tokenizer over the vocabulary; takes 0.25 s the first time."""
+        # This imports llama_cpp, which `bindings` must import first.
         from llguidance.llamacpp import lltokenizer_from_vocab
 
         with warnings.catch_warnings():
-            # It still calls one of llama-cpp-python's functions by a former name.
+            # It calls a deprecated function of llama-cpp-python.
             warnings.simplefilter("ignore", DeprecationWarning)
             return lltokenizer_from_vocab(self.vocabulary, eos_token=list(self.ends))
 
     def metadata(self, key: str) -> str:
-        """A value the file carries beside the weights; empty when it has none."""
+        """A value of the file's metadata; empty when the key is missing."""
         size = llama_cpp.llama_model_meta_val_str(self.handle, key.encode(), b"", 0)
         if size < 0:
             return ""
@@ -165,7 +165,7 @@ class LlamaModel:
 
 
 def model_params(n_gpu_layers: int) -> Any:
-    """llama.cpp's parameters for loading, with repacking only where it cannot crash."""
+    """llama.cpp's parameters for loading, with repacking only where it is safe."""
     params = llama_cpp.llama_model_default_params()
     params.use_extra_bufts = library.repacking_is_safe()
     params.n_gpu_layers = n_gpu_layers

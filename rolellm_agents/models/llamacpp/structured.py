@@ -1,4 +1,4 @@
-"""Structured output for LangChain programs: a schema in, objects of it out."""
+"""Structured output for LangChain: answers as objects of a schema."""
 
 from collections.abc import Mapping
 from operator import itemgetter
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from rolellm_agents.models.llamacpp.engine.constraint import ANY_OBJECT, choice_grammar, schema_grammar
 
 Method = Literal["json_schema", "function_calling", "json_mode"]
-"""How other models are made to follow a schema; here a form is prescribed in every case."""
+"""LangChain's methods; this model always constrains decoding by a grammar."""
 
 _OF_NAMES = ("properties", "patternProperties", "$defs", "definitions")
 _OF_LISTS = ("anyOf", "oneOf", "prefixItems")
@@ -24,13 +24,13 @@ _OF_ONE = ("items", "additionalProperties", "contains")
 def structured(
     model: BaseChatModel, schema: dict[str, Any] | type | None, *, method: Method, include_raw: bool
 ) -> Runnable[LanguageModelInput, Any]:
-    """What `with_structured_output` of a model does that takes `json_schema` in its calls.
+    """Implement `with_structured_output` for a model whose calls take `json_schema`.
 
     Args:
         model: the model.
         schema: a pydantic class, a TypedDict, or a JSON Schema; None is any JSON object.
-        method: what tracing is told.
-        include_raw: give the message, what was parsed, and the parser's error, if any.
+        method: the method that is reported to tracing.
+        include_raw: return the message, the parsed object and the parser's error, if any.
     """
     bound = model.bind(
         json_schema=ANY_OBJECT if schema is None else closed(json_schema_of(schema)),
@@ -50,9 +50,9 @@ def structured(
 
 
 def json_schema_of(schema: dict[str, Any] | type) -> dict[str, Any]:
-    """A pydantic class's or a TypedDict's JSON Schema; one that is there already stays as it is."""
+    """The JSON Schema of a pydantic class or TypedDict; a schema is returned unchanged."""
     if isinstance(schema, dict):
-        # OpenAI's form of a function: a name beside the schema of its arguments.
+        # OpenAI's format of a function: a name beside the schema of its arguments.
         return dict(schema["parameters"]) if "name" in schema and "parameters" in schema else schema
     if issubclass(schema, BaseModel):
         return schema.model_json_schema()
@@ -60,10 +60,7 @@ def json_schema_of(schema: dict[str, Any] | type) -> dict[str, Any]:
 
 
 def closed(schema: Any) -> Any:
-    """The same schema, in which objects have no members but those it names.
-
-    Left open, as JSON Schema leaves them, they let a small model invent members without end.
-    """
+    """The same schema without additional properties, of which a small model would invent more and more."""
     if not isinstance(schema, Mapping):
         return schema
     made = dict(schema)
@@ -82,13 +79,13 @@ def closed(schema: Any) -> Any:
 
 
 def grammar_of(options: Mapping[str, Any]) -> str:
-    """The form that a call's options prescribe; empty when they prescribe none.
+    """The grammar that a call's options request; empty when they request none.
 
-    Known are `json_schema`, `choices` (one of several words, plain), `grammar` (llguidance's own), and
-    OpenAI's `response_format`.
+    The options are `json_schema`, `choices` (exactly one of several words), `grammar` (llguidance's
+    format), and OpenAI's `response_format`.
 
     Raises:
-        ModelError: it cannot be prescribed.
+        ModelError: the options are invalid or cannot become a grammar.
     """
     if options.get("grammar"):
         return str(options["grammar"])
@@ -100,8 +97,8 @@ def grammar_of(options: Mapping[str, Any]) -> str:
     return "" if schema is None else schema_grammar(schema)
 
 
-def _of_response_format(wanted: Any) -> Mapping[str, Any] | None:
-    match wanted:
+def _of_response_format(response_format: Any) -> Mapping[str, Any] | None:
+    match response_format:
         case {"type": "json_schema", "json_schema": {"schema": schema}}:
             return schema  # type: ignore[no-any-return]
         case {"type": "json_object"}:

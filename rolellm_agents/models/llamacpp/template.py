@@ -1,4 +1,4 @@
-"""A model's own chat template, from its file, rendered in a sandbox: the file may come from anyone."""
+"""Chat templates of model files, rendered in a sandbox because files are untrusted."""
 
 import datetime
 import json
@@ -13,14 +13,14 @@ from langchain_core.messages import BaseMessage
 from rolellm_agents.errors import ModelError
 
 Turn = dict[str, str]
-"""`{"role": …, "content": …}`, as chat templates want it."""
+"""`{"role": …, "content": …}`, the message format of chat templates."""
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content']"
     " + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
     "{% endif %}"
 )
-"""What llama.cpp, too, falls back to when a file brings no template."""
+"""The fallback for files without a template, as in llama.cpp."""
 
 GEMMA = (
     "{{ bos_token }}{% set about = '' %}{% set said = messages %}"
@@ -34,29 +34,29 @@ GEMMA = (
     "{{ about if loop.first else '' }}{{ message['content'] | trim }}{{ '<end_of_turn>\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}"
 )
-"""Gemma's turns as its tuned models have them (ai.google.dev/gemma/docs/core/prompt-structure).
+"""The format of Gemma's instruction-tuned models (ai.google.dev/gemma/docs/core/prompt-structure).
 
-It is for the base models, whose vocabulary has the marks but whose files bring no template. It knows no
-system role: the instruction stands before the first question.
+Used for the base models, whose vocabulary has the control tokens but whose files have no template. Gemma
+has no system role, so the instruction precedes the first question.
 """
 
 TEMPLATES: Mapping[str, str] = MappingProxyType({"chatml": CHATML, "gemma": GEMMA})
-"""By the names that recipes have for them."""
+"""Templates by the names that training recipes use."""
 _GEMMAS_MARKS = ("<start_of_turn>", "<end_of_turn>")
 
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
 def turns_of(messages: Sequence[BaseMessage]) -> list[Turn]:
-    """LangChain messages as a template's turns; what is neither system nor character is the user."""
+    """LangChain messages as a template's turns; other roles than system and assistant become the user."""
     return [{"role": _ROLES.get(message.type, "user"), "content": message.text} for message in messages]
 
 
 def usual_template(is_mark: Callable[[str], bool]) -> str:
-    """The template for a model whose file brings none.
+    """The template for a model whose file has none.
 
     Args:
-        is_mark: whether the vocabulary has a text as one control token.
+        is_mark: whether a text is a control token of the vocabulary.
     """
     return GEMMA if all(map(is_mark, _GEMMAS_MARKS)) else CHATML
 
@@ -68,7 +68,7 @@ class ChatTemplate:
         """Compile `source`.
 
         Raises:
-            ModelError: it is not a Jinja template.
+            ModelError: `source` is not a Jinja template.
         """
         self.source = source
         environment = ImmutableSandboxedEnvironment(
@@ -84,13 +84,13 @@ class ChatTemplate:
             raise ModelError(f"The model's chat template cannot be read: {error}.") from error
 
     def render(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> str:
-        """The prompt for `turns`, ready for the model's answer if that follows.
+        """The prompt for `turns`, with a generation prompt if the answer follows.
 
-        Some templates know no system role, or insist that user and assistant alternate; for them
-        the turns are folded until they fit.
+        Some templates have no system role, or require that user and assistant alternate; for these the
+        turns are merged by `fold`.
 
         Raises:
-            ModelError: the template refuses the folded turns too.
+            ModelError: the template rejects the merged turns, too.
         """
         try:
             return self._render(turns, answer_follows)
@@ -109,7 +109,7 @@ class ChatTemplate:
 
 
 def fold(turns: Sequence[Turn]) -> list[Turn]:
-    """The same words in strictly alternating turns that begin with the user's; system is the user's."""
+    """Merge turns so that user and assistant alternate, the user first; system turns become user turns."""
     folded: list[Turn] = []
     for turn in turns:
         role = "assistant" if turn["role"] == "assistant" else "user"

@@ -104,10 +104,10 @@ class LogitReader:
             batch.token[place], batch.pos[place] = token, self._length + place
             batch.seq_id[place][0], batch.n_seq_id[place] = 0, 1
             batch.logits[place] = place >= first_wanted
-        library.LOG.forget()
+        library.LOG.clear()
         failed = llama_cpp.llama_decode(self._handle, batch)
         if failed:
-            raise ModelError(f"llama.cpp could not go on (code {failed}): {library.LOG.first_complaint()}")
+            raise ModelError(f"llama.cpp failed (code {failed}): {library.LOG.first_error()}")
         self._length += len(ids)
 
     def _row(self, place: int) -> "np.ndarray":

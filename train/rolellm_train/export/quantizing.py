@@ -21,12 +21,12 @@ def main(source: Path, target: Path, weights: str) -> int:
     params.ftype = _TYPES[weights]
     params.allow_requantize = True
     params.nthread = library.processors()
-    library.LOG.listen()
-    library.LOG.forget()
+    library.LOG.install()
+    library.LOG.clear()
     failed = llama_cpp.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(params))
     if failed:
         target.unlink(missing_ok=True)
-        sys.stderr.write(f"{library.LOG.first_complaint()}\n")
+        sys.stderr.write(f"{library.LOG.first_error()}\n")
     return 1 if failed else 0
 
 

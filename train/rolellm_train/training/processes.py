@@ -32,4 +32,4 @@ def open_training(folder: Path, config: Mapping[str, Any]) -> AbstractContextMan
     Raises:
         StorageError: as `open_run` does, in the first process.
     """
-    return open_run(folder, config) if is_first() else nullcontext(Run(folder, {}))
+    return open_run(folder, config) if is_first() else nullcontext(Run(folder))

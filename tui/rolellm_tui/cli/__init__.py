@@ -13,12 +13,12 @@ import typer
 from rolellm_agents.errors import RoleLLMError
 from rolellm_tui.cli import bench, models, serve
 from rolellm_tui.cli.chat import chat, history, recall, say
-from rolellm_tui.cli.data import sets as data
+from rolellm_tui.cli.data import app as data
 from rolellm_tui.cli.doctor import doctor
 from rolellm_tui.cli.eval import app as evaluation
-from rolellm_tui.cli.judge import judge
-from rolellm_tui.cli.persona import persona
-from rolellm_tui.cli.scene import scene
+from rolellm_tui.cli.judge import app as judge
+from rolellm_tui.cli.persona import app as persona
+from rolellm_tui.cli.scene import app as scene
 from rolellm_tui.cli.train import export, train
 from rolellm_tui.output import complain
 
@@ -69,12 +69,11 @@ def _root(
 def main() -> None:
     """Run the command line.
 
-    Exits with 0 when all is well, 2 for what the person can put right, 1 for what only we can, and
-    130 after Ctrl-C.
+    Exit codes: 0 success, 1 internal error, 2 an error that the user can fix, 130 after Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that knows no Chinese shows question marks rather than nothing.
+            # A terminal without Chinese characters shows question marks instead of failing.
             stream.reconfigure(errors="replace")
     try:
         app()
@@ -87,7 +86,7 @@ def main() -> None:
         if os.environ.get("ROLELLM_DEBUG"):
             raise
         complain(
-            f"Something went wrong inside rolellm: {type(error).__name__}: {error}. "
-            "ROLELLM_DEBUG=1 shows where; please report it."
+            f"Internal error: {type(error).__name__}: {error}. "
+            "Set ROLELLM_DEBUG=1 for the traceback, and please report it."
         )
         sys.exit(1)

@@ -24,60 +24,59 @@ class BatchToken(NamedTuple):
     token: int
     position: int
     sequence: int
-    wanted: bool
-    """Whether what follows the token will be asked for."""
+    logits: bool
+    """Whether the token's logits are needed."""
 
 
 class Context(Protocol):
-    """What the engine needs of a context."""
+    """The engine's port to llama.cpp. Rows are those of the last batch that requested logits."""
 
     n_ctx: int
-    """Tokens a sequence can hold."""
+    """Tokens that a sequence can hold."""
     n_batch: int
-    """Rows a batch can have."""
+    """Rows that a batch can have."""
     sequences: int
-    """How many sequences there are."""
+    """Number of sequences."""
 
     def decode(self, rows: Sequence[BatchToken], adapter: str | None) -> None:
-        """Compute a batch. The rows of a sequence go on where it ends."""
+        """Compute a batch, whose rows continue their sequences."""
 
     def choose(self, row: int, sampler: Sampler) -> int:
-        """The token after row `row` of the last batch, which was wanted."""
+        """Sample the token after row `row`."""
 
     def choose_nearest_end(self, row: int, sampler: Sampler) -> int:
-        """The same, when the answer must end."""
+        """Choose the token after row `row` that completes constrained output soonest."""
 
     def log_probabilities(self, row: int) -> np.ndarray:
-        """Of every token after row `row` of the last batch, which was wanted; natural logarithms."""
+        """Natural logarithms of the next token's probabilities after row `row`, shape `(n_vocabulary,)`."""
 
     def truncate(self, sequence: int, length: int) -> bool:
-        """Keep the first `length` tokens; False if the model cannot, and the sequence is empty then."""
+        """Keep the first `length` tokens; if the model cannot, empty the sequence and return False."""
 
     def save(self, sequence: int) -> bytes:
         """The state of a sequence."""
 
     def restore(self, sequence: int, state: bytes) -> bool:
-        """Put a saved state into a sequence; False if it does not fit, and the sequence is empty then."""
+        """Load a saved state into a sequence; if it does not fit, empty the sequence and return False."""
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
 
 
 class LlamaContext:
-    """A `Context` of llama.cpp's, with a stream of its own for each sequence.
+    """A `llama_context` with a separate KV stream for each sequence; not thread-safe.
 
-    Separate streams decode several sequences 40 to 50 % faster than one cache for all, because no
-    token looks past its own sequence's cells; a copy between them is a real one (`docs/design/engine.md`).
-    Not for use by two threads at once.
+    Separate streams decode several sequences 40 to 50 % faster than a unified cache, because attention
+    reads only the sequence's own cells; copies between streams copy memory (`docs/design/engine.md`).
     """
 
     def __init__(
         self, model: LlamaModel, *, n_ctx: int, sequences: int, tuning: Tuning, threads: Threads
     ) -> None:
-        """Make room for `sequences` times `n_ctx` tokens.
+        """Allocate `sequences` times `n_ctx` cells.
 
         Raises:
-            ModelError: there is no memory for it.
+            ModelError: there is not enough memory.
         """
         self.model = model
         self.n_ctx = min(n_ctx, model.n_ctx_train)
@@ -89,14 +88,14 @@ class LlamaContext:
         self._handle = self._make(tuning)
         self._batch = llama_cpp.llama_batch_init(self.n_batch, 0, 1)
         weakref.finalize(self, llama_cpp.llama_batch_free, self._batch)
-        # Holding the model, so that it is never freed before its context.
+        # The finalizer holds the model, so that the model is never freed before its context.
         self.close = weakref.finalize(self, _free, self._handle, model)
 
     def decode(self, rows: Sequence[BatchToken], adapter: str | None) -> None:
         """Compute a batch; see `Context`.
 
         Raises:
-            ModelError: llama.cpp failed; what the sequences hold is uncertain then.
+            ModelError: llama.cpp failed; the contents of the batch's sequences are then undefined.
         """
         self._use_adapter(adapter)
         batch = self._batch
@@ -104,33 +103,33 @@ class LlamaContext:
         for place, row in enumerate(rows):
             batch.token[place], batch.pos[place], batch.seq_id[place][0], batch.logits[place] = row
             batch.n_seq_id[place] = 1
-        library.LOG.forget()
+        library.LOG.clear()
         self._set_threads(self._threads.for_step(len(rows)))
         worked = time.thread_time()
         failed = llama_cpp.llama_decode(self._handle, batch)
         self._threads.computed(time.thread_time() - worked)
         if failed:
-            raise ModelError(f"llama.cpp could not go on (code {failed}): {library.LOG.first_complaint()}")
+            raise ModelError(f"llama.cpp failed (code {failed}): {library.LOG.first_error()}")
 
     def choose(self, row: int, sampler: Sampler) -> int:
-        """The token after a wanted row of the last batch."""
+        """See `Context`."""
         return sampler.choose(self._handle, row)
 
     def choose_nearest_end(self, row: int, sampler: Sampler) -> int:
-        """The token after a wanted row that brings a prescribed form to its end soonest."""
+        """See `Context`."""
         return sampler.choose_nearest_end(self._handle, row)
 
     def log_probabilities(self, row: int) -> np.ndarray:
-        """Natural logarithms, one for each token of the vocabulary."""
+        """See `Context`."""
         pointer = llama_cpp.llama_get_logits_ith(self._handle, row)
         logits = np.ctypeslib.as_array(pointer, shape=(self.model.n_vocabulary,))
-        # In 32 bits, as the logits are: the vocabulary is gone over for every token that is scored.
+        # In 32 bits like the logits: this runs over the whole vocabulary for every scored token.
         shifted = logits - logits.max()
         logarithms: np.ndarray = shifted - np.float32(np.log(np.exp(shifted).sum(dtype=np.float64)))
         return logarithms
 
     def truncate(self, sequence: int, length: int) -> bool:
-        """Keep the first `length` tokens; recurrent models cannot step back to the middle."""
+        """See `Context`; recurrent models cannot rewind to a prefix."""
         memory = llama_cpp.llama_get_memory(self._handle)
         if llama_cpp.llama_memory_seq_rm(memory, sequence, length, -1):
             return True
@@ -138,14 +137,14 @@ class LlamaContext:
         return False
 
     def save(self, sequence: int) -> bytes:
-        """The state of a sequence; about `cache_bytes_per_token` for each token."""
+        """See `Context`; about `cache_bytes_per_token` bytes for each token."""
         size = llama_cpp.llama_state_seq_get_size(self._handle, sequence)
         state = (ctypes.c_uint8 * size)()
         llama_cpp.llama_state_seq_get_data(self._handle, state, size, sequence)
         return bytes(state)
 
     def restore(self, sequence: int, state: bytes) -> bool:
-        """Put a saved state into a sequence; it may come from a context of another size."""
+        """See `Context`; the state may come from a context of another size."""
         self.truncate(sequence, 0)
         try:
             state = with_streams(state, self.sequences)
@@ -169,7 +168,7 @@ class LlamaContext:
             else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         )
         params.type_k = params.type_v = CACHE_TYPES[tuning.cache_type]
-        library.LOG.forget()
+        library.LOG.clear()
         handle = llama_cpp.llama_init_from_model(self.model.handle, params)
         if not handle:
             raise ModelError(
@@ -199,4 +198,4 @@ def _free(handle: Any, _: LlamaModel) -> None:
 
 
 CACHE_TYPES = {"f16": 1, "bf16": 30}
-"""`ggml_type` of what keys and values may be kept as; both take two bytes a number."""
+"""`ggml_type` of keys and values; both take two bytes a number."""

@@ -1,7 +1,7 @@
 """The engine: many conversations stay in one KV cache, and all running requests share its batches.
 
-One thread at a time computes; it begins with the first request and ends when nothing is left to do.
-Everything else, from any thread, only puts jobs into the inbox. `docs/design/engine.md` explains it.
+A single worker thread computes. It starts with the first request and ends when no job is left. All public
+methods are thread-safe, because they only put jobs into the inbox. See `docs/design/engine.md`.
 """
 
 import contextlib
@@ -23,61 +23,61 @@ from rolellm_agents.models.llamacpp.engine.jobs import (
     Vocabulary,
 )
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence, KVCache, common_prefix
-from rolellm_agents.models.llamacpp.engine.planning import Pending, ReadingPace, plan
+from rolellm_agents.models.llamacpp.engine.planning import Pending, PrefillPace, plan
 from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 
-_WORTH_LOADING = 32
-"""A prefix on disk must save at least so many tokens."""
-_WORTH_WAITING = 64
-"""A prompt waits for another one that reads so many tokens of it, and then copies them."""
+_MIN_RESTORED = 32
+"""The fewest tokens for which a prefix is loaded from the prompt cache."""
+_MIN_SHARED = 64
+"""A job waits for another job that is computing at least so many tokens of the same prefix."""
 
-MakeSampler = Callable[[Sampling, Sequence[int]], Sampler]
-"""Makes a sampler for one answer to a prompt."""
+SamplerFactory = Callable[[Sampling, Sequence[int]], Sampler]
+"""Creates the sampler of one answer from its settings and the prompt."""
 
 
 @dataclass(frozen=True)
 class Counters:
-    """What the engine has done so far, in tokens where nothing else is said."""
+    """The engine's work so far, in tokens unless said otherwise."""
 
     requests: int = 0
     steps: int = 0
     prompt: int = 0
     reused: int = 0
-    """Of `prompt`: those that were in the KV cache or on disk."""
+    """Tokens of `prompt` that were in the KV cache or in the prompt cache."""
     evaluated: int = 0
-    """Computed, for prompts and answers and ahead of them."""
+    """Prefilled and decoded tokens."""
     generated: int = 0
-    read_ahead: int = 0
-    """Of `evaluated`: for nobody yet."""
+    prefetched: int = 0
+    """Tokens of `evaluated` that no request had asked for yet."""
     evicted: int = 0
-    """Sequences that had to make room."""
+    """Evicted sequences."""
     loaded: int = 0
-    """Prefixes taken from disk."""
+    """Prefixes loaded from the prompt cache."""
 
 
 class Engine:
-    """Requests in, text out; see the module."""
+    """Schedules requests of any thread over one KV cache."""
 
     def __init__(
         self,
         cache: KVCache,
         vocabulary: Vocabulary,
-        make_sampler: MakeSampler,
+        make_sampler: SamplerFactory,
         prompt_cache: PromptCache | None = None,
         *,
         n_batch: int = 256,
         idle_seconds: float = 60.0,
     ) -> None:
-        """Use `cache`, which nobody else may touch from now on.
+        """Take ownership of `cache`.
 
         Args:
-            cache: where sequences are kept.
-            vocabulary: what tokens mean.
-            make_sampler: makes a sampler for each answer.
-            prompt_cache: the beginnings of prompts on disk, if they are kept.
-            n_batch: tokens computed in one step, as the cache's contexts allow.
-            idle_seconds: after so long without a request the context's memory is given back.
+            cache: the sequences.
+            vocabulary: maps tokens to text.
+            make_sampler: creates a sampler for each answer.
+            prompt_cache: prompt prefixes on disk, if they are kept.
+            n_batch: the most tokens of one step; the cache's contexts must allow as many.
+            idle_seconds: seconds without a request after which the context's memory is freed.
         """
         self.counters = Counters()
         self._cache = cache
@@ -85,7 +85,7 @@ class Engine:
         self._make_sampler = make_sampler
         self._prompt_cache = prompt_cache
         self._n_batch = n_batch
-        self._pace = ReadingPace()
+        self._pace = PrefillPace()
         self._idle_seconds = idle_seconds
         self._idle_timer: threading.Timer | None = None
         self._lock = threading.Lock()
@@ -94,29 +94,32 @@ class Engine:
         self._closed = False
         self._waiting: list[Job] = []
         self._running: list[Job] = []
-        self._count = 0
+        self._submitted = 0
 
     def submit(
         self,
         prompt: Sequence[int],
         sampling: Sampling,
-        hear: Callable[[StreamItem], None],
+        on_item: Callable[[StreamItem], None],
         *,
         adapter: str | None = None,
-        fixed: int = 0,
+        cacheable: int = 0,
     ) -> AnswerJob:
-        """Ask for an answer; it can be cancelled by its `cancel`.
+        """Request an answer.
 
         Args:
             prompt: at least one token, fewer than the context holds.
-            sampling: how tokens are chosen and when to end.
-            hear: called in the engine's thread with each piece of text, then with a `Finished` or an
-                error; no piece ends inside a character, and no part of a stop string is told.
-            adapter: LoRA weights, for this request only, by `LlamaModel.load_adapter`'s name.
-            fixed: how many of the prompt's first tokens will come again and are worth keeping on disk.
+            sampling: sampling parameters and stopping criteria.
+            on_item: called in the engine's thread with each piece of text, then with a `Finished` or an
+                error; no piece ends inside a character or contains a part of a stop string.
+            adapter: LoRA weights for this request, by `LlamaModel.load_adapter`'s name.
+            cacheable: length of the prompt's prefix that belongs into the prompt cache.
+
+        Returns:
+            The job, whose `cancel` ends the answer.
 
         Raises:
-            ModelError: the prompt does not fit, the grammar cannot be read, or the engine is closed.
+            ModelError: the prompt does not fit, the grammar is invalid, or the engine is closed.
         """
         self._check_length(prompt)
         answer = AnswerJob(
@@ -126,42 +129,44 @@ class Engine:
             sampler=self._make_sampler(sampling, prompt),
             vocabulary=self._vocabulary,
             n_ctx=self._cache.limits.n_ctx,
-            hear=hear,
-            fixed=fixed,
+            on_item=on_item,
+            cacheable=cacheable,
         )
-        self._put(answer)
+        self._enqueue(answer)
         return answer
 
-    def prefetch(self, tokens: Sequence[int], *, adapter: str | None = None, fixed: int = 0) -> PrefillJob:
-        """Read `tokens` ahead while nobody waits for anything; it can be cancelled by its `cancel`.
+    def prefetch(
+        self, tokens: Sequence[int], *, adapter: str | None = None, cacheable: int = 0
+    ) -> PrefillJob:
+        """Prefill `tokens` while no request is pending; the job's `cancel` stops it.
 
-        `adapter` and `fixed` are as for `submit`.
+        `adapter` and `cacheable` are as for `submit`.
 
         Raises:
-            ModelError: they do not fit into the context, or the engine is closed.
+            ModelError: the tokens do not fit into the context, or the engine is closed.
         """
         self._check_length(tokens)
-        reading = PrefillJob(tokens, adapter, fixed=fixed)
-        self._put(reading)
-        return reading
+        job = PrefillJob(tokens, adapter, cacheable=cacheable)
+        self._enqueue(job)
+        return job
 
     def score(
         self, prompt: Sequence[int], continuation: Sequence[int], *, adapter: str | None = None
     ) -> Future[list[float]]:
-        """The natural logarithm of each continuation token's probability, given all before it.
+        """The natural logarithm of each continuation token's probability, given all tokens before it.
 
         Raises:
             ModelError: one of the two is empty, they do not fit, or the engine is closed.
         """
         if not prompt or not continuation:
-            raise ModelError("A score needs at least one token before and one to score.")
+            raise ModelError("A score needs a prompt and a continuation of at least one token each.")
         self._check_length([*prompt, *continuation])
         scoring = ScoringJob(prompt, continuation, adapter)
-        self._put(scoring)
+        self._enqueue(scoring)
         return scoring.result
 
     def close(self) -> None:
-        """Cancel what is running, and give the memory back."""
+        """Cancel all jobs and free the memory."""
         with self._lock:
             self._closed = True
             worker = self._worker
@@ -172,12 +177,12 @@ class Engine:
         self._cache.close()
 
     def release(self) -> None:
-        """Give the context's memory back if nothing runs; what was read of conversations is parked."""
+        """Free the context if nothing runs; its sequences are parked."""
         with self._lock:
             if self._worker is None and not self._closed:
                 self._cache.release()
 
-    # Taking in
+    # Called from any thread
 
     def _check_length(self, tokens: Sequence[int]) -> None:
         if not 0 < len(tokens) < self._cache.limits.n_ctx:
@@ -186,43 +191,43 @@ class Engine:
                 f"{self._cache.limits.n_ctx:,}; shorten it, or set a larger n_ctx."
             )
 
-    def _put(self, job: Job) -> None:
+    def _enqueue(self, job: Job) -> None:
         with self._lock:
             if self._closed:
-                raise ModelError("The model is closed; get it anew.")
-            self._count += 1
-            job.number = self._count
+                raise ModelError("The model is closed; load it again.")
+            self._submitted += 1
+            job.number = self._submitted
             self._inbox.append(job)
             if self._idle_timer:
                 self._idle_timer.cancel()
             if self._worker is None:
-                self._worker = threading.Thread(target=self._work, name="llama.cpp")
+                self._worker = threading.Thread(target=self._run, name="llama.cpp")
                 self._worker.start()
 
-    # The worker's own
+    # Called from the worker thread
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         try:
-            while self._take_in():
+            while self._drain_inbox():
                 self._drop_cancelled()
                 self._admit()
                 self._reserve()
                 if self._running:
                     self._step()
         except BaseException as error:
-            self._break_down(error)
+            self._fail_all(error)
             raise
 
-    def _break_down(self, error: BaseException) -> None:
-        """Nobody may wait forever for what can no longer come."""
+    def _fail_all(self, error: BaseException) -> None:
+        """Fail every job, so that no caller waits forever."""
         with self._lock:
             self._closed = True
             jobs = [*self._inbox, *self._waiting, *self._running]
         for job in jobs:
-            job.fail(ModelError(f"The engine broke down ({error!r}); please report it."))
+            job.fail(ModelError(f"The engine failed ({error!r}); please report it."))
 
-    def _take_in(self) -> bool:
-        """Whether there is something to do; if not, the worker ends."""
+    def _drain_inbox(self) -> bool:
+        """Move new jobs to the waiting queue; return False, and end the worker, if there is no job."""
         with self._lock:
             self._waiting += self._inbox
             self._inbox.clear()
@@ -233,10 +238,10 @@ class Engine:
                 return True
             self._worker = None
             if not self._closed:
-                # By a weak reference: a timer must not keep a forgotten model in memory.
+                # A weak reference, because a timer must not keep an unused model in memory.
                 self._idle_timer = threading.Timer(self._idle_seconds, _release, [weakref.ref(self)])
                 self._idle_timer.daemon = True
-                # Where no thread can be started, the memory stays taken, which is no reason to break down.
+                # If no thread can be started, the memory stays allocated, which does no other harm.
                 with contextlib.suppress(RuntimeError):
                     self._idle_timer.start()
             return False
@@ -245,71 +250,75 @@ class Engine:
         for job in (*self._waiting, *self._running):
             if job.cancelled and not job.done:
                 job.end()
-        self._forget_done()
+        self._remove_done()
 
-    def _forget_done(self) -> None:
+    def _remove_done(self) -> None:
         self._waiting = [job for job in self._waiting if not job.done]
         self._running = [job for job in self._running if not job.done]
 
     def _admit(self) -> None:
-        """Give waiting jobs a sequence, those somebody waits for first."""
+        """Start waiting jobs as far as there are sequences, urgent ones first."""
         for job in sorted(self._waiting, key=lambda job: (not job.urgent, job.number)):
-            if isinstance(job, PrefillJob) and self._cache.known(job.tokens, job.adapter) == len(
+            if isinstance(job, PrefillJob) and self._cache.cached_prefix(job.tokens, job.adapter) == len(
                 job.tokens
             ):
                 job.end()
                 continue
-            if self._is_being_read(job):
+            if self._waits_for_prefix(job):
                 continue
             try:
-                sequence = self._take_sequence(job)
+                sequence = self._acquire_sequence(job)
             except ModelError as error:
                 job.fail(error)
                 continue
             if sequence is None:
                 break
-            self._settle(job, sequence)
+            self._start(job, sequence)
             self._running.append(job)
-            if not job.unread:  # all of it came from disk
+            if not job.remaining:  # restored completely from the prompt cache
                 job.end()
         self._waiting = [job for job in self._waiting if not job.done and job.is_waiting]
-        self._forget_done()
+        self._remove_done()
 
-    def _is_being_read(self, job: Job) -> bool:
-        """Whether another job is reading a long beginning of this one's prompt, to be copied soon."""
-        if job.reader is not None and not job.reader.done and job.reader.read < job.reader_shares:
+    def _waits_for_prefix(self, job: Job) -> bool:
+        """Whether a running job is computing a long prefix of this prompt, which can be copied soon."""
+        if (
+            job.prefix_source is not None
+            and not job.prefix_source.done
+            and job.prefix_source.computed < job.shared_prefix
+        ):
             return True
-        beginning = job.tokens[:_WORTH_WAITING]
+        beginning = job.tokens[:_MIN_SHARED]
         for other in self._running:
             readable = other.adapter == job.adapter and (other.urgent or not job.urgent)
-            if readable and other.tokens[:_WORTH_WAITING] == beginning:
+            if readable and other.tokens[:_MIN_SHARED] == beginning:
                 shared = common_prefix(other.tokens, job.tokens)
-                known = max(other.read, self._cache.known(job.tokens, job.adapter))
-                if shared - known >= _WORTH_WAITING:
-                    job.reader, job.reader_shares = other, shared
+                known = max(other.computed, self._cache.cached_prefix(job.tokens, job.adapter))
+                if shared - known >= _MIN_SHARED:
+                    job.prefix_source, job.shared_prefix = other, shared
                     return True
-        job.reader = None  # who reads waits for somebody else no more, and keeps nobody's tokens
+        job.prefix_source = None  # a running job must not keep another one in memory
         return False
 
-    def _take_sequence(self, job: Job) -> CachedSequence | None:
-        """A sequence for a job, if one is free; what is read ahead gives way to what somebody waits for."""
+    def _acquire_sequence(self, job: Job) -> CachedSequence | None:
+        """A sequence for a job, if one is free; an urgent job may take a prefetch's."""
         evicted = self._cache.evicted
-        sequence = self._cache.take(
-            job.tokens[: job.first_wanted],
+        sequence = self._cache.acquire(
+            job.tokens[: job.first_logits],
             job.adapter,
-            room=job.room,
+            max_length=job.max_length,
             busy=[other.sequence for other in self._running if other.urgent or not job.urgent],
-            wanted=sum(other.urgent for other in (*self._running, *self._waiting)),
+            demand=sum(other.urgent for other in (*self._running, *self._waiting)),
         )
-        self._note(evicted=self._cache.evicted - evicted)
+        self._count_up(evicted=self._cache.evicted - evicted)
         for other in self._running:
             if other.sequence is sequence or other.sequence.slot is None:
                 other.end()
-        self._read_what_was_lost()
+        self._recompute_lost()
         return sequence
 
     def _reserve(self) -> None:
-        """Let the context grow where an answer becomes longer than it was allowed to."""
+        """Grow the context for constrained answers that exceed their limit."""
         for job in self._running:
             try:
                 self._cache.reserve(
@@ -317,46 +326,47 @@ class Engine:
                 )
             except ModelError as error:
                 job.fail(error)
-        self._read_what_was_lost()
-        self._forget_done()
+        self._recompute_lost()
+        self._remove_done()
 
-    def _read_what_was_lost(self) -> None:
-        """Some models' states do not move to a context of another size."""
+    def _recompute_lost(self) -> None:
+        """Recompute lost sequences: some models' states do not fit a context of another size."""
         for job in self._running:
-            if len(job.sequence.tokens) < job.read:
-                job.read_again(len(job.sequence.tokens))
+            if len(job.sequence.tokens) < job.computed:
+                job.recompute_from(len(job.sequence.tokens))
 
-    def _settle(self, job: Job, sequence: CachedSequence) -> None:
-        """Compute the job in a sequence that holds what they share."""
+    def _start(self, job: Job, sequence: CachedSequence) -> None:
+        """Run the job in a sequence that holds a prefix of its tokens."""
         job.sequence = sequence
-        self._load_fixed(job, sequence)
-        job.read = job.reused = len(sequence.tokens)
+        self._restore_prefix(job, sequence)
+        job.computed = job.reused = len(sequence.tokens)
         if isinstance(job, AnswerJob):
-            self._note(requests=1, prompt=len(job.tokens), reused=job.reused)
+            self._count_up(requests=1, prompt=len(job.tokens), reused=job.reused)
 
-    def _load_fixed(self, job: Job, sequence: CachedSequence) -> None:
-        """Take the prompt's fixed part from disk if that spares reading, or note that it goes there."""
-        if self._prompt_cache is None or job.fixed - len(sequence.tokens) < _WORTH_LOADING:
+    def _restore_prefix(self, job: Job, sequence: CachedSequence) -> None:
+        """Load the prompt's cacheable prefix from disk if that saves prefill, or plan to save it there."""
+        if self._prompt_cache is None or job.cacheable - len(sequence.tokens) < _MIN_RESTORED:
             return
-        fixed = job.tokens[: job.fixed]
-        state = self._prompt_cache.load(fixed, job.adapter)
+        cacheable = job.tokens[: job.cacheable]
+        state = self._prompt_cache.load(cacheable, job.adapter)
         if state is None:
-            job.stop_at = job.fixed
-        elif self._cache.load(sequence, fixed, state):
-            self._note(loaded=1)
+            job.checkpoint = job.cacheable
+        elif self._cache.load(sequence, cacheable, state):
+            self._count_up(loaded=1)
         else:
-            self._prompt_cache.discard(fixed, job.adapter)
+            self._prompt_cache.discard(cacheable, job.adapter)
 
     def _step(self) -> None:
-        """Compute one batch and hand out what came of it."""
+        """Compute one batch and process its logits."""
         pending = [
-            Pending(job.number, job.unread, job.adapter, job.urgent, job.last_step) for job in self._running
+            Pending(job.number, job.remaining, job.adapter, job.urgent, job.last_step)
+            for job in self._running
         ]
         shares = plan(pending, self._n_batch, self._pace.chunk)
-        # In the order of slots: llama.cpp computes neighbours at once.
+        # In the order of slots, because llama.cpp computes neighbouring slots together.
         served = sorted((job for job in self._running if job.number in shares), key=_slot)
         rows = [row for job in served for row in _rows(job, shares[job.number])]
-        began = time.perf_counter()
+        started = time.perf_counter()
         try:
             self._cache.context.decode(rows, served[0].adapter)
         except ModelError as error:
@@ -364,43 +374,43 @@ class Engine:
                 self._cache.truncate(job.sequence, 0)
                 job.fail(error)
             return
-        self._pace.note(len(rows), time.perf_counter() - began)
-        self._note(
+        self._pace.update(len(rows), time.perf_counter() - started)
+        self._count_up(
             steps=1,
             evaluated=len(rows),
-            read_ahead=sum(shares[job.number] for job in served if not job.urgent),
+            prefetched=sum(shares[job.number] for job in served if not job.urgent),
         )
         first_row = 0
         for job in served:
-            self._take_results(job, shares[job.number], first_row)
+            self._process_results(job, shares[job.number], first_row)
             first_row += shares[job.number]
 
-    def _take_results(self, job: Job, count: int, first_row: int) -> None:
-        """Move the job on past `count` tokens, which are rows of the last batch from `first_row` on."""
-        begin, end = job.read, job.read + count
+    def _process_results(self, job: Job, count: int, first_row: int) -> None:
+        """Advance the job by `count` tokens, whose rows in the last batch begin at `first_row`."""
+        begin, end = job.computed, job.computed + count
         job.sequence.tokens += job.tokens[begin:end]
         self._cache.touch(job.sequence)
-        job.read, job.last_step = end, self.counters.steps
-        if end == job.stop_at and self._prompt_cache is not None:
+        job.computed, job.last_step = end, self.counters.steps
+        if end == job.checkpoint and self._prompt_cache is not None:
             self._prompt_cache.keep(job.tokens[:end], job.adapter, self._cache.save(job.sequence))
         try:
-            for wanted in range(max(begin, job.first_wanted), end):
-                job.take(self._cache.context, first_row + wanted - begin)
-                self._note(generated=isinstance(job, AnswerJob))
+            for position in range(max(begin, job.first_logits), end):
+                job.process_logits(self._cache.context, first_row + position - begin)
+                self._count_up(generated=isinstance(job, AnswerJob))
         except ModelError as error:
             job.fail(error)
-        if not job.done and not job.unread:
+        if not job.done and not job.remaining:
             job.end()
 
-    def _note(self, **more: int) -> None:
+    def _count_up(self, **increments: int) -> None:
         now = self.counters
-        self.counters = replace(now, **{name: getattr(now, name) + count for name, count in more.items()})
+        self.counters = replace(now, **{name: getattr(now, name) + n for name, n in increments.items()})
 
 
 def _rows(job: Job, count: int) -> list[BatchToken]:
     return [
-        BatchToken(job.tokens[position], position, _slot(job), position >= job.first_wanted)
-        for position in range(job.read, job.read + count)
+        BatchToken(job.tokens[position], position, _slot(job), position >= job.first_logits)
+        for position in range(job.computed, job.computed + count)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the engine works on: answers, scores, and reading ahead. Each is a run of tokens to compute."""
+"""The engine's jobs: answers, scores and prefetched prompts. Each is a list of tokens to compute."""
 
 import codecs
 import time
@@ -14,78 +14,78 @@ from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.stopping import StoppingText
 
 Reason = Literal["stop", "length", "cancelled"]
-"""Why an answer ended: the model or a stop string, a limit, or somebody who asked for it."""
+"""Why an answer ended: an end token or stop string, a length limit, or a cancellation."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The last thing heard of an answer."""
+    """The last item of an answer's stream."""
 
     reason: Reason
     prompt_tokens: int
     reused_tokens: int
-    """Of the prompt's tokens, those that were resident or on disk already."""
+    """Prompt tokens that were in the KV cache or in the prompt cache."""
     completion_tokens: int
     first_token_s: float
-    """Seconds from the request to the first token; 0 when there was none."""
+    """Seconds from the request to the first token; 0 without tokens."""
 
 
 StreamItem = str | Finished | ModelError
-"""What comes of a request: pieces of text, then `Finished`; or an error, which is the last thing too."""
+"""A piece of text; the last item is `Finished` or an error."""
 
 
 class Vocabulary(Protocol):
-    """What an answer needs to know of its tokens."""
+    """Maps tokens to text."""
 
     def bytes_of(self, token: int) -> bytes:
-        """A token's text, possibly a part of a character."""
+        """A token's text in UTF-8, possibly a part of a character."""
 
     def is_end(self, token: int) -> bool:
         """Whether the token ends an answer."""
 
 
 class Job:
-    """Tokens to compute, in one sequence, with one adapter. `cancel` may come from any thread."""
+    """Tokens to compute in one sequence with one adapter. `cancel` is thread-safe."""
 
     urgent = True
 
     def __init__(
-        self, tokens: Sequence[int], adapter: str | None, *, first_wanted: int, fixed: int = 0
+        self, tokens: Sequence[int], adapter: str | None, *, first_logits: int, cacheable: int = 0
     ) -> None:
-        """Nothing is computed yet.
+        """Create a job of which nothing is computed.
 
         Args:
-            tokens: what the sequence will hold.
-            adapter: LoRA weights to compute with, by `LlamaModel.load_adapter`'s name.
-            first_wanted: from this token on, what follows is asked for.
-            fixed: the first tokens that will come again and are worth keeping on disk.
+            tokens: the tokens to compute.
+            adapter: LoRA weights, by `LlamaModel.load_adapter`'s name.
+            first_logits: index of the first token whose logits are needed.
+            cacheable: length of the prefix that belongs into the prompt cache.
         """
         self.tokens = list(tokens)
         self.adapter = adapter
-        self.first_wanted = first_wanted
-        self.fixed = min(fixed, first_wanted)
+        self.first_logits = first_logits
+        self.cacheable = min(cacheable, first_logits)
         self.number = 0
         self._sequence: CachedSequence | None = None
-        self.read = 0
+        self.computed = 0
         self.reused = 0
         self.last_step = 0
-        self.stop_at = 0
-        """Where reading pauses, so that the state there can be kept."""
-        self.reader: Job | None = None
-        """A job that reads the beginning of the same prompt, for which this one waits."""
-        self.reader_shares = 0
-        """How many tokens of it."""
+        self.checkpoint = 0
+        """Where prefill pauses, so that the state goes into the prompt cache; 0 for nowhere."""
+        self.prefix_source: Job | None = None
+        """A running job that computes a prefix of this prompt; this job waits in order to copy it."""
+        self.shared_prefix = 0
+        """The length of that prefix."""
         self.cancelled = False
         self.done = False
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it has no sequence yet."""
+        """Whether the job has no sequence yet."""
         return self._sequence is None
 
     @property
     def sequence(self) -> CachedSequence:
-        """Where it is computed, when it does not wait."""
+        """The job's sequence, once it runs."""
         if self._sequence is None:
             raise RuntimeError("the job has no sequence yet")
         return self._sequence
@@ -95,51 +95,51 @@ class Job:
         self._sequence = sequence
 
     @property
-    def unread(self) -> int:
-        """Tokens to compute next."""
-        end = self.stop_at if self.read < self.stop_at else len(self.tokens)
-        return end - self.read
+    def remaining(self) -> int:
+        """Tokens to compute before the next checkpoint or output."""
+        end = self.checkpoint if self.computed < self.checkpoint else len(self.tokens)
+        return end - self.computed
 
     @property
-    def room(self) -> int:
-        """Tokens that its sequence will come to."""
+    def max_length(self) -> int:
+        """The sequence's final length in tokens, at most."""
         return len(self.tokens)
 
-    def read_again(self, held: int) -> None:
-        """Go on although only the first `held` tokens are still there."""
-        self.read = held
-        # What follows the tokens before the last one was taken already.
-        self.first_wanted = max(self.first_wanted, self.unknown_after)
+    def recompute_from(self, kept: int) -> None:
+        """Continue after all but the first `kept` tokens were lost."""
+        self.computed = kept
+        # Logits that were processed before are not needed again.
+        self.first_logits = max(self.first_logits, self.next_output)
 
     @property
-    def unknown_after(self) -> int:
-        """The first token of which it is not known yet what follows."""
+    def next_output(self) -> int:
+        """Index of the first token whose logits were not processed yet."""
         return len(self.tokens) - 1
 
     def cancel(self) -> None:
-        """End it within one step."""
+        """End the job within one step."""
         self.cancelled = True
 
-    def take(self, context: Context, row: int) -> None:
-        """Use what follows a wanted token, which is row `row` of the batch just computed."""
+    def process_logits(self, context: Context, row: int) -> None:
+        """Use the logits of row `row` of the last batch."""
 
     def end(self) -> None:
-        """It was cancelled, or all is read."""
+        """Called when the job is cancelled or complete."""
         self.done = True
 
     def fail(self, error: ModelError) -> None:
-        """It cannot be computed."""
+        """Called when the job cannot be computed."""
         self.done = True
 
 
 class PrefillJob(Job):
-    """Read ahead, for an answer that will be asked for."""
+    """Prefetch of a prompt that a later request will probably have."""
 
     urgent = False
 
-    def __init__(self, tokens: Sequence[int], adapter: str | None, *, fixed: int = 0) -> None:
-        """Read `tokens` when nothing else is to do."""
-        super().__init__(tokens, adapter, first_wanted=len(tokens), fixed=fixed)
+    def __init__(self, tokens: Sequence[int], adapter: str | None, *, cacheable: int = 0) -> None:
+        """Compute `tokens` when no urgent job is pending."""
+        super().__init__(tokens, adapter, first_logits=len(tokens), cacheable=cacheable)
 
 
 class ScoringJob(Job):
@@ -147,39 +147,39 @@ class ScoringJob(Job):
 
     def __init__(self, prompt: Sequence[int], continuation: Sequence[int], adapter: str | None) -> None:
         """`result` gets one natural logarithm for each token of `continuation`."""
-        # What follows the last token is nobody's question.
-        super().__init__([*prompt, *continuation[:-1]], adapter, first_wanted=len(prompt) - 1)
+        # The logits of the last token are not needed.
+        super().__init__([*prompt, *continuation[:-1]], adapter, first_logits=len(prompt) - 1)
         self.result: Future[list[float]] = Future()
-        # Nobody can cancel it any more: a result for a cancelled future would end the engine's thread.
+        # From now on the future cannot be cancelled: setting a cancelled future's result would raise.
         self.result.set_running_or_notify_cancel()
-        self._ahead = list(continuation)
-        self._found: list[float] = []
-        self._first = self.first_wanted
+        self._continuation = list(continuation)
+        self._scores: list[float] = []
+        self._first = self.first_logits
 
     @property
-    def unknown_after(self) -> int:
+    def next_output(self) -> int:
         """See `Job`."""
-        return self._first + len(self._found)
+        return self._first + len(self._scores)
 
-    def take(self, context: Context, row: int) -> None:
-        """Look up the next token of the continuation."""
-        self._found.append(float(context.log_probabilities(row)[self._ahead[len(self._found)]]))
-        if len(self._found) == len(self._ahead):
-            self.result.set_result(self._found)
+    def process_logits(self, context: Context, row: int) -> None:
+        """Look up the log-probability of the continuation's next token."""
+        self._scores.append(float(context.log_probabilities(row)[self._continuation[len(self._scores)]]))
+        if len(self._scores) == len(self._continuation):
+            self.result.set_result(self._scores)
             self.done = True
 
     def end(self) -> None:
-        """Cancelled."""
-        self.fail(ModelError("The model was closed before the score was there."))
+        """See `Job`."""
+        self.fail(ModelError("The model was closed before the score was computed."))
 
     def fail(self, error: ModelError) -> None:
-        """Tell whoever waits for the result."""
+        """See `Job`; the error becomes the future's exception."""
         super().fail(error)
         self.result.set_exception(error)
 
 
 class AnswerJob(Job):
-    """A prompt and what the model writes after it."""
+    """A prompt and the generated answer."""
 
     def __init__(
         self,
@@ -190,69 +190,71 @@ class AnswerJob(Job):
         sampler: Sampler,
         vocabulary: Vocabulary,
         n_ctx: int,
-        hear: Callable[[StreamItem], None],
-        fixed: int = 0,
+        on_item: Callable[[StreamItem], None],
+        cacheable: int = 0,
     ) -> None:
-        """`hear` is called from the engine's thread and must return at once."""
-        super().__init__(prompt, adapter, first_wanted=len(prompt) - 1, fixed=fixed)
+        """Create a job that calls `on_item` from the engine's thread; it must not block."""
+        super().__init__(prompt, adapter, first_logits=len(prompt) - 1, cacheable=cacheable)
         self._prompt_tokens = len(prompt)
         self._limit = min(sampling.max_tokens, n_ctx - len(prompt))
-        self._room = n_ctx - len(prompt)
-        self._in_form = bool(sampling.grammar)
+        self._max_output = n_ctx - len(prompt)
+        self._constrained = bool(sampling.grammar)
         self._sampler = sampler
         self._vocabulary = vocabulary
-        self._hear = hear
-        self._written = 0
-        self._began = time.perf_counter()
+        self._on_item = on_item
+        self._n_generated = 0
+        self._submitted_at = time.perf_counter()
         self._first_token_s = 0.0
         self._text = StoppingText(sampling.stop)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @property
-    def room(self) -> int:
-        """See `Job`; the longest answer that is allowed counts."""
+    def max_length(self) -> int:
+        """See `Job`; includes the longest allowed answer."""
         return self._prompt_tokens + self._limit
 
-    def take(self, context: Context, row: int) -> None:
-        """Choose the next token and tell its text, as far as it is sure."""
-        # A prescribed form is brought to its end even past the limit: half a JSON object is none.
-        overtime = self._in_form and self._written >= self._limit
+    def process_logits(self, context: Context, row: int) -> None:
+        """Sample the next token and emit the text that no stop string can revoke."""
+        # Constrained output is closed even beyond the limit, because half a JSON object is useless.
+        overtime = self._constrained and self._n_generated >= self._limit
         choose = context.choose_nearest_end if overtime else context.choose
         token = choose(row, self._sampler)
-        self._first_token_s = self._first_token_s or time.perf_counter() - self._began
+        self._first_token_s = self._first_token_s or time.perf_counter() - self._submitted_at
         if self._vocabulary.is_end(token):
             self._finish("length" if overtime else "stop")
             return
-        self._written += 1
-        self._tell(self._text.push(self._decoder.decode(self._vocabulary.bytes_of(token))))
+        self._n_generated += 1
+        self._emit(self._text.push(self._decoder.decode(self._vocabulary.bytes_of(token))))
         if self._text.stopped:
             self._finish("stop")
-        elif self._in_form and self._written >= self._room:
+        elif self._constrained and self._n_generated >= self._max_output:
             self.fail(ModelError("The prescribed form does not fit into the context; ask for less."))
-        elif self._written >= self._limit and not self._in_form:
+        elif self._n_generated >= self._limit and not self._constrained:
             self._finish("length")
         else:
             self.tokens.append(token)
 
     def end(self) -> None:
-        """Cancelled: what was said so far stands."""
+        """See `Job`; text that was emitted before remains valid."""
         self._finish("cancelled")
 
     def fail(self, error: ModelError) -> None:
-        """Tell the error as the last thing."""
+        """See `Job`; the error is the last item."""
         super().fail(error)
-        self._tell(error)
+        self._emit(error)
 
     def _finish(self, reason: Reason) -> None:
         self.done = True
-        self._tell(self._text.push(self._decoder.decode(b"", final=True)) + self._text.rest())
-        self._tell(Finished(reason, self._prompt_tokens, self.reused, self._written, self._first_token_s))
+        self._emit(self._text.push(self._decoder.decode(b"", final=True)) + self._text.rest())
+        self._emit(
+            Finished(reason, self._prompt_tokens, self.reused, self._n_generated, self._first_token_s)
+        )
 
-    def _tell(self, heard: StreamItem) -> None:
-        if heard == "":
+    def _emit(self, item: StreamItem) -> None:
+        if item == "":
             return
         try:
-            self._hear(heard)
+            self._on_item(item)
         except RuntimeError:
-            # The listener's event loop is closed: nobody listens any more.
+            # The consumer's event loop is closed.
             self.cancel()

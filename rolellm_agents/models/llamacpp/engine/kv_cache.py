@@ -1,10 +1,10 @@
-"""The KV cache: sequences that hold what was read, in a context that grows with what is asked of it.
+"""The KV cache: sequences of computed tokens in a llama.cpp context that grows on demand.
 
-llama.cpp fixes the number of a context's sequences and their length when the context is made, and takes the
-memory for all of them at once. So the context is made small and replaced by a larger one when more answers
-run at once or one of them gets longer; the sequences move over with their states. A sequence that is
-computed has a slot in the context; what nobody computes may be parked, which takes exactly its own size.
-`docs/design/engine.md` explains it.
+llama.cpp fixes the number and length of a context's sequences when it creates the context, and allocates
+all of them at once. So the context starts small. When more answers run at once, or one of them becomes
+longer, a larger context replaces it and the sequences move over with their states. A running sequence has a
+slot in the context. An idle one may be parked outside of it, where it takes exactly its own size. See
+`docs/design/engine.md`.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,25 +14,25 @@ from typing import NamedTuple
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.context import Context
 
-_WORTH_COPYING = 32
-"""A shared prefix shorter than this is read again sooner than copied."""
-_WORTH_KEEPING = 256
-"""A tail up to this length (an answer, say) may go for a prompt that shares what stands before it."""
+_MIN_COPIED = 32
+"""Recomputing a shared prefix shorter than this is faster than copying it."""
+_MAX_DISCARDED = 256
+"""A prompt may overwrite a tail of up to this length (an answer, say) after the prefix that it shares."""
 
 
 @dataclass(eq=False)
 class CachedSequence:
-    """Tokens whose keys and values are there."""
+    """Tokens whose keys and values are computed."""
 
     adapter: str | None
-    """The adapter they were computed with (`LlamaModel.load_adapter`); another's are of no use."""
+    """The adapter (`LlamaModel.load_adapter`) that computed them; other adapters cannot use them."""
     tokens: list[int] = field(default_factory=list)
     slot: int | None = None
-    """The context's sequence that holds them; None when they are parked."""
+    """The context's sequence that holds them; None when the sequence is parked."""
     state: bytes = b""
-    """What is parked."""
+    """The saved state of a parked sequence."""
     last_used: int = 0
-    """A count that grows with every use of any sequence."""
+    """The cache's clock at the last use."""
 
 
 class CacheLimits(NamedTuple):
@@ -41,52 +41,55 @@ class CacheLimits(NamedTuple):
     n_ctx: int
     """The longest sequence."""
     slots: int
-    """The most sequences that are computed at once."""
+    """The most sequences that run at once."""
     idle: int
-    """Room up to which the context grows for sequences that nobody computes."""
+    """Cells up to which the context grows in order to hold idle sequences."""
     parked: int
-    """What may be parked; the least recently used goes first."""
+    """The most tokens that are parked; the least recently used are evicted first."""
     smallest: int = 1024
     """The shortest slot."""
 
-    def cells_for(self, room: int) -> int:
-        """The length of slots that hold `room` tokens: of a few sizes, so that they seldom change."""
+    def cells_for(self, length: int) -> int:
+        """The slot length for `length` tokens: one of a few sizes, so that it seldom changes."""
         cells = min(self.smallest, self.n_ctx)
-        while cells < room:
+        while cells < length:
             # 1,024, 1,536, 2,048, 3,072, …
             cells = cells * 3 // 2 if cells & (cells - 1) == 0 else cells * 4 // 3
         return min(cells, self.n_ctx)
 
 
 class Match(NamedTuple):
-    """What a prompt can begin with."""
+    """The cached sequence that shares the longest prefix with a prompt."""
 
     source: CachedSequence | None
-    """Whose tokens serve it; None when nobody's do."""
+    """None when no sequence shares enough."""
     shared: int
-    """How many of its first tokens these are."""
-    goes_on: bool
-    """Whether it continues the source itself; else it gets a copy."""
+    """The length of the shared prefix."""
+    in_place: bool
+    """Whether the prompt continues the source itself; otherwise it gets a copy."""
 
 
 class KVCache:
-    """See the module. For one thread at a time."""
+    """The sequences and the context that holds them; not thread-safe. See the module's docstring."""
 
     def __init__(
-        self, make_context: Callable[[int, int], Context], limits: CacheLimits, room_left: Callable[[], int]
+        self,
+        make_context: Callable[[int, int], Context],
+        limits: CacheLimits,
+        free_cells: Callable[[], int],
     ) -> None:
-        """Nothing is allocated yet.
+        """Allocate nothing yet.
 
         Args:
-            make_context: makes a context from a number of sequences and their length in tokens.
-            limits: how large it may become.
-            room_left: for how many more tokens there is memory now.
+            make_context: creates a context from a number of sequences and their length in tokens.
+            limits: the largest sizes.
+            free_cells: returns for how many more tokens there is memory now.
         """
         self.limits = limits
         self.evicted = 0
-        """Sequences that had to go."""
+        """How many sequences were evicted so far."""
         self._make_context = make_context
-        self._room_left = room_left
+        self._free_cells = free_cells
         self._context: Context | None = None
         self._slots = self._cells = 0
         self._cached: list[CachedSequence] = []
@@ -94,67 +97,67 @@ class KVCache:
 
     @property
     def context(self) -> Context:
-        """The context as it is now; it changes when a sequence is taken or reserves room."""
+        """The current context; `acquire` and `reserve` may replace it."""
         if self._context is None:
-            raise RuntimeError("no sequence was taken")
+            raise RuntimeError("no sequence was acquired")
         return self._context
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many slots there are, and how many tokens each of them can hold."""
+        """The number of slots, and how many tokens each of them can hold."""
         return self._slots, self._cells
 
-    def known(self, tokens: Sequence[int], adapter: str | None) -> int:
-        """How many of the first `tokens` some sequence holds."""
-        return max((shared_prefix(one, tokens, adapter) for one in self._cached), default=0)
+    def cached_prefix(self, tokens: Sequence[int], adapter: str | None) -> int:
+        """How many of the first `tokens` any sequence holds."""
+        return max((shared_prefix(sequence, tokens, adapter) for sequence in self._cached), default=0)
 
-    def take(
+    def acquire(
         self,
         tokens: Sequence[int],
         adapter: str | None,
         *,
-        room: int,
+        length: int,
         busy: Collection[CachedSequence],
-        wanted: int = 1,
+        demand: int = 1,
     ) -> CachedSequence | None:
-        """A sequence with a slot that holds the longest known beginning of a prompt, and nothing else.
+        """A sequence with a slot that holds the longest cached prefix of a prompt, and nothing else.
 
         Args:
-            tokens: the prompt, or as much of it as may be taken from the cache.
-            adapter: what it is computed with.
-            room: tokens that the sequence will come to.
+            tokens: the prompt, or the part of it that may come from the cache.
+            adapter: the adapter that computes it.
+            length: the sequence's final length in tokens.
             busy: sequences that must keep their slots.
-            wanted: slots that are going to be asked for at once.
+            demand: how many slots will be needed at once.
 
         Returns:
-            The sequence; None when it must wait until a busy one is done.
+            The sequence; None when all slots are busy.
 
         Raises:
-            ModelError: there is no memory for it, even alone.
+            ModelError: there is not enough memory even for this sequence alone.
         """
         match = longest_prefix(self._cached, tokens, adapter, busy)
-        sequence = match.source if match.goes_on and match.source else CachedSequence(adapter)
-        if not self._give_slot(sequence, room, busy, wanted):
+        sequence = match.source if match.in_place and match.source else CachedSequence(adapter)
+        if not self._ensure_slot(sequence, length, busy, demand):
             return None
-        if match.source is not None and not match.goes_on and match.source.tokens:
+        if match.source is not None and not match.in_place and match.source.tokens:
             self._copy(match.source, sequence, match.shared)
         elif len(sequence.tokens) > match.shared:
             self.truncate(sequence, match.shared)
         self.touch(sequence)
-        self._drop_parked()
+        self._evict_parked()
         return sequence
 
-    def reserve(self, sequence: CachedSequence, room: int, busy: Collection[CachedSequence]) -> None:
-        """Make sure that a sequence with a slot can come to `room` tokens.
+    def reserve(self, sequence: CachedSequence, length: int, busy: Collection[CachedSequence]) -> None:
+        """Make sure that slots hold `length` tokens.
 
         Raises:
-            ModelError: there is no memory for it.
+            ModelError: there is not enough memory.
         """
-        if room > self._cells and not self._resize(self._slots, self.limits.cells_for(room), busy):
-            raise self._too_little(room)
+        if length > self._cells and not self._resize(self._slots, self.limits.cells_for(length), busy):
+            raise self._out_of_memory(length)
 
     def truncate(self, sequence: CachedSequence, length: int) -> None:
-        """Keep the first `length` tokens of a sequence with a slot; none if the model cannot step back."""
+        """Keep the first `length` tokens of a sequence with a slot; none if the model cannot rewind."""
         if sequence.slot is None:
             raise RuntimeError("the sequence has no slot")
         kept = self.context.truncate(sequence.slot, length)
@@ -165,7 +168,7 @@ class KVCache:
         return sequence.state if sequence.slot is None else self.context.save(sequence.slot)
 
     def load(self, sequence: CachedSequence, tokens: Sequence[int], state: bytes) -> bool:
-        """Let a sequence with a slot hold `tokens`, whose state this is; False if it does not fit."""
+        """Load the saved state of `tokens` into a sequence with a slot; False if it does not fit."""
         if sequence.slot is None:
             raise RuntimeError("the sequence has no slot")
         fits = self.context.restore(sequence.slot, state)
@@ -173,22 +176,22 @@ class KVCache:
         return fits
 
     def touch(self, sequence: CachedSequence) -> None:
-        """Note that a sequence is used."""
+        """Mark a sequence as most recently used."""
         self._clock += 1
         sequence.last_used = self._clock
 
     def release(self) -> None:
-        """Give the context's memory back, while nobody computes; what fits the limit stays parked."""
-        room = self.limits.parked
+        """Free the context while nothing runs; sequences within the limit stay parked."""
+        budget = self.limits.parked
         for sequence in sorted(self._cached, key=_last_used, reverse=True):
-            room -= len(sequence.tokens)
-            if room >= 0:  # not first all and then less: the context still takes its memory
+            budget -= len(sequence.tokens)
+            if budget >= 0:  # decided before parking: until it is closed, the context takes its memory too
                 self._park(sequence)
-        self._drop_parked()
+        self._evict_parked()
         self.close()
 
     def clear(self) -> None:
-        """Forget every sequence and give all memory back, while nobody computes."""
+        """Evict every sequence and free all memory, while nothing runs."""
         self.close()
         self.evicted += len(self._cached)
         for sequence in self._cached:
@@ -196,74 +199,76 @@ class KVCache:
         self._cached.clear()
 
     def close(self) -> None:
-        """Give the context's memory back, and whatever is in it."""
+        """Free the context and the sequences in it."""
         if self._context is not None:
             self._context.close()
         self._context = None
         self._slots = self._cells = 0
-        for sequence in [one for one in self._cached if one.slot is not None]:
+        for sequence in [sequence for sequence in self._cached if sequence.slot is not None]:
             sequence.slot, sequence.tokens = None, []
             self._cached.remove(sequence)
 
-    def _give_slot(
-        self, sequence: CachedSequence, room: int, busy: Collection[CachedSequence], wanted: int
+    def _ensure_slot(
+        self, sequence: CachedSequence, length: int, busy: Collection[CachedSequence], demand: int
     ) -> bool:
-        """Whether the sequence has a slot of at least `room` tokens now."""
-        slots, cells = self._slots, max(self._cells, self.limits.cells_for(room))
+        """Give the sequence a slot of at least `length` tokens; False if there is none."""
+        slots, cells = self._slots, max(self._cells, self.limits.cells_for(length))
         kept = {*busy, sequence}
         if sequence.slot is None and self._empty_slot() is None:
-            more = min(self.limits.slots, max(2 * slots, wanted, 1))
-            # Beyond what may lie idle, who was used least recently makes room sooner than more is taken.
+            more = min(self.limits.slots, max(2 * slots, demand, 1))
+            # Beyond the limit for idle sequences, evict the least recently used rather than grow.
             if len(busy) == slots or more * cells <= self.limits.idle:
                 slots = more
         if len(kept) > slots:
             return False
-        if not self._resize(slots, cells, kept) and not self._resize(*self._least(room, busy), kept):
+        if not self._resize(slots, cells, kept) and not self._resize(
+            *self._minimal_size(length, busy), kept
+        ):
             if busy:
                 return False
             self.clear()
-            if not self._resize(*self._least(room, busy), kept):
-                raise self._too_little(room)
+            if not self._resize(*self._minimal_size(length, busy), kept):
+                raise self._out_of_memory(length)
         if sequence.slot is None:
-            self._settle(sequence)
+            self._assign_slot(sequence)
         return True
 
-    def _least(self, room: int, busy: Collection[CachedSequence]) -> tuple[int, int]:
-        """The smallest context for one sequence more than those that keep their slots."""
-        cells = self.limits.cells_for(room)
+    def _minimal_size(self, length: int, busy: Collection[CachedSequence]) -> tuple[int, int]:
+        """The smallest context for one sequence more than the busy ones."""
+        cells = self.limits.cells_for(length)
         return len(busy) + 1, max(cells, self._cells) if busy else cells
 
     def _resize(self, slots: int, cells: int, kept: Collection[CachedSequence]) -> bool:
-        """Have a context of this size with a slot for all of `kept`; False if there is no memory for it."""
+        """Resize the context and keep slots for all of `kept`; False if there is not enough memory."""
         before = self._slots, self._cells
-        held = sorted((one for one in self._cached if one.slot is not None), key=_slot)
+        held = sorted((sequence for sequence in self._cached if sequence.slot is not None), key=_slot)
         if (slots, cells) != before:
             more = slots * cells - self._slots * self._cells
-            if more + sum(len(one.tokens) for one in held) > self._room_left():
+            if more + sum(len(sequence.tokens) for sequence in held) > self._free_cells():
                 return False
-        idle = sorted((one for one in held if one not in kept), key=_last_used)
+        idle = sorted((sequence for sequence in held if sequence not in kept), key=_last_used)
         for sequence in idle[: max(0, len(idle) + len(kept) - slots)]:
             self._park(sequence)
         return (slots, cells) == before or self._move(
-            [one for one in held if one.slot is not None], slots, cells
+            [sequence for sequence in held if sequence.slot is not None], slots, cells
         )
 
     def _move(self, moving: Sequence[CachedSequence], slots: int, cells: int) -> bool:
-        """Replace the context by another, into which these go; False, and all as before, without memory."""
+        """Move sequences into a new context; on lack of memory, return False and keep the old size."""
         before = self._slots, self._cells
         for sequence in moving:
             sequence.state = self.save(sequence)
             sequence.slot = None
         self._replace_context(slots, cells)
-        made = self._context is not None
-        if not made and before[0]:
+        created = self._context is not None
+        if not created and before[0]:
             self._replace_context(*before)
         for sequence in moving:
-            self._settle(sequence)
-        return made
+            self._assign_slot(sequence)
+        return created
 
     def _replace_context(self, slots: int, cells: int) -> None:
-        """A new context; none if llama.cpp has no memory for it."""
+        """Create a new context; leave none if llama.cpp has not enough memory for it."""
         if self._context is not None:
             self._context.close()
         self._context, self._slots, self._cells = None, 0, 0
@@ -274,11 +279,11 @@ class KVCache:
         self._slots, self._cells = slots, cells
 
     def _empty_slot(self) -> int | None:
-        taken = {one.slot for one in self._cached}
+        taken = {sequence.slot for sequence in self._cached}
         return next((slot for slot in range(self._slots) if slot not in taken), None)
 
-    def _settle(self, sequence: CachedSequence) -> None:
-        """Put a sequence into an empty slot, with what was parked of it."""
+    def _assign_slot(self, sequence: CachedSequence) -> None:
+        """Put a sequence into an empty slot, and restore its parked state."""
         sequence.slot = self._empty_slot()
         if sequence.slot is None:
             raise RuntimeError("no slot is empty")
@@ -289,32 +294,34 @@ class KVCache:
             sequence.tokens.clear()
 
     def _copy(self, source: CachedSequence, target: CachedSequence, length: int) -> None:
-        """Let `target` begin with the first `length` tokens of `source`."""
+        """Copy the first `length` tokens of `source` to `target`."""
         if self.load(target, source.tokens, self.save(source)):
             self.truncate(target, length)
 
     def _park(self, sequence: CachedSequence) -> None:
-        """Take a sequence out of its slot."""
+        """Save a sequence's state and free its slot."""
         if sequence.slot is None:
             return
         sequence.state = self.context.save(sequence.slot)
         self.context.truncate(sequence.slot, 0)
         sequence.slot = None
 
-    def _drop_parked(self) -> None:
-        """Forget the least recently used of what is parked, as far as it is too much."""
-        parked = sorted((one for one in self._cached if one.slot is None), key=_last_used, reverse=True)
-        room = self.limits.parked
+    def _evict_parked(self) -> None:
+        """Evict the least recently used parked sequences beyond the limit."""
+        parked = sorted(
+            (sequence for sequence in self._cached if sequence.slot is None), key=_last_used, reverse=True
+        )
+        budget = self.limits.parked
         for sequence in parked:
-            room -= len(sequence.tokens)
-            if room < 0 or len(sequence.tokens) < _WORTH_COPYING:
+            budget -= len(sequence.tokens)
+            if budget < 0 or len(sequence.tokens) < _MIN_COPIED:
                 self._cached.remove(sequence)
                 self.evicted += 1
 
-    def _too_little(self, room: int) -> ModelError:
+    def _out_of_memory(self, length: int) -> ModelError:
         return ModelError(
-            f"There is no memory for a conversation of {room:,} tokens; set a smaller n_ctx for the model "
-            "in models.toml, or close other programs."
+            f"There is not enough memory for a conversation of {length:,} tokens; set a smaller n_ctx for "
+            "the model in models.toml, or close other programs."
         )
 
 
@@ -324,35 +331,37 @@ def longest_prefix(
     adapter: str | None,
     busy: Collection[CachedSequence],
 ) -> Match:
-    """Who holds the longest beginning of a prompt, and whether the prompt may go on in its place.
+    """Find the sequence with the longest prefix of a prompt, and whether the prompt may continue in place.
 
     Args:
         cached: all sequences.
         tokens: the prompt.
-        adapter: what it is computed with.
+        adapter: the adapter that computes it.
         busy: sequences that can only be copied from.
     """
-    shared = {one: shared_prefix(one, tokens, adapter) for one in cached}
+    shared = {sequence: shared_prefix(sequence, tokens, adapter) for sequence in cached}
     best = max(shared.values(), default=0)
     nearest = [
-        one
-        for one in cached
-        if one not in busy and shared[one] == best > 0 and len(one.tokens) - best <= _WORTH_KEEPING
+        sequence
+        for sequence in cached
+        if sequence not in busy
+        and shared[sequence] == best > 0
+        and len(sequence.tokens) - best <= _MAX_DISCARDED
     ]
     if nearest:
-        return Match(min(nearest, key=lambda one: len(one.tokens)), best, goes_on=True)
-    if best < _WORTH_COPYING:
-        return Match(None, 0, goes_on=False)
-    return Match(next(one for one in cached if shared[one] == best), best, goes_on=False)
+        return Match(min(nearest, key=lambda sequence: len(sequence.tokens)), best, in_place=True)
+    if best < _MIN_COPIED:
+        return Match(None, 0, in_place=False)
+    return Match(next(sequence for sequence in cached if shared[sequence] == best), best, in_place=False)
 
 
 def shared_prefix(sequence: CachedSequence, tokens: Sequence[int], adapter: str | None) -> int:
-    """How many of the first `tokens` the sequence holds, computed with the same adapter."""
+    """How many of the first `tokens` the sequence holds for the same adapter."""
     return common_prefix(sequence.tokens, tokens) if sequence.adapter == adapter else 0
 
 
 def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two prompts begin with in common."""
+    """The length of the longest common prefix of two prompts."""
     for place, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return place

@@ -1,48 +1,46 @@
-"""What goes into the next batch: running answers never wait long, and everybody gets on."""
+"""Continuous batching with chunked prefill: which tokens of which jobs enter the next batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-_WRITERS_A_CHUNK: Final = 4
-"""For each so many answers being written another chunk is read beside them: many at once are a crowd, whose
-newcomers wait longer for their first word than its writers for their next."""
-
-
-_PAUSE: Final = 0.25
-"""Seconds for which reading may hold up answers that are being written."""
+_DECODES_PER_CHUNK: Final = 4
+"""One prefill chunk per so many decoding jobs: with many of them, new prompts would wait too long for their
+first token."""
+_MAX_PREFILL_SECONDS: Final = 0.25
+"""The longest time in seconds that a prefill chunk may delay decoding jobs."""
 _SMALLEST_CHUNK: Final = 8
 _LARGEST_CHUNK: Final = 64
-"""Prompt tokens that a step reads beside an answer."""
-_LEARNED: Final = 0.3
-"""The weight of the newest measurement."""
+"""Bounds of a prefill chunk in tokens, in a step that also decodes."""
+_SMOOTHING: Final = 0.3
+"""Weight of the newest measurement in the exponential average."""
 
 
-class ReadingPace:
-    """How many prompt tokens a step may read beside an answer, by what reading has cost here so far.
+class PrefillPace:
+    """Adapts the prefill chunk to the measured time per token.
 
-    A small model on a quiet machine reads 64 tokens in a tenth of a second; a large one, or a busy
-    machine, takes seconds for as many, during which no answer would go on.
+    A small model on an idle machine prefills 64 tokens in 0.1 s. A large model, or a busy machine, takes
+    seconds, and no answer would continue meanwhile.
     """
 
     def __init__(self) -> None:
-        """Nothing is measured yet."""
+        """Start without a measurement."""
         self._token_seconds = 0.0
 
-    def note(self, rows: int, seconds: float) -> None:
-        """Learn what a step took; steps of few rows tell nothing about reading."""
+    def update(self, rows: int, seconds: float) -> None:
+        """Include a step's duration; steps of few rows are no measure of prefill and are ignored."""
         if rows < _SMALLEST_CHUNK:
             return
         took = seconds / rows
         before = self._token_seconds or took
-        self._token_seconds = before + _LEARNED * (took - before)
+        self._token_seconds = before + _SMOOTHING * (took - before)
 
     @property
     def chunk(self) -> int:
-        """Prompt tokens."""
+        """The current chunk in tokens."""
         if not self._token_seconds:
             return _LARGEST_CHUNK
-        return max(_SMALLEST_CHUNK, min(_LARGEST_CHUNK, int(_PAUSE / self._token_seconds)))
+        return max(_SMALLEST_CHUNK, min(_LARGEST_CHUNK, int(_MAX_PREFILL_SECONDS / self._token_seconds)))
 
 
 @dataclass(frozen=True)
@@ -50,54 +48,53 @@ class Pending:
     """A job that has tokens to compute."""
 
     number: int
-    """Older jobs have smaller ones."""
-    unread: int
-    """How many tokens wait; an answer that is being written always has one."""
+    """Grows with each submitted job."""
+    remaining: int
+    """Tokens to compute; always 1 while decoding."""
     adapter: str | None
     urgent: bool
-    """Somebody waits for it; the rest is read ahead when nothing else is to do."""
+    """False for a prefetch, which runs only when no urgent job is pending."""
     last_step: int
-    """The step in which it was last served."""
+    """The last step that computed tokens of it."""
 
 
 def plan(pending: Sequence[Pending], n_batch: int, chunk: int) -> dict[int, int]:
-    """Share the next batch out.
+    """Distribute the rows of the next batch.
 
-    Urgent jobs go first. One batch has one adapter: that of the job served longest ago. Answers being
-    written all get their row. The rest of the batch goes to prompts: half of it to the oldest, so that
-    nobody starves, and the other half to the shortest, which are done soonest.
+    Urgent jobs go first. A batch has one adapter: that of the least recently served job. Each decoding
+    job gets its row. The rest of the batch prefills prompts: one half of it the oldest prompt, so that
+    none starves, the other half the shortest prompts, which finish soonest.
 
     Args:
         pending: jobs with tokens to compute.
-        n_batch: how many rows a batch can have; more than there are jobs.
-        chunk: how many prompt tokens may be read in a step that keeps a writer, or a newcomer, waiting;
-            more where many write.
+        n_batch: rows of a batch; more than there are jobs.
+        chunk: prefill tokens of a step that also decodes or prefetches; multiplied when many jobs decode.
 
     Returns:
-        Tokens to compute for each job's number; empty when there is nothing to do.
+        The number of tokens to compute, by job number; empty when there is nothing to do.
     """
     ready = [job for job in pending if job.urgent] or list(pending)
     if not ready:
         return {}
     adapter = min(ready, key=lambda job: (job.last_step, job.number)).adapter
     group = [job for job in ready if job.adapter == adapter]
-    shares = {job.number: 1 for job in group if job.unread == 1}
+    shares = {job.number: 1 for job in group if job.remaining == 1}
     room = n_batch - len(shares)
-    if not ready[0].urgent or any(job.unread == 1 for job in ready):
-        room = min(room, chunk * max(1, len(shares) // _WRITERS_A_CHUNK))
-    return shares | _share(sorted((job for job in group if job.unread > 1), key=_age), room)
+    if not ready[0].urgent or any(job.remaining == 1 for job in ready):
+        room = min(room, chunk * max(1, len(shares) // _DECODES_PER_CHUNK))
+    return shares | _share(sorted((job for job in group if job.remaining > 1), key=_age), room)
 
 
-def _share(readers: Sequence[Pending], room: int) -> dict[int, int]:
-    if not readers:
+def _share(prefills: Sequence[Pending], room: int) -> dict[int, int]:
+    if not prefills:
         return {}
-    oldest, *others = readers
-    wanted_by_others = sum(job.unread for job in others)
-    first = min(oldest.unread, max(room - wanted_by_others, (room + 1) // 2))
+    oldest, *others = prefills
+    wanted_by_others = sum(job.remaining for job in others)
+    first = min(oldest.remaining, max(room - wanted_by_others, (room + 1) // 2))
     shares = {oldest.number: first}
     room -= first
-    for job in sorted(others, key=lambda job: job.unread):
-        shares[job.number] = min(job.unread, room)
+    for job in sorted(others, key=lambda job: job.remaining):
+        shares[job.number] = min(job.remaining, room)
         room -= shares[job.number]
     return {number: count for number, count in shares.items() if count}
 

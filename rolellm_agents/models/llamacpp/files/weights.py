@@ -83,7 +83,7 @@ def _quantize(original: Path, target: Path) -> bool:
     params.ftype = llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0
     params.allow_requantize = True
     params.nthread = library.processors()
-    library.LOG.listen()
+    library.LOG.install()
     source, aim = os.fsencode(original), os.fsencode(target)
     return bool(llama_cpp.llama_model_quantize(source, aim, ctypes.byref(params)) == 0)
 
@@ -92,7 +92,7 @@ def _gains(original: Path) -> bool:
     """Whether the weights are in a format that llama.cpp reads slowly; only the header is loaded for it."""
     params = llama_cpp.llama_model_default_params()
     params.vocab_only = True
-    library.LOG.listen()
+    library.LOG.install()
     handle = llama_cpp.llama_model_load_from_file(os.fsencode(original), params)
     if not handle:
         return False

@@ -39,7 +39,7 @@ class Ours:
         room = job.sequences * job.n_ctx
         limits = CacheLimits(n_ctx=job.n_ctx, slots=job.sequences, idle=room, parked=room)
         # Twice, since what moves to a larger context is held in memory meanwhile.
-        cache = KVCache(self._make_context, limits, room_left=lambda: 2 * room)
+        cache = KVCache(self._make_context, limits, free_cells=lambda: 2 * room)
         sampler = _Endless(self._model)
         self._engine = Engine(cache, _Numbers(), lambda *_: sampler, n_batch=self._tuning.n_batch)
         self._evaluated = 0

@@ -103,7 +103,7 @@ class RawLoop:
             held.append(token)
         failed = llama_cpp.llama_decode(self._context, batch)
         if failed:
-            raise ModelError(f"llama.cpp could not go on (code {failed}): {library.LOG.first_complaint()}")
+            raise ModelError(f"llama.cpp failed (code {failed}): {library.LOG.first_error()}")
 
     def _choose(self, row: int) -> int:
         pointer = llama_cpp.llama_get_logits_ith(self._context, row)

@@ -34,7 +34,7 @@ class TokenChart(Vertical):
 
     def compose(self) -> ComposeResult:
         """One below the other."""
-        yield Static("counting the tokens…", classes="total", markup=False)
+        yield Static("counting tokens…", classes="total", markup=False)
         yield _Bar()
         yield _Legend()
 
