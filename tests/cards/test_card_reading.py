@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from helpers.cards import SHARED, based, book, chunk, compressed_text, entry, png, v2, v3
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.cards.card import DEFAULT_ASSETS, Card
@@ -242,7 +243,7 @@ def test_any_json_is_a_card_or_a_sentence(document: dict[str, Any], wrapped: boo
         assert isinstance(card.assets, tuple)
 
 
-@settings(max_examples=300)
+@examples(1.5)
 @given(st.data())
 def test_any_harm_to_a_good_file_is_a_card_or_a_sentence(data: st.DataObject) -> None:
     good = data.draw(st.sampled_from([png(("chara", based(v2()))), charx(("a.png", b"x"), card=v3())]))

@@ -217,9 +217,7 @@ def cards(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(cards())
 def test_every_card_survives_every_way(tmp_path: Path, document: dict[str, Any]) -> None:
     picture = png(("chara", based(document)))

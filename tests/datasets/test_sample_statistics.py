@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.hypotheses import examples
 from helpers.samples import any_samples, row, sample, written_rows
 from helpers.shared_data import shared_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -48,7 +49,6 @@ def test_samples_are_counted_as_the_paper_counts_them() -> None:
     assert (third.language, third.instruction_lengths.mean, third.answer_lengths.mean) == ("zh", 3, 4)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(any_samples(), max_size=8))
 def test_nothing_is_counted_twice_or_lost(samples: list[Sample]) -> None:
     groups = count_samples(("test", one) for one in samples)
@@ -130,7 +130,7 @@ def test_without_matplotlib_a_sentence_says_what_to_install(
     assert not (tmp_path / "new").exists()
 
 
-@settings(deadline=None, max_examples=15)
+@examples(0.1)
 @given(lengths=st.lists(st.integers(0, 5_000), max_size=60))
 def test_any_lengths_can_be_drawn(tmp_path_factory: pytest.TempPathFactory, lengths: list[int]) -> None:
     group = Group("en", "general", 1, 1, 1, 1, {}, {}, Lengths(sorted(lengths)), Lengths([]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.metrics import sign_flip_p_value
@@ -82,7 +82,6 @@ SCORES = st.integers(-8, 8).map(lambda number: number / 8)
 ITEMS = st.lists(st.tuples(SCORES, SCORES, st.sampled_from("abcdefg")), min_size=1, max_size=16)
 
 
-@settings(deadline=None, max_examples=150)
 @given(ITEMS)
 def test_few_clusters_are_flipped_in_all_ways(items: list[tuple[float, float, str]]) -> None:
     first, second, clusters = zip(*items, strict=True)
@@ -97,7 +96,6 @@ def test_few_clusters_are_flipped_in_all_ways(items: list[tuple[float, float, st
     assert sign_flip_p_value(first, second, clusters) == pytest.approx(as_far / len(ways))
 
 
-@settings(deadline=None, max_examples=100)
 @given(ITEMS, st.randoms(use_true_random=False))
 def test_order_and_direction_change_nothing(
     items: list[tuple[float, float, str]], draw: random.Random
