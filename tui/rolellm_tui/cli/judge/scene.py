@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rolellm_agents.judging.flaws import JudgedScene
-    from rolellm_graphs.judge.panel import JudgesScenes
+    from rolellm_graphs.judge.panel import SceneJudging
     from rolellm_tui.cli.judge.options import OpenModel
 
 _ITEMS = "items.jsonl"
@@ -147,7 +147,7 @@ def _of_conversation(source: str, persona: str | None) -> "list[JudgedScene]":
     ]
 
 
-def _judge(models: "Sequence[OpenModel]", at_once: int, seed: int) -> "JudgesScenes":
+def _judge(models: "Sequence[OpenModel]", at_once: int, seed: int) -> "SceneJudging":
     """One judge, or a panel of several."""
     from rolellm_graphs.judge.model import JudgingModel
     from rolellm_graphs.judge.panel import ScenePanel
