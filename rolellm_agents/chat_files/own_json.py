@@ -11,7 +11,7 @@ from rolellm_agents.chat_files.values import Json, indented, objects_in, text_in
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationRecord, Kind, Message
-from rolellm_agents.transcript.packing import to_iso, to_milliseconds
+from rolellm_agents.transcript.times import to_iso, to_milliseconds
 
 FORMAT = "rolellm-conversation"
 _VERSION = 1

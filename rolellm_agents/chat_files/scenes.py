@@ -40,9 +40,9 @@ def told(scene: LoadedScene | None, message: Message) -> str:
     if scene is None:
         return f"{message.speaker}: {message.text}{ending}"
     # It brings in LangChain's messages, and they take a moment to load.
-    from rolellm_agents.scene.view import told_line
+    from rolellm_agents.scene.view import render_line
 
-    return f"{told_line(scene, line_of(message))}{ending}"
+    return f"{render_line(scene, line_of(message))}{ending}"
 
 
 def write(

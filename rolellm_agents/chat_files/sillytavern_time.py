@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from rolellm_agents.transcript.packing import to_iso, to_milliseconds
+from rolellm_agents.transcript.times import to_iso, to_milliseconds
 
 _AT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?")
 _IN_WORDS = re.compile(r"([A-Z][a-z]+) (\d{1,2}), (\d{4}) (\d{1,2}):(\d{2}) ?([ap])m", re.IGNORECASE)

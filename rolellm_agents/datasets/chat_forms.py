@@ -1,8 +1,8 @@
-"""The forms in which trainers take single turns: ShareGPT, ChatML messages and Alpaca, a row an answer.
+"""Trainers' formats for single turns: ShareGPT, ChatML messages and Alpaca, with one row for each answer.
 
-What a sample says besides stands beside the turns (`id`, `role`, `language`, `kind`, `type`, `extra`),
-where trainers pass it over, so that the rows can be read back as samples. A row of somebody else's has
-none of it; then the role must be told, and language and kind are those of the texts.
+The other fields of a sample go beside the turns (`id`, `role`, `language`, `kind`, `type`, `extra`), where
+trainers ignore them, so that the rows can be read back. Rows from elsewhere lack these fields: then the
+caller gives the role, and the texts decide the language.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ from rolellm_agents.datasets.writing import clean
 from rolellm_agents.text.language import language_of
 
 SYSTEM: Final = "system"
-"""In `Sample.extra`: the instruction that a row came with, when it is not the persona's own."""
+"""The key of `Sample.extra` for a row's instruction, where it differs from the persona's."""
 
 
 class Turns(NamedTuple):
-    """A question and its answer, and the instruction before them; empty without one."""
+    """A question, its answer, and the instruction before them, which may be empty."""
 
     system: str
     question: str
@@ -29,23 +29,23 @@ class Turns(NamedTuple):
 
 
 class ChatForm(NamedTuple):
-    """One way to write turns as the fields of a row."""
+    """Conversion between turns and the fields of a row."""
 
     pack: Callable[[Turns], dict[str, Any]]
     unpack: Callable[[Mapping[str, Any]], Turns | None]
-    """None for what is no single turn."""
+    """None for a row that is not a single turn."""
     keys: frozenset[str]
-    """Rows of this form have all of them."""
+    """The keys by which rows of this form are recognised."""
 
 
 def rows_of(sample: Sample, number: int, instruction: str, form: ChatForm) -> Iterator[dict[str, Any]]:
-    """A row for each answer.
+    """Write a sample as one row for each answer.
 
     Args:
-        sample: what is written.
-        number: of the sample, by which its rows find together again.
-        instruction: the persona's; one that the sample brought goes before it. Empty for none.
-        form: how the turns are written.
+        sample: the sample.
+        number: the sample's number, which joins its rows when they are read.
+        instruction: the persona's instruction, or empty; the sample's own replaces it.
+        form: the form of the rows.
     """
     sample = clean(sample)
     system = str(sample.extra.get(SYSTEM, instruction))
@@ -69,27 +69,27 @@ def samples_of(
     role: str | None = None,
     instruction: Callable[[Sample], str],
 ) -> Iterator[Sample | None]:
-    """Rows as samples; None for each row that is no single turn.
+    """Read rows as samples; None for each row that is not a single turn.
 
     Args:
-        rows: the fields of each.
-        form: how the turns are written.
-        role: whose answers those are that do not say it.
-        instruction: what the sample's persona is told anyway, which need not be kept.
+        rows: the fields of each row.
+        form: the form of the rows.
+        role: the role of rows that have none.
+        instruction: the instruction of the sample's persona; a row's instruction is kept if it differs.
 
     Raises:
-        ValueError: a row does not say whose answer it is, or says it wrongly.
+        ValueError: a row has no role or an invalid field.
     """
     numbered = ((_number(row, place), row) for place, row in enumerate(rows))
     for _, group in groupby(numbered, key=lambda pair: pair[0]):
         read = [_sample(row, form, role) for _, row in group]
         yield from (None for sample in read if sample is None)
         if samples := [sample for sample in read if sample is not None]:
-            yield _without(_together(samples), instruction)
+            yield _without_instruction(_joined(samples), instruction)
 
 
 def _number(row: Mapping[str, Any], place: int) -> tuple[str, ...]:
-    """Equal for the rows of one sample: ours count samples and answers, others stand alone."""
+    """A key that is equal for the rows of one sample; each row from elsewhere is its own sample."""
     number, _, answer = str(row.get("id", "")).partition(".")
     is_ours = "kind" in row and number.isdecimal() and answer.isdecimal()
     return (number,) if is_ours else ("", str(place))
@@ -115,7 +115,7 @@ def _sample(row: Mapping[str, Any], form: ChatForm, role: str | None) -> Sample 
     return FileDefaults(None, language_of(f"{turns.question}\n{turns.answer}")).sample(row_of(fields))
 
 
-def _together(samples: list[Sample]) -> Sample:
+def _joined(samples: list[Sample]) -> Sample:
     return replace(
         samples[0],
         references=tuple(text for sample in samples for text in sample.references),
@@ -123,7 +123,7 @@ def _together(samples: list[Sample]) -> Sample:
     )
 
 
-def _without(sample: Sample, instruction: Callable[[Sample], str]) -> Sample:
+def _without_instruction(sample: Sample, instruction: Callable[[Sample], str]) -> Sample:
     if sample.extra.get(SYSTEM) != instruction(sample):
         return sample
     return replace(sample, extra={key: value for key, value in sample.extra.items() if key != SYSTEM})
@@ -141,12 +141,8 @@ def _pack_list(
     key: str, who: str, what: str, names: Mapping[str, str]
 ) -> Callable[[Turns], dict[str, Any]]:
     def pack(turns: Turns) -> dict[str, Any]:
-        said = {
-            "system": turns.system,
-            "human": turns.question,
-            "gpt": turns.answer,
-        }
-        return {key: [{who: names[name], what: text} for name, text in said.items() if text]}
+        texts = {"system": turns.system, "human": turns.question, "gpt": turns.answer}
+        return {key: [{who: names[name], what: text} for name, text in texts.items() if text]}
 
     return pack
 
@@ -156,12 +152,12 @@ def _unpack_list(key: str, who: str, what: str) -> Callable[[Mapping[str, Any]],
         turns = row.get(key)
         if not isinstance(turns, list):
             return None
-        said = [
+        roles = [
             (ROLES.get(_text(turn.get(who)).lower()), _text(turn.get(what)))
             for turn in turns
             if isinstance(turn, dict)
         ]
-        match said:
+        match roles:
             case [("human", question), ("gpt", answer)]:
                 return Turns("", question, answer)
             case [("system", system), ("human", question), ("gpt", answer)]:
@@ -179,8 +175,8 @@ def _pack_alpaca(turns: Turns) -> dict[str, Any]:
 def _unpack_alpaca(row: Mapping[str, Any]) -> Turns | None:
     if row.get("history"):
         return None
-    asked = [text for key in ("instruction", "input") if (text := _text(row.get(key)))]
-    return Turns(_text(row.get("system")), "\n".join(asked), _text(row.get("output")))
+    question = [text for key in ("instruction", "input") if (text := _text(row.get(key)))]
+    return Turns(_text(row.get("system")), "\n".join(question), _text(row.get("output")))
 
 
 _OWN: Final = {"system": "system", "human": "human", "gpt": "gpt"}
@@ -199,4 +195,4 @@ FORMS: Final[Mapping[str, ChatForm]] = {
     ),
     "alpaca": ChatForm(_pack_alpaca, _unpack_alpaca, frozenset({"instruction", "output"})),
 }
-"""By their names; `chatml` is the list of messages that a chat template turns into ChatML."""
+"""Forms by name; `chatml` is the list of messages that a chat template turns into ChatML."""

@@ -1,4 +1,4 @@
-"""From one form of samples to another: RoleBench's, ShareGPT, ChatML messages, Alpaca, Hugging Face's."""
+"""Convert samples between RoleBench's form, ShareGPT, ChatML messages, Alpaca and `datasets`."""
 
 import json
 from collections import Counter
@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, get_args
 from rolellm_agents.datasets.chat_forms import FORMS, rows_of, samples_of
 from rolellm_agents.datasets.hugging_face import is_hf_folder, read_hf, write_hf
 from rolellm_agents.datasets.layout import place_of
-from rolellm_agents.datasets.reading import fields_of, iter_samples, numbered_lines, what_is_wrong
+from rolellm_agents.datasets.reading import describe_error, fields_of, iter_samples, numbered_lines
 from rolellm_agents.datasets.sample import Sample
 from rolellm_agents.datasets.sources import SourceFile, source_files
-from rolellm_agents.datasets.writing import free_to_write, json_line, row_of_sample
+from rolellm_agents.datasets.writing import check_writable, json_line, row_of_sample
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.files.atomic_write import writing_atomically
 
@@ -25,29 +25,29 @@ _ROLEBENCH_KEYS: Final = frozenset({"role", "question", "generated"})
 
 @dataclass(frozen=True)
 class Stream:
-    """Samples that stay together, such as a file's."""
+    """Samples that stay together, for example those of a file."""
 
     name: str
-    """Of the file, from the folder that was named."""
+    """The file's path relative to the source."""
     samples: Callable[[], Iterator[Sample]]
-    """Gives them anew each time."""
+    """Returns a new iterator at each call."""
 
 
 @dataclass
 class ConversionCounts:
-    """What a conversion has done so far."""
+    """Progress of a conversion."""
 
     samples: int = 0
     rows: int = 0
-    """What was written; in most forms one for each answer."""
+    """Written rows; most forms have one for each answer."""
     left_out: int = 0
-    """Rows that are no single turn."""
+    """Rows that are not a single turn."""
     without_instruction: Counter[str] = field(default_factory=Counter)
-    """Samples by roles that have no persona in the cast."""
+    """Samples of roles without a persona in the cast, by role."""
 
 
 Instruction = Callable[[Sample], str]
-"""What the persona of a sample is told; empty for nothing."""
+"""Returns the instruction of a sample's persona; empty for none."""
 
 
 def open_source(
@@ -58,17 +58,17 @@ def open_source(
     role: str | None = None,
     instruction: Instruction = lambda _: "",
 ) -> list[Stream]:
-    """The samples of a source in any form.
+    """Open a source in any form.
 
     Args:
-        source: a file, or a folder with files or with a data set of Hugging Face's.
-        form: of the source; what its rows look like when None.
-        counts: is told of rows that are left out, once.
-        role: whose answers those are that do not say it.
-        instruction: what a persona is told anyway; another one that a row brings is kept.
+        source: a file, or a folder with files or with a Hugging Face data set.
+        form: the source's form; recognised from its first row when None.
+        counts: counts the rows that are left out.
+        role: the role of rows that have none.
+        instruction: the instruction of a sample's persona; a row's instruction is kept if it differs.
 
     Raises:
-        RoleBenchError: the source cannot be read, or its form is not known.
+        RoleBenchError: the source cannot be read, or its form is unknown.
     """
     if form == "hf" or (form is None and is_hf_folder(source)):
         return [Stream(f"{name}.jsonl", samples) for name, samples in read_hf(source).items()]
@@ -94,12 +94,12 @@ def write_form(
     """Write samples in a form.
 
     Args:
-        streams: what is written.
-        form: of the result.
-        out: a file, when there is one stream and `out` has an ending; else a folder, in which the files
-            have their streams' names.
-        counts: is kept up to date.
-        instruction: what goes before the turns.
+        streams: the samples.
+        form: the form of the result.
+        out: a file, if there is one stream and `out` has a suffix; otherwise a folder, in which the files
+            have the names of the streams.
+        counts: is updated for each sample.
+        instruction: returns the instruction before the turns.
 
     Raises:
         RoleBenchError: the samples cannot be read, or the result cannot be written.
@@ -131,12 +131,12 @@ def convert_source(
     """Read a source in one form and write it in another, as `open_source` and `write_form` do.
 
     Raises:
-        RoleBenchError: as there; or `out` is what is read, or is there already.
+        RoleBenchError: as there; or `out` exists already or is the source.
     """
     counts = ConversionCounts()
     streams = open_source(source, source_form, counts, role=role, instruction=instruction)
     read = [SourceFile(source, source.name, place_of(source), None)]
-    free_to_write(out, read if is_hf_folder(source) else source_files(source), replacing=replacing)
+    check_writable(out, read if is_hf_folder(source) else source_files(source), replacing=replacing)
     write_form(streams, to, out, counts, instruction)
     return counts
 
@@ -148,10 +148,10 @@ def _rows(
         place = place_of(path)
         yield row_of_sample(sample, in_layout=bool(place.kind and place.language))
         return
-    told = instruction(sample)
-    if not told:
+    system = instruction(sample)
+    if not system:
         counts.without_instruction[sample.role] += 1
-    yield from rows_of(sample, counts.samples, told, FORMS[form])
+    yield from rows_of(sample, counts.samples, system, FORMS[form])
 
 
 def _read_rows(
@@ -173,12 +173,12 @@ def _read_rows(
                 yield sample
     except ValueError as error:
         raise RoleBenchError(
-            f"{path}, row {number}: {what_is_wrong(error)}; correct it, or name the role with --role."
+            f"{path}, row {number}: {describe_error(error)}; correct it, or name the role with --role."
         ) from error
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a JSONL file, or of a file that is one list of them, with their numbers."""
+    """The rows of a JSONL file or of a JSON list, with their numbers."""
     for number, line in numbered_lines(path):
         if number == 1 and line.startswith(b"["):
             yield from enumerate(_list_in(path), 1)
@@ -187,7 +187,7 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, fields_of(line)
         except (ValueError, RecursionError) as error:
             raise RoleBenchError(
-                f"{path}, line {number}: {what_is_wrong(error)}; correct the line or remove it."
+                f"{path}, line {number}: {describe_error(error)}; correct the line or remove it."
             ) from error
 
 
@@ -195,7 +195,7 @@ def _list_in(path: Path) -> list[dict[str, Any]]:
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RoleBenchError(f"{path} is a list that cannot be read: {what_is_wrong(error)}.") from error
+        raise RoleBenchError(f"{path} is a list that cannot be read: {describe_error(error)}.") from error
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
         raise RoleBenchError(f"{path} is a list of something else than rows; name a file of samples.")
     return content
@@ -216,7 +216,7 @@ def _form_of(file: SourceFile) -> FormName:
 
 
 def _write_hf(streams: Sequence[Stream], out: Path, counts: ConversionCounts) -> None:
-    """One data set for each split, so that no training file comes beside another split's test."""
+    """Write one data set for each split, so that training never mixes with another split's test."""
     parts: dict[str, dict[str, list[Stream]]] = {}
     for stream in streams:
         split = str(place_of(Path(stream.name)).split or "")

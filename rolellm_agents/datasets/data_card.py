@@ -1,4 +1,4 @@
-"""Write the card of a data set as Hugging Face has it: a YAML head for programs, Markdown for people."""
+"""Write a Hugging Face data card: a YAML head and Markdown."""
 
 import json
 import re
@@ -40,27 +40,27 @@ _LIMITS: Final = (
 
 @dataclass(frozen=True)
 class CardFacts:
-    """What a card tells."""
+    """The contents of a card."""
 
     name: str
     licence: str
     files: Sequence[str]
-    """From the card's folder."""
+    """Paths relative to the card's folder."""
     groups: Sequence[Group]
     origins: Sequence[SampleOrigin]
-    makings: Sequence[DatasetProvenance]
+    provenance: Sequence[DatasetProvenance]
     works: Sequence[str]
     findings: Sequence[DatasetFinding]
 
 
 def card_facts(source: Path, cast: Iterable[Persona], *, name: str | None, licence: str) -> CardFacts:
-    """Collect what can be told of a source: counted, checked, and recorded by who made it.
+    """Collect the contents of a card: statistics, findings, and recorded provenance.
 
     Args:
-        source: a file, a folder in RoleBench's layout or a run's.
-        cast: the personas there are, whose works are named.
-        name: of the data set; its file's or folder's when None.
-        licence: as Hugging Face abbreviates it.
+        source: a file, a folder in RoleBench's layout or the folder of a run.
+        cast: personas; the card names the works that the roles come from.
+        name: the data set's name; defaults to the name of its file or folder.
+        licence: an identifier of Hugging Face.
 
     Raises:
         RoleBenchError: the source cannot be read.
@@ -95,7 +95,7 @@ def data_card(facts: CardFacts) -> str:
         "RoleBench (arXiv 2310.00746).",
         _statistics(facts.groups),
         *map(_origin, facts.origins),
-        _makings(facts.makings),
+        _provenance(facts.provenance),
         _works(facts.works),
         _findings(facts.findings),
         "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _LIMITS),
@@ -117,7 +117,7 @@ def _head(facts: CardFacts) -> dict[str, Any]:
 
 
 def _configs(files: Sequence[str]) -> list[dict[str, Any]]:
-    """Files with one schema together, so that they can be loaded."""
+    """Configurations for the viewer: files of one schema belong together."""
     configs: dict[str, list[dict[str, str]]] = {}
     for file in files:
         path = PurePosixPath(file)
@@ -157,16 +157,16 @@ def _origin(origin: SampleOrigin) -> str:
     about = [(key, _value(value)) for key, value in origin.config.items()]
     about += [("begun", origin.begun)] if origin.begun else []
     about += [(f"version of {name}", version) for name, version in origin.versions.items()]
-    told = _table(("Setting", "Value"), about) if about else "Nothing beside it tells how it was made."
-    text = f"## Source: {_plain(origin.name)}\n\n{told}"
+    table = _table(("Setting", "Value"), about) if about else "Nothing beside it tells how it was made."
+    text = f"## Source: {_plain(origin.name)}\n\n{table}"
     if origin.filters:
         counts = [(label, f"{number:,}") for label, number in origin.filters.items()]
         text += "\n\nWhat the filters found:\n\n" + _table(("Label", "Items"), counts)
     return text
 
 
-def _makings(makings: Sequence[DatasetProvenance]) -> str:
-    rows = [(making.made_by, _value(making.settings)) for making in makings]
+def _provenance(provenance: Sequence[DatasetProvenance]) -> str:
+    rows = [(step.made_by, _value(step.settings)) for step in provenance]
     return "## Making\n\n" + _table(("Command", "Settings"), rows) if rows else ""
 
 
@@ -177,7 +177,10 @@ def _works(works: Sequence[str]) -> str:
 def _findings(findings: Sequence[DatasetFinding]) -> str:
     if not findings:
         return "## Check\n\n`rolellm data check` finds nothing."
-    rows = [(one.severity, one.rule, one.told, one.file, f"{one.count:,}") for one in findings]
+    rows = [
+        (finding.severity, finding.rule, finding.description, finding.file, f"{finding.count:,}")
+        for finding in findings
+    ]
     return "## Check\n\nWhat `rolellm data check` finds:\n\n" + _table(
         ("Severity", "Rule", "Counted", "File", "Count"), rows
     )
@@ -200,5 +203,5 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line without anything that Markdown would take for a mark of its own."""
+    """One line with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_\[\]|~])", r"\\\1", escape(one_line(text, _VALUE), quote=False))

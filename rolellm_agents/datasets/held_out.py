@@ -1,4 +1,4 @@
-"""The roles that nobody may be trained on, so that they are new to whoever is tested."""
+"""Roles that are never in training data, so that an evaluation can test generalization to new roles."""
 
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -18,13 +18,13 @@ HELD_OUT_ROLES: Final = (
     "Tom Ripley",
     "Walt Kowalski",
 )
-"""The ten of the published role generalization, named as they are in the data; all of them English."""
+"""The ten test roles of the published role generalization, as the data names them; all are English."""
 
 LEARNED_IN_GENERAL: Final = ("John Keating", "Walt Kowalski")
-"""Of those, whose answers to general instructions may be learned all the same.
+"""Held-out roles whose answers to general instructions may be in training data nevertheless.
 
-The part of RoleBench that can be had has general rows of four roles alone, all of them held out: two are
-learned and two measured.
+The published part of RoleBench has general rows of four roles only, all of them held out. Two of these
+roles are for training and two for tests.
 """
 
 _KEYS: Final[AbstractSet[str]] = frozenset(map(role_key, HELD_OUT_ROLES))
@@ -32,5 +32,5 @@ _GENERAL_KEYS: Final = _KEYS - frozenset(map(role_key, LEARNED_IN_GENERAL))
 
 
 def is_held_out(role: str, kind: Kind = "role_specific") -> bool:
-    """Whether nobody may learn a role's rows of a kind, however its name is written."""
+    """Whether a role's rows of a kind are excluded from training, for any spelling of the name."""
     return role_key(role) in (_GENERAL_KEYS if kind == "general" else _KEYS)

@@ -1,4 +1,4 @@
-"""Samples as a data set of Hugging Face's library, `datasets` (extra `train`), on disk."""
+"""Samples on disk in the format of Hugging Face's library `datasets` (extra `train`)."""
 
 import contextlib
 import json
@@ -13,14 +13,14 @@ from rolellm_agents.datasets.writing import clean
 from rolellm_agents.errors import RoleBenchError
 
 Samples: TypeAlias = Callable[[], Iterator[Sample]]
-"""Gives the samples anew each time."""
+"""Returns a new iterator at each call."""
 _MARKS: Final = ("dataset_dict.json", "state.json")
 _ALONE: Final = "train"
-"""What a data set without parts is called."""
+"""The part's name for a data set without parts."""
 
 
 def is_hf_folder(folder: Path) -> bool:
-    """Whether `save_to_disk` wrote it."""
+    """Whether the folder was written by `save_to_disk`."""
     return any((folder / mark).is_file() for mark in _MARKS)
 
 
@@ -28,8 +28,8 @@ def write_hf(folder: Path, parts: Mapping[str, Samples]) -> None:
     """Save samples as a `DatasetDict`: RoleBench's columns, `kind`, `language`, and `extra` as JSON.
 
     Args:
-        folder: which is made, or replaced.
-        parts: the samples by the names of their parts.
+        folder: is created or replaced.
+        parts: the samples by part.
 
     Raises:
         RoleBenchError: `datasets` is not installed, or the folder cannot be written.
@@ -44,7 +44,7 @@ def write_hf(folder: Path, parts: Mapping[str, Samples]) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as beside:
-            made = {
+            built = {
                 name: hf.Dataset.from_generator(
                     _rows,
                     features=features,
@@ -54,7 +54,7 @@ def write_hf(folder: Path, parts: Mapping[str, Samples]) -> None:
                 )
                 for name, samples in parts.items()
             }
-            hf.DatasetDict(made).save_to_disk(str(Path(beside, "new")))
+            hf.DatasetDict(built).save_to_disk(str(Path(beside, "new")))
             _put_in_place(Path(beside, "new"), folder, Path(beside, "old"))
     except OSError as error:
         raise RoleBenchError(
@@ -63,10 +63,10 @@ def write_hf(folder: Path, parts: Mapping[str, Samples]) -> None:
 
 
 def read_hf(folder: Path) -> dict[str, Samples]:
-    """The samples of a data set on disk, by the names of its parts.
+    """The samples of a data set on disk, by part.
 
     Raises:
-        RoleBenchError: `datasets` is not installed, or the folder holds none, or rows of another kind.
+        RoleBenchError: `datasets` is not installed, or the folder has no data set of samples.
     """
     hf = _datasets()
     try:
@@ -108,7 +108,7 @@ def _rows(samples: Samples) -> Iterator[dict[str, Any]]:
 
 
 def _put_in_place(new: Path, folder: Path, old: Path) -> None:
-    """What was there before goes only when the new is whole."""
+    """Replace a folder by a complete new one."""
     with contextlib.suppress(FileNotFoundError):
         folder.rename(old)
     new.rename(folder)

@@ -1,4 +1,4 @@
-"""What the personas of samples are told when they answer: the `system` strategy's instruction."""
+"""The `system` strategy's instructions for the personas of samples."""
 
 from collections.abc import Iterable
 
@@ -12,30 +12,30 @@ from rolellm_agents.text.language import Language
 
 
 class SystemInstructions:
-    """The instructions of a cast, each made when it is first asked for."""
+    """The instructions of a cast, each composed on first use."""
 
     def __init__(self, cast: Iterable[Persona]) -> None:
-        """Know the personas by their ids, and by their names in each language."""
+        """Index the personas by id, and by name and language."""
         self._by_id: dict[str, Persona] = {}
         self._by_name: dict[tuple[Language, str], Persona] = {}
         for persona in cast:
             self._by_id[persona.id] = persona
             self._by_name.setdefault((persona.language, role_key(persona.name)), persona)
-        self._made: dict[str, str] = {}
+        self._instructions: dict[str, str] = {}
 
     def persona_of(self, sample: Sample) -> Persona | None:
-        """The persona that the sample names, or else the one of its role's name and language."""
+        """The persona that the sample names; otherwise the one with the role's name and language."""
         named = sample.extra.get("persona")
         if isinstance(named, str) and named in self._by_id:
             return self._by_id[named]
         return self._by_name.get((sample.language, role_key(sample.role)))
 
     def __call__(self, sample: Sample) -> str:
-        """Byte for byte what a model is told in a chat; empty without a persona."""
+        """The instruction exactly as in a chat; empty without a persona."""
         persona = self.persona_of(sample)
         if persona is None:
             return ""
-        if persona.id not in self._made:
+        if persona.id not in self._instructions:
             prompting = Prompting(with_macros(persona, DEFAULT_USER), "system", user=DEFAULT_USER)
-            self._made[persona.id] = prompting.foreseen([])[0].text
-        return self._made[persona.id]
+            self._instructions[persona.id] = prompting.foreseen([])[0].text
+        return self._instructions[persona.id]

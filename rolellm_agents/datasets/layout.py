@@ -1,4 +1,4 @@
-"""Where RoleBench keeps what: `rolebench-{eng,zh}/[split/]{general,role_specific}/{train,test,…}.jsonl`.
+"""RoleBench's folders: `rolebench-{eng,zh}/[split/]{general,role_specific}/{train,test,…}.jsonl`.
 
 The Chinese part was published without a folder for its split, which is instruction generalization.
 """
@@ -23,7 +23,7 @@ _KINDS: Final[dict[str, Kind]] = {"role_specific": "role_specific", "general": "
 
 @dataclass(frozen=True, slots=True)
 class LayoutPlace:
-    """What the folders around a file say of it; None where they say nothing."""
+    """What the folders around a file say about it; None where they say nothing."""
 
     kind: Kind | None
     split: Split | None
@@ -31,8 +31,8 @@ class LayoutPlace:
 
 
 def place_of(file: Path) -> LayoutPlace:
-    """Read the names of the folders a file lies in, from the innermost outwards."""
-    folder = file.parent.resolve()  # not the file's own link, which may lead to a store without names
+    """Read a file's place from the names of the folders around it, innermost first."""
+    folder = file.parent.resolve()  # the file itself may be a link into a store without such folders
     kind = _KINDS.get(folder.name)
     if kind:
         folder = folder.parent
@@ -46,7 +46,7 @@ def place_of(file: Path) -> LayoutPlace:
 
 
 def path_in_layout(language: Language, split: Split, kind: Kind, part: Part) -> Path:
-    """Where a file of samples lies, from RoleBench's root; Chinese too in a folder of its split."""
+    """The path of a file relative to RoleBench's root; Chinese files have a folder for the split here."""
     return Path(_ROOTS[language], split, kind, f"{part}.jsonl")
 
 
@@ -60,18 +60,18 @@ def find_file(
 ) -> Path:
     """Find a file of RoleBench from its root or from any folder below it.
 
-    Folders that were copied out and no longer say their language or split are taken as asked for; what they
-    do say must be what is asked for.
+    A folder that was copied out of RoleBench may lack the names that tell language and split; the names
+    that it has must agree with the arguments.
 
     Args:
-        folder: such as `RoleBench`, `…/rolebench-eng/instruction-generalization` or `…/role_specific`.
-        part: which of the split's files.
-        kind: of the questions.
-        language: of the samples.
-        split: what is new in the test.
+        folder: for example `RoleBench`, `…/rolebench-eng/instruction-generalization` or `…/role_specific`.
+        part: the file of the split.
+        kind: the kind of the questions.
+        language: the language of the samples.
+        split: the split.
 
     Raises:
-        RoleBenchError: there is none, or a folder may not be looked into.
+        RoleBenchError: there is no such file, or a folder cannot be read.
     """
     root, inner = _ROOTS[language], Path(kind, f"{part}.jsonl")
     wanted = path_in_layout(language, split, kind, part)

@@ -1,46 +1,22 @@
 """Draw how long questions and answers are: a histogram for each language and kind, as SVG or PNG."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from rolellm_agents.datasets.statistics import Group, Lengths
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.files.atomic_write import write_atomically
+from rolellm_agents.files.pictures import ADVICE, LIGHT, can_draw, png_picture, svg_file, svg_picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MOST_BARS: Final = 40
-_WIDE, _HIGH, _EDGE = 420, 150, 24
-"""Of a panel, and of the white around its bars, in pixels."""
-_COLOURS: Final = {"bar": "#4477aa", "line": "#cc6677", "text": "#333333", "paper": "#ffffff"}
-_TEXT = 12
-
-
-class Box(NamedTuple):
-    """A filled rectangle."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    colour: str
-
-
-class Label(NamedTuple):
-    """A line of text that begins at `x` and stands on `y`."""
-
-    x: float
-    y: float
-    text: str
-
-
-class ChartDrawing(NamedTuple):
-    """What is drawn, the lowest first."""
-
-    width: int
-    height: int
-    shapes: Sequence[Box | Label]
+_WIDTH, _ROW_HEIGHT = 840, 150
+"""Of the picture and of one of its rows, in pixels."""
 
 
 def write_chart(file: Path, groups: Sequence[Group]) -> None:
@@ -51,96 +27,57 @@ def write_chart(file: Path, groups: Sequence[Group]) -> None:
         groups: each becomes two panels beside each other, questions and answers.
 
     Raises:
-        RoleBenchError: the ending is another one, or the file cannot be written.
+        RoleBenchError: the ending is another one, the file cannot be written, or matplotlib is not
+            installed.
     """
-    write = _WRITERS.get(file.suffix.lower())
-    if write is None:
+    form = file.suffix.lower()
+    if form not in (".svg", ".png"):
         raise RoleBenchError(f"{file} is no picture that can be drawn; name one that ends in .svg or .png.")
-    write(file, draw(groups))
+    if not can_draw():
+        raise RoleBenchError(ADVICE)
+
+    def draw(figure: "Figure") -> None:
+        for row, group in enumerate(groups):
+            unit = "characters" if group.language == "zh" else "words"
+            name = f"{group.language} {group.kind.replace('_', '-')}"
+            columns = (("questions", group.instruction_lengths), ("answers", group.answer_lengths))
+            for column, (what, lengths) in enumerate(columns, 1):
+                title = f"{name}: {len(lengths.counted):,} {what}, {unit}"
+                _panel(figure.add_subplot(len(groups), 2, 2 * row + column), title, lengths)
+
+    height = max(1, len(groups)) * _ROW_HEIGHT
+    if form == ".svg":
+        svg = svg_picture(draw, _WIDTH, height, "Lengths of questions and answers, with their medians.")
+        write_atomically(file, svg_file(svg), RoleBenchError)
+    else:
+        _write_png(file, png_picture(draw, _WIDTH, height))
 
 
-def draw(groups: Sequence[Group]) -> ChartDrawing:
-    """Lay the panels out; each has its own scales."""
-    width, height = 2 * _WIDE, max(1, len(groups)) * _HIGH
-    shapes: list[Box | Label] = [Box(0, 0, width, height, _COLOURS["paper"])]
-    for row, group in enumerate(groups):
-        unit = "characters" if group.language == "zh" else "words"
-        name = f"{group.language} {group.kind.replace('_', '-')}"
-        for column, (what, lengths) in enumerate(
-            (("questions", group.instruction_lengths), ("answers", group.answer_lengths))
-        ):
-            title = f"{name}: {len(lengths.counted):,} {what}, {unit}"
-            shapes += _panel(column * _WIDE + _EDGE, row * _HIGH, title, lengths)
-    return ChartDrawing(width, height, shapes)
-
-
-def _panel(x: float, y: float, title: str, lengths: Lengths) -> Iterator[Box | Label]:
-    wide, floor, ceiling = _WIDE - 2 * _EDGE, y + _HIGH - _EDGE, y + 2 * _EDGE
-    yield Label(x, y + _EDGE, title)
-    yield Box(x, floor, wide, 1, _COLOURS["text"])
+def _panel(axes: "Axes", title: str, lengths: Lengths) -> None:
+    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_yticks([])
     if not lengths.counted:
+        axes.set_xticks([])
         return
     # The longest hundredth would press all others against the left.
     end = lengths.at(0.99) + 1
-    each = -(-end // _MOST_BARS)  # lengths that share a bar: as many for all, so that none is higher for it
-    bars = [0] * -(-end // each)
-    for length in lengths.counted:
-        if length < end:
-            bars[length // each] += 1
-    step = wide / len(bars)
-    for number, held in enumerate(bars):
-        tall = (floor - ceiling) * held / max(bars)
-        yield Box(x + number * step, floor - tall, step - 1, tall, _COLOURS["bar"])
-    median = x + wide * (lengths.at(0.5) + 0.5) / (len(bars) * each)
-    yield Box(median, ceiling, 1, floor - ceiling, _COLOURS["line"])
-    yield Label(median + 3, ceiling, f"median {lengths.at(0.5)}")
-    yield Label(x, floor + _TEXT + 3, "0")
-    yield Label(x + wide - 60, floor + _TEXT + 3, f"{end - 1} (99 %)")
+    step = -(-end // _MOST_BARS)  # all bars hold equally many lengths, so that none is higher for it
+    shown = [length for length in lengths.counted if length < end]
+    axes.hist(shown, bins=range(0, end + step, step), color=LIGHT["s0"], rwidth=0.9)
+    axes.axvline(lengths.at(0.5) + 0.5, color=LIGHT["s1"])
+    axes.annotate(
+        f"median {lengths.at(0.5)}", (lengths.at(0.5) + 0.5, 1), xycoords=("data", "axes fraction")
+    )
+    axes.set_xlabel(f"99 % have at most {end - 1}")
 
 
-def _write_svg(file: Path, drawing: ChartDrawing) -> None:
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawing.width}" height="{drawing.height}" '
-        f'viewBox="0 0 {drawing.width} {drawing.height}" font-family="sans-serif" font-size="{_TEXT}">'
-    ]
-    for shape in drawing.shapes:
-        match shape:
-            case Box(x, y, width, height, colour):
-                lines.append(
-                    f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
-                    f'fill="{colour}"/>'
-                )
-            case Label(x, y, text):
-                lines.append(
-                    f'<text x="{x:.1f}" y="{y:.1f}" fill="{_COLOURS["text"]}">{escape(text)}</text>'
-                )
-    write_atomically(file, "\n".join([*lines, "</svg>"]) + "\n", RoleBenchError)
-
-
-def _write_png(file: Path, drawing: ChartDrawing) -> None:
-    from PIL import Image, ImageDraw, ImageFont
-
-    image = Image.new("RGB", (drawing.width, drawing.height))
-    pen, font = ImageDraw.Draw(image), ImageFont.load_default(_TEXT)
-    for shape in drawing.shapes:
-        match shape:
-            case Box(x, y, width, height, colour):
-                if width >= 1 and height >= 1:
-                    pen.rectangle((x, y, x + width - 1, y + height - 1), fill=colour)
-            case Label(x, y, text):
-                pen.text((x, y), text, fill=_COLOURS["text"], font=font, anchor="ls")
+def _write_png(file: Path, picture: bytes) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as beside:
-            image.save(part := Path(beside, "chart.png"))
+            (part := Path(beside, "chart.png")).write_bytes(picture)
             part.replace(file)
     except OSError as error:
         raise RoleBenchError(
             f"{file} cannot be written ({error.strerror}); free it, or name another file."
         ) from error
-
-
-_WRITERS: Final[Mapping[str, Callable[[Path, ChartDrawing], None]]] = {
-    ".svg": _write_svg,
-    ".png": _write_png,
-}

@@ -1,4 +1,4 @@
-"""Several sources as one: each question to a role once, with all its answers."""
+"""Merge samples: each question to a role once, with all its answers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,24 +13,24 @@ from rolellm_agents.datasets.writing import clean
 
 @dataclass
 class MergeCounts:
-    """What a merge has done so far."""
+    """Progress of a merge."""
 
     read: int = 0
     written: int = 0
     repeated: int = 0
-    """Rows that said nothing new."""
+    """Rows without a new answer."""
     joined: int = 0
-    """Rows whose other answers went to the row that asked the same."""
+    """Rows whose new answers were added to an earlier row."""
 
 
 def merge_samples(read: Callable[[], Iterator[Sample]], counts: MergeCounts) -> Iterator[Sample]:
-    """Each question to a role once, in the order of their first rows.
+    """Yield each question to a role once, in the order of first occurrence.
 
-    The samples are read three times, and only what is asked more than once is held, joined already.
+    Reads the samples three times, and keeps only repeated questions in memory.
 
     Args:
-        read: gives all samples anew, the same each time.
-        counts: is kept up to date.
+        read: returns a new iterator over the same samples at each call.
+        counts: is updated for each sample.
     """
     times = Counter(_key(sample) for sample in read())
     joined: dict[bytes, Sample] = {}
@@ -48,13 +48,13 @@ def merge_samples(read: Callable[[], Iterator[Sample]], counts: MergeCounts) -> 
 
 
 def join(samples: Sequence[Sample]) -> Sample:
-    """Samples that ask a role the same as one, with each answer once, in the order they come in.
+    """Join samples of the same question to a role into one, with each answer once, in order.
 
-    A reference keeps its type, and takes the first there is when it has none. Of what else the rows say
-    the first counts; lists are put together.
+    A reference without a type takes the first known type. Of other fields the first value is kept; lists
+    are concatenated.
 
     Args:
-        samples: clean ones, at least one.
+        samples: clean samples, at least one.
     """
     first = samples[0]
     types: dict[str, str] = {}
@@ -91,5 +91,5 @@ def _extras(samples: Sequence[Sample]) -> dict[str, Any]:
         for key, value in sample.extra.items():
             held = merged.setdefault(key, value)
             if isinstance(held, list) and isinstance(value, list):
-                merged[key] = held + [one for one in value if one not in held]
+                merged[key] = held + [item for item in value if item not in held]
     return merged

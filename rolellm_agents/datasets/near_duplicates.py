@@ -1,12 +1,11 @@
-"""Find questions that are nearly the same among a hundred thousand, and miss none.
+"""Find all near duplicates among up to a hundred thousand questions.
 
-Two texts are near when they share most of their words: the Jaccard index of their sets of words (in
-Chinese, of characters). Of two texts that are near, the few rarest words of each must have one in common
-(prefix filtering: Chaudhuri et al. 2006; Bayardo et al. 2007), so only texts that share a rare word are
-laid beside each other, and of those only the ones whose 128 bits are alike (Sandes et al. 2020). Unlike
-hashing (MinHash) this is exact.
+The similarity of two texts is the Jaccard index of their sets of words (in Chinese, of characters). The few
+rarest words of two similar texts must have one in common (prefix filtering: Chaudhuri et al. 2006; Bayardo
+et al. 2007). So only texts that share a rare word are compared, and of these only the ones with similar
+bitmaps of 128 bits (Sandes et al. 2020). Unlike MinHash this is exact.
 
-`rolellm_agents.text.near_copies` asks something else: whether a text stands inside another one.
+`rolellm_agents.text.near_copies` instead finds texts that occur inside other texts.
 """
 
 import math
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR: Final = 0.8
-"""From this likeness on two questions ask the same in other words."""
+"""The least Jaccard index of two questions that count as near duplicates."""
 _BITS = 128
 _LAST_64 = 2**64 - 1
 _ROUNDING = 1e-9
 
 
 class NearDuplicate(NamedTuple):
-    """Two texts by their places in the sequence, and how alike they are, from 0 to 1."""
+    """The places of two texts in the sequence, and their Jaccard index."""
 
     first: int
     second: int
@@ -37,14 +36,14 @@ class NearDuplicate(NamedTuple):
 
 
 def near_duplicates(texts: Sequence[str], *, at_least: float = NEAR) -> Iterator[NearDuplicate]:
-    """All pairs of texts that are as alike as asked for, each once, in no order that means anything.
+    """Yield each pair of similar texts once, in no particular order.
 
-    Case, punctuation and the order of words do not count; a text without any word or figure is like none
-    but its own copies. The memory grows with the texts, not with the pairs.
+    Case, punctuation and word order do not count. A text without words is similar only to its copies. The
+    memory grows with the number of texts, not of pairs.
 
     Args:
-        texts: any language; equal ones are pairs too, so that many copies of a text are very many pairs.
-        at_least: the Jaccard index, above 0 and up to 1.
+        texts: texts in any language. Equal texts are pairs too, so n copies give n(n-1)/2 pairs.
+        at_least: the least Jaccard index, above 0 and up to 1.
     """
     words = _numbered(texts)
     for one, other in _candidates(words, at_least):
@@ -54,15 +53,15 @@ def near_duplicates(texts: Sequence[str], *, at_least: float = NEAR) -> Iterator
 
 
 def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[int]]:
-    """The texts in groups: two that are near are in one, and so is what is near to either of them.
+    """Group texts so that similar texts are in one group (single linkage).
 
     Args:
-        texts: any language.
+        texts: texts in any language.
         at_least: as for `near_duplicates`.
 
     Returns:
-        The places of each group's texts in their order; the groups by their first text. Each text is in
-        one group, which may be its own.
+        The places of each group's texts in order; the groups by their first text. Each text is in exactly
+        one group.
     """
     words = _numbered(texts)
     head = list(range(len(texts)))
@@ -72,7 +71,7 @@ def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[in
             head[place] = place = head[head[place]]
         return place
 
-    # Texts of the same words need not be compared: many copies of one question cost nothing.
+    # Texts with equal sets of words are grouped first, so that many copies of one question cost nothing.
     first: dict[tuple[int, ...], int] = {}
     for place, held in enumerate(words):
         head[place] = first.setdefault(held, place)
@@ -88,7 +87,7 @@ def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[in
 
 
 def _numbered(texts: Sequence[str]) -> list[tuple[int, ...]]:
-    """Each text's different words as numbers, the rarest word first."""
+    """The distinct words of each text as numbers, rarest first."""
     numbers: dict[str, int] = {}
     held = [
         {numbers.setdefault(word, len(numbers)) for word in units_of(text) or [text.strip()]}
@@ -101,7 +100,7 @@ def _numbered(texts: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def _candidates(words: Sequence[tuple[int, ...]], at_least: float) -> Iterator[tuple[int, int]]:
-    """Pairs that may be near, each once; all that are near are among them."""
+    """Pairs that may be similar, each once; includes all pairs that are."""
     import numpy as np
 
     by_size = sorted(range(len(words)), key=lambda place: len(words[place]))
@@ -123,7 +122,7 @@ def _candidates(words: Sequence[tuple[int, ...]], at_least: float) -> Iterator[t
 
 
 def _from(numbers: "array[int]", least: int) -> "NDArray[np.int64]":
-    """Those of the ordered numbers that are not below `least`, without copying them."""
+    """The numbers of an ordered array from `least` on, without a copy."""
     import numpy as np
 
     held = np.frombuffer(numbers, np.int64)

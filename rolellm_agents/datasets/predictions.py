@@ -1,7 +1,7 @@
-"""Replies from anywhere, and what they are compared with: two files, row by row or question by question.
+"""Read predictions and references from two files and pair them, by row or by role and question.
 
-A file is JSONL, as RoleBench's own or with `prediction`, `reply` or `text` and `references`, or plain text
-with one text a line.
+A file is JSONL, with RoleBench's fields or with `prediction`, `reply` or `text` and `references`, or plain
+text with one text on each line.
 """
 
 from collections import defaultdict, deque
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from rolellm_agents.datasets.keys import question_key, role_key
 from rolellm_agents.datasets.layout import place_of
-from rolellm_agents.datasets.reading import fields_of, what_is_wrong
+from rolellm_agents.datasets.reading import describe_error, fields_of
 from rolellm_agents.errors import RoleBenchError, RoleLLMError
 from rolellm_agents.metrics import ReferencedReply
 from rolellm_agents.text import one_line, whole
@@ -24,25 +24,25 @@ _REFERENCE_KEYS: Final = ("generated", "references", "reference", "text")
 _LANGUAGES: Final[Mapping[str, Language]] = {"en": "en", "zh": "zh"}
 _SHOWN = 60
 _ENOUGH = 100
-"""So many rows tell the language of a file."""
+"""Number of rows from which a file's language is recognised."""
 
 Key = tuple[str, str]
-"""A role and a question, in the form by which they are told to be the same."""
+"""The keys of a role and a question."""
 
 
 class TextRow(NamedTuple):
-    """What a row of a file says."""
+    """One row of a file."""
 
     line: int
     texts: tuple[str, ...]
-    """The first of them is the reply, or all are references; empty where the row has none."""
+    """The references; or replies, of which the first counts. May be empty."""
     role: str = ""
     question: str = ""
     language: Language | None = None
 
     @property
     def key(self) -> Key | None:
-        """None unless it has both a role and a question."""
+        """None unless the row has both a role and a question."""
         return (role_key(self.role), question_key(self.question)) if self.role and self.question else None
 
 
@@ -53,60 +53,61 @@ class TextFile:
     path: Path
     rows: Sequence[TextRow]
 
-    def told(self, row: TextRow) -> str:
-        """A row by its line, and by its role and question where it has them."""
+    def describe(self, row: TextRow) -> str:
+        """Name a row in a message: by line, and by role and question where it has them."""
         asked = f" ({one_line(f'{row.role}: {row.question}', _SHOWN)})" if row.key else ""
         return f"line {row.line} of {self.path}{asked}"
 
 
 class Prediction(NamedTuple):
-    """A reply with what it is compared with."""
+    """A reply with its references."""
 
     answer: ReferencedReply
     role: str
-    """Empty where no file says it."""
+    """Empty where neither file has it."""
 
 
 @dataclass(frozen=True)
 class PredictionSet:
-    """What there is to score."""
+    """Predictions to score."""
 
     scored: Sequence[Prediction]
     notes: Sequence[str]
-    """One sentence for each thing that should be known beside the scores."""
+    """Sentences that should be shown beside the scores."""
 
     @property
     def answers(self) -> list[ReferencedReply]:
-        """For `score_many`."""
-        return [one.answer for one in self.scored]
+        """The replies with their references, for `score_many`."""
+        return [prediction.answer for prediction in self.scored]
 
     @property
     def clusters(self) -> list[str]:
-        """For `mean_interval`: the role; a row without one stands alone."""
-        return [one.role or f"row {number}" for number, one in enumerate(self.scored)]
+        """The cluster of each prediction, for `mean_interval`: its role, or its row if it has none."""
+        return [prediction.role or f"row {number}" for number, prediction in enumerate(self.scored)]
 
     @property
     def empty(self) -> int:
-        """How many replies have no text."""
-        return sum(not one.answer.reply.strip() for one in self.scored)
+        """Number of replies without text."""
+        return sum(not prediction.answer.reply.strip() for prediction in self.scored)
 
 
-def read_answered(
+def read_predictions(
     predictions: Path, references: Path, *, language: Language | None = None, only_common: bool = False
 ) -> PredictionSet:
-    """Read replies and their references, and put them together.
+    """Read predictions and their references, and pair them.
 
-    Rows belong together by role and question where all rows of both files have them, in any order;
-    otherwise by their places. A row without a reference cannot be scored and is left out, which is told.
+    Rows are paired by role and question where all rows of both files have them, otherwise by place. Rows
+    without a reference are left out with a note.
 
     Args:
-        predictions: a file of replies; of several in one row the first counts.
+        predictions: a file of replies; the first of several in a row counts.
         references: a file of references, one or several in a row.
-        language: of all rows; otherwise what the rows say, then the folders, then the references' script.
-        only_common: rows that only one of the files has are left out; they must have roles and questions.
+        language: the language of all rows; by default taken from the rows, then from the folders, then
+            from the references' script.
+        only_common: leave out rows that only one file has; requires roles and questions.
 
     Raises:
-        RoleBenchError: a file cannot be read, a row is damaged, or the files do not fit together.
+        RoleBenchError: a file cannot be read, a row is invalid, or the files do not fit together.
     """
     replies = read_texts(predictions, _REPLY_KEYS)
     expected = read_texts(references, _REFERENCE_KEYS)
@@ -122,14 +123,14 @@ def read_answered(
 
 
 def read_texts(file: Path, keys: Sequence[str]) -> TextFile:
-    """Read a file of texts, JSONL if its first line is a JSON object, else plain text with one a line.
+    """Read a file of texts: JSONL if its first line is a JSON object, otherwise one text on each line.
 
     Args:
-        file: in any encoding; JSONL in UTF-8.
-        keys: the fields that may hold a row's texts, the first that is there counts.
+        file: JSONL in UTF-8, or plain text in any encoding.
+        keys: the possible fields of a row's texts; the first that exists counts.
 
     Raises:
-        RoleBenchError: it cannot be read, is empty, or a row is damaged.
+        RoleBenchError: the file cannot be read or is empty, or a row is invalid.
     """
     lines = _lines(file)
     first = next((line for line in lines if line.strip()), "")
@@ -143,7 +144,7 @@ def read_texts(file: Path, keys: Sequence[str]) -> TextFile:
 
 
 def _lines(file: Path) -> list[str]:
-    # It brings charset_normalizer, which commands that read no such files should not pay for.
+    # Imported here because it loads charset_normalizer, which most commands do not need.
     from rolellm_agents.text.decoding import decoded
 
     try:
@@ -158,7 +159,7 @@ def _lines(file: Path) -> list[str]:
         raise RoleBenchError(f"{file} is not text; save it as UTF-8, with a text on each line.") from error
     if not text.strip():
         raise RoleBenchError(f"{file} is empty; name a file with a text on each line.")
-    # Not `splitlines`: JSONL ends a line at a line feed only, and texts may hold other marks for it.
+    # Not `splitlines`: lines of JSONL end at a line feed only, and texts may contain other separators.
     return text.removesuffix("\n").split("\n")
 
 
@@ -174,12 +175,12 @@ def _row(file: Path, number: int, line: str, keys: Sequence[str]) -> TextRow:
         )
     except (ValueError, RecursionError) as error:
         raise RoleBenchError(
-            f"{file}, line {number}: {what_is_wrong(error)}; correct the line or remove it."
+            f"{file}, line {number}: {describe_error(error)}; correct the line or remove it."
         ) from error
 
 
 def _texts(fields: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:
-    """What the first of these fields holds; white space behind it counts by the paper's measure."""
+    """The texts of the first existing field; trailing white space stays, as the metric counts it."""
     for key in keys:
         match fields.get(key):
             case None:
@@ -212,20 +213,20 @@ def _paired(replies: TextFile, expected: TextFile, *, only_common: bool) -> list
 def _paired_by_key(
     replies: TextFile, expected: TextFile, *, only_common: bool
 ) -> list[tuple[TextRow, TextRow]]:
-    """In the references' order; of rows with one key the first belongs to the first."""
-    waiting: defaultdict[Key | None, deque[TextRow]] = defaultdict(deque)
+    """Pairs in the references' order; rows with equal keys are paired in order."""
+    pending: defaultdict[Key | None, deque[TextRow]] = defaultdict(deque)
     for row in replies.rows:
-        waiting[row.key].append(row)
+        pending[row.key].append(row)
     pairs, unanswered = [], []
     for row in expected.rows:
-        if found := waiting[row.key]:
+        if found := pending[row.key]:
             pairs.append((found.popleft(), row))
         else:
             unanswered.append(row)
-    unasked = sorted(chain.from_iterable(waiting.values()))
+    unasked = sorted(chain.from_iterable(pending.values()))
     if only_common and pairs:
         return pairs
-    misfits = _sides(replies, unasked, expected) + _sides(expected, unanswered, replies)
+    misfits = _unpaired(replies, unasked, expected) + _unpaired(expected, unanswered, replies)
     if misfits:
         advice = "--common scores those that both files have" if pairs else "name files of the same test"
         raise RoleBenchError(f"They do not fit together: {', and '.join(misfits)}; {advice}.")
@@ -238,17 +239,17 @@ def _paired_by_place(replies: TextFile, expected: TextFile) -> list[tuple[TextRo
         longer, shorter = (replies, expected) if count > wanted else (expected, replies)
         raise RoleBenchError(
             f"{replies.path} has {count} rows and {expected.path} {wanted}: "
-            f"{longer.told(longer.rows[len(shorter.rows)])} is the first of {abs(count - wanted)} that "
+            f"{longer.describe(longer.rows[len(shorter.rows)])} is the first of {abs(count - wanted)} that "
             "nothing stands beside; give both files a row for each reply, or a role and a question in each."
         )
     return list(zip(replies.rows, expected.rows, strict=True))
 
 
-def _sides(file: TextFile, misfits: Sequence[TextRow], other: TextFile) -> list[str]:
+def _unpaired(file: TextFile, misfits: Sequence[TextRow], other: TextFile) -> list[str]:
     if not misfits:
         return []
     others = f", the first of {len(misfits)} such rows" if len(misfits) > 1 else ""
-    return [f"{file.told(misfits[0])} has no row in {other.path}{others}"]
+    return [f"{file.describe(misfits[0])} has no row in {other.path}{others}"]
 
 
 def _scored(reply: TextRow, wanted: TextRow, language: Language | None, common: Language) -> Prediction:
@@ -261,8 +262,8 @@ def _scored(reply: TextRow, wanted: TextRow, language: Language | None, common: 
 def _language_of_files(predictions: Path, references: Path, rows: Sequence[TextRow]) -> Language:
     from rolellm_agents.text.language import language_of
 
-    told = place_of(references).language or place_of(predictions).language
-    return told or language_of("\n".join(chain.from_iterable(row.texts for row in rows[:_ENOUGH])))
+    by_folder = place_of(references).language or place_of(predictions).language
+    return by_folder or language_of("\n".join(chain.from_iterable(row.texts for row in rows[:_ENOUGH])))
 
 
 def _notes(scored: Sequence[Prediction], alone: int, paired: int, several: int) -> Iterator[str]:
@@ -274,9 +275,12 @@ def _notes(scored: Sequence[Prediction], alone: int, paired: int, several: int) 
         yield f"Left out, since they have no reference: {paired - len(scored)} of {paired} rows."
     if several:
         yield f"With several replies, of which the first is scored: {several} rows."
-    if empty := sum(not one.answer.reply.strip() for one in scored):
+    if empty := sum(not prediction.answer.reply.strip() for prediction in scored):
         yield f"Empty replies, scored 0: {empty} of {len(scored)}."
-    foreign = sum(is_in_other_language(one.answer.references[0], one.answer.language) for one in scored)
+    foreign = sum(
+        is_in_other_language(prediction.answer.references[0], prediction.answer.language)
+        for prediction in scored
+    )
     if foreign:
         yield (
             f"With references in another language than they are scored in: {foreign} of {len(scored)} "

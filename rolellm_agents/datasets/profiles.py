@@ -1,16 +1,15 @@
-"""The role profiles that RoleBench keeps beside its samples."""
+"""The role profiles of RoleBench (`profiles-*/desc.json`)."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.datasets.reading import read_json_object
 from rolellm_agents.text import whole
 from rolellm_agents.text.language import Language
 
 _ABOVE = 4
-"""Folders between a file of samples and RoleBench's root."""
+"""Number of folders between a file of samples and RoleBench's root."""
 _FOLDERS: Final[Mapping[Language, str]] = {"en": "profiles-eng", "zh": "profiles-zh"}
 
 
@@ -24,13 +23,13 @@ def profile_names(source: Path) -> set[str]:
 
 
 def profile_descriptions(source: Path, language: Language) -> dict[str, str]:
-    """What `profiles-*/desc.json` says of each role: who they are and their catchphrases, in one text.
+    """The profile of each role in `profiles-*/desc.json`: description and catchphrases in one text.
 
-    The nearest folder wins. What is no text, or an empty one, is left out.
+    The nearest folder wins. Empty profiles are left out.
 
     Args:
-        source: where to look, and in the folders above it.
-        language: of the profiles.
+        source: a file or folder; the folders above it are searched too.
+        language: the profiles' language.
 
     Raises:
         RoleBenchError: such a file is damaged.
@@ -44,16 +43,8 @@ def profile_descriptions(source: Path, language: Language) -> dict[str, str]:
 
 
 def _profiles(source: Path, folders: str) -> Iterator[dict[str, Any]]:
-    """The contents of the files, the nearest first."""
+    """The contents of the files, nearest first."""
     place = source.resolve()
     for folder in (place, *place.parents[:_ABOVE]):
         for file in sorted(folder.glob(f"{folders}/desc.json")):
-            yield _content(file)
-
-
-def _content(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise RoleBenchError(f"{file} is damaged; put it right, or remove it.") from error
-    return content if isinstance(content, dict) else {}
+            yield read_json_object(file)

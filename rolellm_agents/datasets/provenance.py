@@ -1,10 +1,11 @@
-"""Where samples come from: what a generator's run, or the making of a data set, left beside them."""
+"""The provenance of samples, as the run of a generator or the command that wrote a data set recorded it."""
 
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from rolellm_agents.datasets.reading import read_json_object
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.files.atomic_write import write_atomically
 
@@ -14,65 +15,69 @@ _CONFIG: Final = "config.json"
 
 @dataclass(frozen=True)
 class SampleOrigin:
-    """One source that others were made of in the end."""
+    """One original source of a data set."""
 
     name: str
-    """Of its file or folder; where that lay is nobody's business."""
+    """The name of its file or folder, without the path."""
     config: dict[str, Any] = field(default_factory=dict)
-    """What a run was begun with; empty for files."""
+    """The configuration of a run; empty for files."""
     begun: str = ""
+    """When the run started."""
     versions: dict[str, str] = field(default_factory=dict)
     filters: dict[str, int] = field(default_factory=dict)
-    """How many items got each label, in a generator's run."""
+    """Number of items by label, for the run of a generator."""
 
 
 @dataclass(frozen=True)
 class DatasetProvenance:
-    """How a data set was made of its sources, such as a split and its seed."""
+    """A step from the sources to a data set, for example a split with its seed."""
 
     made_by: str
     settings: dict[str, Any]
 
 
 def origins_of(source: Path) -> list[SampleOrigin]:
-    """The sources that `source` was made of in the end; itself when nothing tells of others.
+    """The original sources of `source`; itself when no manifest names others.
 
     Raises:
-        RoleBenchError: a file that should tell it is damaged.
+        RoleBenchError: the manifest or the configuration is damaged.
     """
-    manifest = _object_in(source / MANIFEST)
+    manifest = _json_in(source / MANIFEST)
     if "sources" in manifest:
-        return [_origin(one) for one in manifest["sources"] if isinstance(one, dict)]
-    config = _object_in(source / _CONFIG)
-    told = {**config, "name": source.resolve().name, "filters": manifest.get("filters")}
-    return [_origin(told)]
+        return [_origin(fields) for fields in manifest["sources"] if isinstance(fields, dict)]
+    fields = {
+        **_json_in(source / _CONFIG),
+        "name": source.resolve().name,
+        "filters": manifest.get("filters"),
+    }
+    return [_origin(fields)]
 
 
 def dataset_provenance_of(source: Path) -> list[DatasetProvenance]:
-    """What was done to the origins, the first first.
+    """The steps from the original sources to `source`, in order.
 
     Raises:
         RoleBenchError: the manifest is damaged.
     """
     return [
-        DatasetProvenance(str(one.get("made_by", "")), one["settings"])
-        for one in _object_in(source / MANIFEST).get("makings", [])
-        if isinstance(one, dict) and isinstance(one.get("settings"), dict)
+        DatasetProvenance(str(step.get("made_by", "")), step["settings"])
+        for step in _json_in(source / MANIFEST).get("makings", [])
+        if isinstance(step, dict) and isinstance(step.get("settings"), dict)
     ]
 
 
 def write_manifest(
-    folder: Path, sources: list[Path], making: DatasetProvenance, counts: dict[str, int]
+    folder: Path, sources: list[Path], provenance: DatasetProvenance, counts: dict[str, int]
 ) -> None:
-    """Write beside a data set of what and how it was made; last, since it says that all is there.
+    """Write the manifest of a data set; write it last, as it marks the data set as complete.
 
     Raises:
-        RoleBenchError: it cannot be written, or a source's is damaged.
+        RoleBenchError: the manifest cannot be written, or a source's manifest is damaged.
     """
-    earlier = [asdict(one) for source in sources for one in dataset_provenance_of(source)]
+    earlier = [asdict(step) for source in sources for step in dataset_provenance_of(source)]
     content = {
         "sources": [asdict(origin) for source in sources for origin in origins_of(source)],
-        "makings": [*earlier, asdict(making)],
+        "makings": [*earlier, asdict(provenance)],
         "counts": counts,
     }
     write_atomically(
@@ -80,13 +85,13 @@ def write_manifest(
     )
 
 
-def _origin(told: dict[str, Any]) -> SampleOrigin:
+def _origin(fields: dict[str, Any]) -> SampleOrigin:
     return SampleOrigin(
-        str(told.get("name", "")),
-        _dict(told.get("config")),
-        str(told.get("begun", "")),
-        {key: str(value) for key, value in _dict(told.get("versions")).items()},
-        {key: value for key, value in _dict(told.get("filters")).items() if isinstance(value, int)},
+        str(fields.get("name", "")),
+        _dict(fields.get("config")),
+        str(fields.get("begun", "")),
+        {key: str(value) for key, value in _dict(fields.get("versions")).items()},
+        {key: value for key, value in _dict(fields.get("filters")).items() if isinstance(value, int)},
     )
 
 
@@ -94,12 +99,6 @@ def _dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _object_in(file: Path) -> dict[str, Any]:
-    """What a JSON file holds; nothing when there is none, or it lies beside what is a file itself."""
-    try:
-        if not file.is_file():
-            return {}
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise RoleBenchError(f"{file} is damaged; put it right, or remove it.") from error
-    return _dict(content)
+def _json_in(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty when there is no such file."""
+    return read_json_object(file) if file.is_file() else {}

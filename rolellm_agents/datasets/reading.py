@@ -1,8 +1,8 @@
-"""Read a file of RoleBench as it was published, with its defects.
+"""Read files of RoleBench as they were published, with their irregularities.
 
-`type` is a text, a list or not there; texts begin with a blank; references are empty. A row that stands
-twice is read twice, since the published figures count it twice, and white space after a reference stays,
-since the measure they were found by counts it.
+`type` is a text, a list or missing; texts begin with a blank; references may be empty. Repeated rows are
+read as often as they occur, and white space after a reference is kept, because the published figures count
+both.
 """
 
 import json
@@ -19,7 +19,7 @@ from rolellm_agents.text import one_line, whole
 from rolellm_agents.text.language import Language
 
 _ENOUGH = 100
-"""So many rows tell the language of a file."""
+"""Number of rows from which a file's language is recognised."""
 _OWN_KEYS: Final = frozenset({"role", "question", "generated", "type", "kind", "language"})
 _KINDS: Final[Mapping[object, Kind]] = {"general": "general", "role_specific": "role_specific"}
 _LANGUAGES: Final[Mapping[object, Language]] = {"en": "en", "zh": "zh"}
@@ -29,12 +29,12 @@ _Name = TypeVar("_Name")
 
 
 class RawRow(NamedTuple):
-    """What a line says."""
+    """The fields of one line."""
 
     role: str
     question: str
     references: tuple[str, ...]
-    """None of them is empty."""
+    """Without empty ones."""
     types: tuple[str, ...]
     kind: Kind | None
     language: Language | None
@@ -42,49 +42,47 @@ class RawRow(NamedTuple):
 
 
 class FileDefaults(NamedTuple):
-    """What is said of all rows of a file, for rows that do not say it themselves."""
+    """Values for the rows of a file that do not have their own."""
 
     kind: Kind | None
-    """None where each row's `type` tells it."""
+    """None to derive the kind from each row's `type`."""
     language: Language
 
     def sample(self, row: RawRow) -> Sample:
-        """The row as a sample; it has references."""
-        kind = self.kind or row.kind or kind_told_by(row.types)
+        """Convert a row that has references."""
+        kind = self.kind or row.kind or kind_from_types(row.types)
         language = row.language or self.language
         return Sample(row.role, row.question, row.references, kind, row.types, language, row.extra)
 
 
 def read_samples(file: Path) -> list[Sample]:
-    """Read the samples of a JSONL file in their order; a row that has only empty references is left out.
+    """Read the samples of a JSONL file in order, without rows that have only empty references.
 
-    Kind and language are what the folders say (`rolebench-zh/general/…`). Where they say nothing, a row
-    may say them itself (`kind`, `language`); else rows with a `type` are role-specific, and the language is
-    that of the texts.
+    Kind and language come from the folders (`rolebench-zh/general/…`), then from the row (`kind`,
+    `language`). Otherwise rows with a `type` are role-specific, and the texts decide the language.
 
     Raises:
-        RoleBenchError: the file cannot be read, holds no samples, or a line is damaged.
+        RoleBenchError: the file cannot be read, has no samples, or has an invalid line.
     """
     return list(iter_samples(file))
 
 
 def iter_samples(file: Path) -> Iterator[Sample]:
-    """Like `read_samples`, one after the other, so that a file of any length takes no memory.
+    """Like `read_samples`, one sample at a time, with constant memory.
 
     Raises:
-        RoleBenchError: when that place is reached: the file cannot be read, holds no samples, or a line is
-            damaged.
+        RoleBenchError: during iteration, as `read_samples`.
     """
-    given: FileDefaults | None = None
+    defaults: FileDefaults | None = None
     for row in _rows(file):
-        given = given or given_of(file)
-        yield given.sample(row)
-    if given is None:
+        defaults = defaults or file_defaults(file)
+        yield defaults.sample(row)
+    if defaults is None:
         raise RoleBenchError(f"{file} holds no samples; name a JSONL file of RoleBench.")
 
 
-def given_of(file: Path) -> FileDefaults:
-    """What the folders around a file say of its rows; without them the language is that of its first rows.
+def file_defaults(file: Path) -> FileDefaults:
+    """Kind and language from the folders around a file; otherwise the language of its first rows.
 
     Raises:
         RoleBenchError: the file cannot be read.
@@ -96,7 +94,7 @@ def given_of(file: Path) -> FileDefaults:
 
 
 def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers from 1, without a byte order mark and line ends.
+    """The lines that are not blank, with their numbers from 1, without byte order mark and line ends.
 
     Raises:
         RoleBenchError: the file cannot be read.
@@ -113,11 +111,11 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def fields_of(line: bytes) -> dict[str, Any]:
-    """The object that a line holds.
+    """Parse a line as a JSON object.
 
     Raises:
-        ValueError: it holds none; `what_is_wrong` says it in words.
-        RecursionError: it is nested too deeply.
+        ValueError: the line is not a JSON object; `describe_error` gives a message.
+        RecursionError: the object is nested too deeply.
     """
     match json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite):
         case dict() as fields:
@@ -127,13 +125,13 @@ def fields_of(line: bytes) -> dict[str, Any]:
 
 
 def row_of(fields: dict[str, Any]) -> RawRow:
-    """What the fields of a line say.
+    """Convert the fields of a line.
 
     Raises:
-        ValueError: a field is missing or of another type; `what_is_wrong` says it in words.
+        ValueError: a field is missing or of another type; `describe_error` gives a message.
     """
     references, types = _texts(fields, "generated"), _types(fields)
-    if len(types) == len(references):  # one for each: what goes with an empty reference goes with it
+    if len(types) == len(references):  # the type of an empty reference is dropped with it
         types = tuple(name for name, reference in zip(types, references, strict=True) if reference)
     return RawRow(
         _text(fields, "role"),
@@ -146,13 +144,13 @@ def row_of(fields: dict[str, Any]) -> RawRow:
     )
 
 
-def kind_told_by(types: Sequence[str]) -> Kind:
-    """Rows with a type are role-specific, unless the type says otherwise."""
+def kind_from_types(types: Sequence[str]) -> Kind:
+    """The kind of a row by its types: role-specific with a type other than `general`."""
     return "role_specific" if types and "general" not in types else "general"
 
 
-def what_is_wrong(error: Exception) -> str:
-    """An error that a line of a file raised, in words."""
+def describe_error(error: Exception) -> str:
+    """A message for an error from `fields_of` or `row_of`."""
     match error:
         case json.JSONDecodeError():
             return f"it is no JSON ({error.msg} at character {error.colno})"
@@ -164,21 +162,33 @@ def what_is_wrong(error: Exception) -> str:
             return one_line(str(error), 100)
 
 
+def read_json_object(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty when it has another value.
+
+    Raises:
+        RoleBenchError: the file cannot be read or is not JSON.
+    """
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RoleBenchError(f"{file} is damaged; put it right, or remove it.") from error
+    return content if isinstance(content, dict) else {}
+
+
 def _rows(file: Path) -> Iterator[RawRow]:
     for number, line in numbered_lines(file):
         try:
             row = row_of(fields_of(line))
         except (ValueError, RecursionError) as error:
-            what = what_is_wrong(error)
             raise RoleBenchError(
-                f"{file}, line {number}: {what}; correct the line or remove it."
+                f"{file}, line {number}: {describe_error(error)}; correct the line or remove it."
             ) from error
         if row.references:
             yield row
 
 
 def _readable_rows(file: Path) -> Iterator[RawRow]:
-    """Without those that are damaged."""
+    """The rows that can be read."""
     for _, line in numbered_lines(file):
         try:
             yield row_of(fields_of(line))
@@ -204,8 +214,8 @@ def _types(fields: dict[str, Any]) -> tuple[str, ...]:
     match fields.get("type"):
         case None:
             return ()
-        case str(one):
-            return (whole(one).strip(),)
+        case str(name):
+            return (whole(name).strip(),)
         case _:
             return _texts(fields, "type")
 
@@ -226,7 +236,7 @@ def _finite(text: str) -> float:
 
 
 def _language(rows: Sequence[RawRow]) -> Language:
-    # It brings charset_normalizer, which a file in a folder of RoleBench does not need.
+    # Imported here because it loads charset_normalizer, which files in RoleBench's folders do not need.
     from rolellm_agents.text.language import language_of
 
     return language_of("\n".join(text for row in rows for text in (row.question, *row.references)))

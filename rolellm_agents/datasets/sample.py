@@ -7,7 +7,7 @@ from typing import Any, Literal
 from rolellm_agents.text.language import Language
 
 Kind = Literal["role_specific", "general"]
-"""What is asked: about the role's own life and knowledge, or anything at all."""
+"""Questions about the role's life and knowledge, or general instructions."""
 
 Split = Literal["instruction-generalization", "role-generalization"]
 """What is new in the test: the instructions, or the roles."""
@@ -18,16 +18,16 @@ Part = Literal["train", "test", "rolegpt_baseline"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A question to a role, and how it should be answered."""
+    """A question to a role, with reference answers."""
 
     role: str
     question: str
     references: tuple[str, ...]
-    """Answers in the role's voice, at least one; in RoleGPT's own file the answer it gave."""
+    """Answers in the role's voice, at least one; in RoleGPT's file, its answer."""
     kind: Kind
     types: tuple[str, ...]
-    """What a role-specific question is from, `script_based` or `script_agnostic`: one for all references,
-    one for each of them, or none."""
+    """The origin of a role-specific question, `script_based` or `script_agnostic`: one value for all
+    references, one for each, or none."""
     language: Language
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What else the row says, as JSON values, such as `persona` and `labels`."""
+    """Other fields of the row as JSON values, for example `persona` and `labels`."""

@@ -1,4 +1,4 @@
-"""What may be named as a source of samples: a file, a folder in RoleBench's layout, a generator's run."""
+"""Sources of samples: a file, a folder in RoleBench's layout, or the folder of a generator's run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from rolellm_agents.datasets.sample import Part, Sample
 from rolellm_agents.errors import RoleBenchError
 
 RUN_SAMPLES: Final = "samples.jsonl"
-"""In the folder of a run: the rows that are good enough to be used."""
+"""In the folder of a run: the rows that passed its filters."""
 BASELINE: Final[Part] = "rolegpt_baseline"
 BASELINES: Final = f"{BASELINE}.jsonl"
-"""In the folder of a run: the answers of RoleGPT that others are compared with."""
+"""In the folder of a run: RoleGPT's answers, as a baseline."""
 _DEPTH = 4
-"""Folders between RoleBench's root and a file, and one more."""
+"""Levels of folders that are searched, from RoleBench's root."""
 _PARTS: Final[dict[str, Part]] = {part: part for part in PARTS}
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of samples, and what its place says of it."""
+    """A file of samples and its place in RoleBench's layout."""
 
     path: Path
     name: str
-    """From the folder that was named; the file's own name when the file was."""
+    """The path relative to the source; the file's name if the source is a file."""
     place: LayoutPlace
     part: Part | None
-    """None for a file whose name is not that of a part."""
+    """None for a file that is not named after a part."""
 
     def samples(self) -> Iterator[Sample]:
-        """Its samples, one after the other.
+        """Iterate over the samples.
 
         Raises:
             RoleBenchError: as `iter_samples`.
@@ -41,10 +41,10 @@ class SourceFile:
 
 
 def source_files(source: Path) -> list[SourceFile]:
-    """The files that a source consists of, in the order of their names.
+    """The files of a source, ordered by name.
 
     Raises:
-        RoleBenchError: it does not exist, cannot be looked into, or holds no samples.
+        RoleBenchError: the source does not exist, cannot be read, or has no samples.
     """
     try:
         if source.is_file():
@@ -62,7 +62,7 @@ def source_files(source: Path) -> list[SourceFile]:
 
 
 def source_samples(source: Path) -> Iterator[tuple[SourceFile, Sample]]:
-    """All samples of a source with the files they stand in.
+    """All samples of a source with their files.
 
     Raises:
         RoleBenchError: as `source_files` and `iter_samples`.

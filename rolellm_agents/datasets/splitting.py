@@ -1,8 +1,8 @@
-"""Divide samples into training and test so that the test holds only what is new: RoleBench's two splits.
+"""Split samples into training and test by RoleBench's two methods (arXiv 2310.00746, §4).
 
-Instruction generalization keeps the roles and asks them new questions; role generalization asks new roles,
-who are asked general instructions that others were asked too (arXiv 2310.00746, §4). Which way a question
-or a role goes depends on it and the seed alone, so that the order of the rows does not matter.
+Instruction generalization tests known roles with new questions; role generalization tests new roles, whose
+general instructions may occur in training. The split depends on the samples and the seed, not on the order
+of the rows.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from rolellm_agents.text.language import Language
 
 
 class Asker(NamedTuple):
-    """Whose test a question counts for: a role's, of one kind."""
+    """A role and a kind of questions, whose rows share one quota."""
 
     language: Language
     kind: Kind
@@ -28,10 +28,10 @@ class Asker(NamedTuple):
 
 @dataclass(frozen=True)
 class InstructionSplit:
-    """Which questions are the test."""
+    """The questions of a test."""
 
     questions: Collection[str]
-    """Their keys."""
+    """The keys of the questions."""
     split: Split = "instruction-generalization"
 
     def is_test(self, sample: Sample) -> bool:
@@ -41,10 +41,10 @@ class InstructionSplit:
 
 @dataclass(frozen=True)
 class RoleSplit:
-    """Which roles are the test."""
+    """The roles of a test."""
 
     roles: Collection[tuple[Language, str]]
-    """With their keys."""
+    """The language and key of each role."""
     split: Split = "role-generalization"
 
     def is_test(self, sample: Sample) -> bool:
@@ -55,19 +55,19 @@ class RoleSplit:
 def split_by_instructions(
     samples: Iterable[Sample], *, test_share: float, seed: int, near: float = NEAR
 ) -> InstructionSplit:
-    """Choose questions for the test that are not asked in training, nor nearly, by whomever.
+    """Choose test questions that have no equal or near duplicate in training, for any role.
 
-    Questions that are near stay together (`near_groups`). No role's test, general or specific, becomes
-    larger than its share, and each role keeps something to train on.
+    Near duplicates stay together (`near_groups`). The test has at most its share of each role's general and
+    role-specific rows, and each role keeps rows for training.
 
     Args:
-        samples: in any order; they are gone through once.
-        test_share: of each role's rows, between 0 and 1.
-        seed: another one makes another split.
-        near: the likeness from which on two questions must not be apart.
+        samples: in any order; iterated once.
+        test_share: the share of each role's rows, between 0 and 1.
+        seed: the seed of the split.
+        near: the least similarity of near duplicates.
 
     Raises:
-        RoleBenchError: no question can be put into the test.
+        RoleBenchError: no question fits into the test.
     """
     rows: dict[str, Counter[Asker]] = {}
     for sample in samples:
@@ -75,7 +75,7 @@ def split_by_instructions(
         asked[Asker(sample.language, sample.kind, role_key(sample.role))] += 1
     questions = sorted(rows)
     groups = [[questions[place] for place in group] for group in near_groups(questions, at_least=near)]
-    groups.sort(key=lambda group: _drawn(seed, min(group)))
+    groups.sort(key=lambda group: _order_key(seed, min(group)))
     test = _fill(groups, rows, test_share)
     if not test:
         raise RoleBenchError(
@@ -88,22 +88,22 @@ def split_by_instructions(
 def split_by_roles(
     samples: Iterable[Sample], *, test_share: float, seed: int, hold_out: Sequence[str] = ()
 ) -> RoleSplit:
-    """Choose roles for the test, of each language its share.
+    """Choose test roles, the same share in each language.
 
     Args:
-        samples: in any order; they are gone through once.
-        test_share: of the roles, between 0 and 1; at least one of each language that has two.
-        seed: another one chooses other roles.
-        hold_out: names of the roles that are chosen instead.
+        samples: in any order; iterated once.
+        test_share: the share of the roles, between 0 and 1; at least one role of a language with two.
+        seed: the seed of the split.
+        hold_out: names of test roles, instead of a random choice.
 
     Raises:
-        RoleBenchError: there is no role of such a name, or nobody would be left in training or test.
+        RoleBenchError: a named role does not exist, or training or test would be empty.
     """
     names: dict[tuple[Language, str], str] = {}
     for sample in samples:
         role = sample.language, role_key(sample.role)
         names[role] = min(names.get(role, sample.role), sample.role)
-    test = _named(names, hold_out) if hold_out else _drawn_roles(names, test_share, seed)
+    test = _named(names, hold_out) if hold_out else _sampled_roles(names, test_share, seed)
     if not test or len(test) == len(names):
         raise RoleBenchError(
             f"Of {len(names)} roles none can be held out while others stay; name sources with more roles, "
@@ -115,7 +115,7 @@ def split_by_roles(
 def _fill(
     groups: Iterable[Sequence[str]], rows: Mapping[str, Counter[Asker]], test_share: float
 ) -> set[str]:
-    """The questions of those groups that fit, one after the other, into what each asker has to give."""
+    """Add groups in order, each if it fits into the quotas of all its askers; return their questions."""
     owned: Counter[Asker] = Counter()
     for asked in rows.values():
         owned.update(asked)
@@ -132,13 +132,13 @@ def _fill(
     return test
 
 
-def _drawn_roles(
+def _sampled_roles(
     names: Collection[tuple[Language, str]], test_share: float, seed: int
 ) -> set[tuple[Language, str]]:
     test: set[tuple[Language, str]] = set()
     for language in sorted({language for language, _ in names}):
         own = sorted(
-            (role for role in names if role[0] == language), key=lambda role: _drawn(seed, role[1])
+            (role for role in names if role[0] == language), key=lambda role: _order_key(seed, role[1])
         )
         if len(own) > 1:
             test.update(own[: min(max(1, round(test_share * len(own))), len(own) - 1)])
@@ -158,6 +158,6 @@ def _named(names: Mapping[tuple[Language, str], str], wanted: Iterable[str]) -> 
     return test
 
 
-def _drawn(seed: int, text: str) -> bytes:
-    """A number that decides, the same on every machine."""
+def _order_key(seed: int, text: str) -> bytes:
+    """A sort key that depends only on the seed and the text."""
     return digest(str(seed), text)

@@ -1,8 +1,8 @@
-"""Count a data set as the paper does (arXiv 2310.00746, Table 1): by language and kind, lengths in words.
+"""Statistics of a data set as in the paper (arXiv 2310.00746, Table 1): by language and kind, with lengths.
 
-A sample is a question to a role, however many answers it has; general instructions are the different
-questions, role-specific ones are asked to one role, so that each sample is one. RoleGPT's baselines are
-counted apart.
+A sample is a question to a role with all its answers. The number of general instructions is that of
+distinct questions; each role-specific sample is its own instruction. RoleGPT's baselines are counted
+separately.
 """
 
 from array import array
@@ -22,31 +22,31 @@ _SHARES: Final = {"median": 0.5, "p95": 0.95}
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long some texts are, in words; in Chinese in characters."""
+    """Lengths of texts in words; in Chinese, in characters."""
 
     counted: Sequence[int]
-    """In rising order."""
+    """In ascending order."""
 
     @property
     def mean(self) -> float:
-        """0 without texts."""
+        """The mean length; 0 without texts."""
         return sum(self.counted) / len(self.counted) if self.counted else 0.0
 
     def at(self, share: float) -> int:
-        """The length that this share of the texts does not go beyond; 0 without texts."""
+        """The quantile of the lengths at `share`, from 0 to 1; 0 without texts."""
         return (
             self.counted[min(len(self.counted) - 1, int(share * len(self.counted)))] if self.counted else 0
         )
 
     def summary(self) -> dict[str, float]:
-        """Mean, median, 95th percentile and longest."""
+        """Mean, median, 95th percentile and maximum."""
         shares = {name: self.at(share) for name, share in _SHARES.items()}
         return {"mean": round(self.mean, 2), **shares, "longest": self.at(1.0)}
 
 
 @dataclass(frozen=True)
 class Group:
-    """The samples of one language and kind."""
+    """Statistics of the samples of one language and kind."""
 
     language: Language
     kind: Kind
@@ -55,14 +55,14 @@ class Group:
     instructions: int
     answers: int
     parts: dict[str, int]
-    """Rows of `train`, `test` and `rolegpt_baseline`, as far as there are any."""
+    """Rows by part: `train`, `test` and `rolegpt_baseline`."""
     types: dict[str, int]
-    """Answers by the type of their question."""
+    """Answers by type."""
     instruction_lengths: Lengths
     answer_lengths: Lengths
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The statistics as JSON values."""
         return {
             "language": self.language,
             "kind": self.kind,
@@ -78,7 +78,7 @@ class Group:
 
 
 def count_samples(samples: Iterable[tuple[Part | None, Sample]]) -> list[Group]:
-    """Count samples with the parts they belong to; the memory grows with the different questions only."""
+    """Count samples by language and kind; the memory grows only with the number of distinct questions."""
     tallies: dict[tuple[Language, Kind], _Tally] = {}
     for part, sample in samples:
         tallies.setdefault((sample.language, sample.kind), _Tally()).add(part, sample)

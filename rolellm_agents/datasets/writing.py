@@ -1,8 +1,8 @@
-"""Write samples in the clean form: one schema for all rows, and nothing half-written.
+"""Write samples in the clean form, which has one schema for all rows.
 
-`generated` is a list of answers, `type` a list beside it with one type for each; a row without types has
-no `type`. In RoleBench's layout the folders say kind and language; elsewhere the row says its language,
-and its kind where the types do not tell it.
+`generated` is a list of answers and `type` a list with one type for each; a row without types has no
+`type`. In RoleBench's layout the folders give kind and language. Elsewhere a row has its language, and its
+kind where the types do not give it. Files are written atomically.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rolellm_agents.datasets.layout import path_in_layout
-from rolellm_agents.datasets.reading import kind_told_by
+from rolellm_agents.datasets.reading import kind_from_types
 from rolellm_agents.datasets.sample import Part, Sample, Split
 from rolellm_agents.datasets.sources import SourceFile
 from rolellm_agents.errors import RoleBenchError
@@ -21,14 +21,14 @@ from rolellm_agents.files.atomic_write import writing_atomically
 from rolellm_agents.text import whole
 
 _LINE_ENDS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
-"""Some programs end a line there."""
+"""Characters at which some programs end a line."""
 
 
 def clean(sample: Sample) -> Sample:
-    """The sample as it is read again once it was written.
+    """Normalise a sample: written and read again, the result is the same.
 
-    There is no white space around a reference, and a type for each reference, or none at all: where there
-    are several types and another number of references, nobody knows which is whose.
+    References have no white space around them, and each has a type or none has. Types are dropped if their
+    number is neither 1 nor that of the references.
     """
     number = len(sample.references)
     types = sample.types * number if len(sample.types) == 1 else sample.types
@@ -40,11 +40,11 @@ def clean(sample: Sample) -> Sample:
 
 
 def row_of_sample(sample: Sample, *, in_layout: bool) -> dict[str, Any]:
-    """The clean row, as JSON values.
+    """The clean row as JSON values.
 
     Args:
-        sample: what is written.
-        in_layout: the folders around the file say kind and language.
+        sample: the sample.
+        in_layout: whether the folders around the file give kind and language.
     """
     sample = clean(sample)
     row: dict[str, Any] = {
@@ -56,13 +56,13 @@ def row_of_sample(sample: Sample, *, in_layout: bool) -> dict[str, Any]:
         row["type"] = list(sample.types)
     if not in_layout:
         row["language"] = sample.language
-        if sample.kind != kind_told_by(sample.types):
+        if sample.kind != kind_from_types(sample.types):
             row["kind"] = sample.kind
     return {**row, **sample.extra}
 
 
 def json_line(row: Any) -> str:
-    """A JSON value as a line, with its end."""
+    """A JSON value as a line with its line break."""
     text = whole(json.dumps(row, ensure_ascii=False))
     for mark, escaped in _LINE_ENDS.items():
         text = text.replace(mark, escaped)
@@ -70,10 +70,10 @@ def json_line(row: Any) -> str:
 
 
 def write_samples(file: Path, samples: Iterable[Sample]) -> int:
-    """Write a file that stands alone, whole or not at all; returns how many samples it has.
+    """Write a file outside the layout atomically, and return the number of samples.
 
     Raises:
-        RoleBenchError: it cannot be written.
+        RoleBenchError: the file cannot be written.
     """
     written = 0
     with writing_atomically(file, RoleBenchError) as out:
@@ -84,15 +84,15 @@ def write_samples(file: Path, samples: Iterable[Sample]) -> int:
 
 
 Put = Callable[[Sample, Split, Part], None]
-"""Takes a sample, and where it belongs."""
+"""Writes a sample to the file of a split's part."""
 
 
 @contextmanager
 def writing_layout(folder: Path) -> Iterator[Put]:
-    """Give what takes samples, which lie in RoleBench's layout below `folder` when the block ends well.
+    """Yield a function that writes samples in RoleBench's layout below `folder`.
 
-    Files of samples that were there before and are not written anew are removed then, so that nothing
-    of an older data set stays among the new; other files stay.
+    The files appear when the block ends without an error. Then older files of samples that were not
+    replaced are removed; other files stay.
 
     Raises:
         RoleBenchError: a file cannot be written.
@@ -112,17 +112,16 @@ def writing_layout(folder: Path) -> Iterator[Put]:
         stale.unlink(missing_ok=True)
 
 
-def free_to_write(out: Path, sources: Iterable[SourceFile], *, replacing: bool) -> Path:
-    """The place for a result, once it is sure that nothing is lost there.
+def check_writable(out: Path, sources: Iterable[SourceFile], *, replacing: bool) -> Path:
+    """Return `out` if a result can be written there without a loss.
 
     Args:
         out: a file or a folder.
-        sources: what the result is made from.
-        replacing: what is there already may be replaced.
+        sources: the sources of the result.
+        replacing: whether an existing result may be replaced.
 
     Raises:
-        RoleBenchError: it is one of the sources or a folder around one, or something is there that may not
-            be replaced.
+        RoleBenchError: `out` is a source or contains one, or it exists and must not be replaced.
     """
     place = out.resolve()
     for source in sources:

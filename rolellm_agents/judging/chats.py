@@ -11,7 +11,7 @@ from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.scene import NARRATOR, Seat
-from rolellm_agents.scene.view import told_line
+from rolellm_agents.scene.view import render_line
 from rolellm_agents.transcript import Kind, Message
 from rolellm_agents.transcript.message import USER
 
@@ -86,7 +86,7 @@ def _turn(loaded: LoadedScene, line: SceneLine) -> JudgedSceneLine:
         return JudgedSceneLine("", line["text"])
     name = loaded.names.get(line["speaker"], line["speaker"])
     # How it was meant belongs to the words: a whisper is no answer that others could hear.
-    told = told_line(loaded, line)
+    told = render_line(loaded, line)
     return JudgedSceneLine(name, told.removeprefix(f"{name}: ").removeprefix(f"{name}："))
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rolellm_agents.datasets.reading import fields_of, numbered_lines, what_is_wrong
+from rolellm_agents.datasets.reading import describe_error, fields_of, numbered_lines
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.text import one_line
@@ -35,7 +35,7 @@ def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:
             except ValidationError as error:
                 raise damaged(file, number, _first(error)) from error
             except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise damaged(file, number, what_is_wrong(error)) from error
+                raise damaged(file, number, describe_error(error)) from error
             except ValueError as error:
                 raise damaged(file, number, "it is no JSON object") from error
     except RoleBenchError as error:

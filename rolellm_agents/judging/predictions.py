@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolellm_agents.datasets.keys import question_key, role_key
-from rolellm_agents.datasets.reading import fields_of, numbered_lines, row_of, what_is_wrong
+from rolellm_agents.datasets.reading import describe_error, fields_of, numbered_lines, row_of
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.judged import ConversationTurn, Judged
@@ -116,7 +116,7 @@ def _rows(file: Path) -> Iterable[tuple[int, str, str, tuple[str, ...]]]:
             row = row_of(fields_of(line))
         except (ValueError, RecursionError) as error:
             raise JudgingError(
-                f"{file}, line {number}: {what_is_wrong(error)}; correct the line or remove it."
+                f"{file}, line {number}: {describe_error(error)}; correct the line or remove it."
             ) from error
         yield number, row.role, row.question, row.references
 

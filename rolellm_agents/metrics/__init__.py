@@ -10,6 +10,7 @@ from rolellm_agents.metrics.intervals import Interval, difference_interval, mean
 from rolellm_agents.metrics.measures import (
     MEASURES,
     Measure,
+    Metric,
     ReferencedReply,
     measure_named,
     paper_recall,
@@ -28,6 +29,7 @@ __all__ = [
     "Correlated",
     "Interval",
     "Measure",
+    "Metric",
     "PaperCells",
     "ReferencedReply",
     "Rouge",

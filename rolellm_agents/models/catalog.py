@@ -9,8 +9,9 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ModelError, RoleLLMError
 from rolellm_agents.models.names import NamedModel, named_models
+from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version
 from rolellm_agents.text import did_you_mean, one_line
 
 _USUAL_CONVERSATIONS = 4
@@ -68,8 +69,11 @@ def get_model(
     if provider_name == "llamacpp" and conversations > _USUAL_CONVERSATIONS:
         chosen = {"cache_mib": conversations * _MIB_PER_CONVERSATION, **chosen}
     try:
-        provider = PROVIDERS.get(provider_name)
-        return provider.make(model_name, chosen) if provider else _make_other(spec, chosen)
+        if provider := PROVIDERS.get(provider_name):
+            return provider.make(model_name, chosen)
+        if factory := load_plugin("rolellm.providers", provider_name):
+            return _make_provided(factory, spec, chosen)
+        return _make_other(spec, chosen)
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "its options"
@@ -190,6 +194,27 @@ def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
     return ScriptedChatModel(replies=name.split("|") if name else [], kept=64, **settings)
 
 
+def _make_provided(factory: Callable[..., Any], spec: str, options: dict[str, Any]) -> BaseChatModel:
+    """A model of another package's provider; what it raises is explained."""
+    provider, _, name = spec.partition(":")
+    package = plugin_version("rolellm.providers", provider)
+    try:
+        model = factory(name, **options)
+    except (RoleLLMError, ValidationError):
+        raise
+    except Exception as error:  # the package's code may raise anything
+        raise ModelError(
+            f"The model {spec!r} cannot be used ({one_line(f'{type(error).__name__}: {error}', 300)}); "
+            f"its provider comes from {package}."
+        ) from error
+    if not isinstance(model, BaseChatModel):
+        raise ModelError(
+            f"The provider {provider!r} of {package} made a {type(model).__name__} and no chat model; "
+            "update or uninstall the package."
+        )
+    return model
+
+
 def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
@@ -198,9 +223,10 @@ def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
     except Exception as error:  # each provider's package raises its own
         provider = spec.partition(":")[0]
         if "Unable to infer" in str(error) or "Unsupported provider" in str(error):
+            known = [*PROVIDERS, *plugin_names("rolellm.providers")]
             raise ModelError(
-                f"There is no provider {provider!r}{did_you_mean(provider, PROVIDERS)}; known are "
-                f"{', '.join(PROVIDERS)} and those of LangChain's init_chat_model."
+                f"There is no provider {provider!r}{did_you_mean(provider, known)}; known are "
+                f"{', '.join(known)} and those of LangChain's init_chat_model."
             ) from error
         raise ModelError(
             f"The model {spec!r} cannot be used ({one_line(str(error), 300)}); "

@@ -16,12 +16,19 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.inserts import (
     authors_note,
     character_note,
-    note_about,
-    scene_note,
+    lore_insert,
+    scene_insert,
+    user_persona_insert,
     with_card_prompts,
 )
-from rolellm_agents.prompting.placement import place_lore
-from rolellm_agents.prompting.strategies import RECALLS, foreseen, get_strategy
+from rolellm_agents.prompting.placement import place_inserts
+from rolellm_agents.prompting.strategies import (
+    Strategy,
+    foreseen,
+    get_strategy,
+    recalls_of,
+    strategy_name,
+)
 from rolellm_agents.recall import (
     LoreRecall,
     Passage,
@@ -53,7 +60,7 @@ class Prompting:
     def __init__(
         self,
         persona: Persona,
-        strategy: str,
+        strategy: str | Strategy,
         *,
         user: str,
         about_user: str = "",
@@ -65,7 +72,7 @@ class Prompting:
 
         Args:
             persona: with its macros filled.
-            strategy: a strategy's name.
+            strategy: a strategy or its name.
             user: the display name of the person who talks with it.
             about_user: who that is, told to the model.
             lorebooks: of the world, beside the persona's own.
@@ -77,14 +84,14 @@ class Prompting:
             PersonaError: the persona's lorebook cannot be used.
         """
         self.persona = persona
-        self.strategy = strategy
-        self._compose = get_strategy(strategy)
+        self.strategy = strategy_name(strategy)
+        self.strategy_function = get_strategy(strategy)
         self._user = user
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
-        self._recallers = self._make_recallers(recall or RecallOptions(), memories)
+        self._recallers = self._make_recallers(strategy, recall or RecallOptions(), memories)
         self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
         """Making them, or asking a server for them, takes a while."""
-        self._notes = [*character_note(persona, user), *note_about(user, about_user)]
+        self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
 
     def look_up(
         self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
@@ -128,19 +135,19 @@ class Prompting:
             note: the author's, which stands a few messages before the end.
             scene: what the persona is told of the scene it is in, after its description.
         """
-        messages = self._compose(self.persona, history, recalled, line)
+        messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it stays the same, and so does what a model has read of the prompt.
-        placed = [
-            *scene_note(scene),
-            *recalled,
+        inserts = [
+            *scene_insert(scene),
+            *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
             *self._notes,
             *authors_note(note, self.persona, self._user),
         ]
-        return place_lore(self._with_instruction(messages), placed)
+        return place_inserts(self._with_instruction(messages), inserts)
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user will say, but for lore."""
-        messages = foreseen(self.strategy, self.persona, history)
+        messages = foreseen(self.strategy_function, self.persona, history)
         return self._with_instruction(messages)[: len(messages)]
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -148,12 +155,16 @@ class Prompting:
 
         What else comes into the first message, such as lore and what callers tell, comes there later.
         """
+        if not messages:
+            return []
         instruction, *rest = with_card_prompts(messages, self.persona, self._user)
         return [cacheable(instruction), *rest]
 
-    def _make_recallers(self, options: RecallOptions, memories: Sequence[Passage]) -> list[Recaller]:
+    def _make_recallers(
+        self, strategy: str | Strategy, options: RecallOptions, memories: Sequence[Passage]
+    ) -> list[Recaller]:
         recallers: list[Recaller] = []
-        if recalls := RECALLS.get(self.strategy):
+        if recalls := recalls_of(strategy):
             fitting = options if options.floor is not None else replace(options, floor=recalls.floor)
             passages = [*chain.from_iterable(self._passages_of(kind) for kind in recalls.kinds)]
             recallers.append(Recaller(passages, self.persona, recalls.method, fitting))

@@ -14,15 +14,20 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, RECALL_MARK
 from rolellm_agents.persona import Demonstration, Persona
+from rolellm_agents.plugins import load_plugin, plugin_names, qualified_name
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.recall.passages import Kind
 from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
-from rolellm_agents.recall.recaller import Method
+from rolellm_agents.recall.recaller import IndexFactory
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
-"""`(persona, history, recalled, user) -> messages`; the last message is the user's line."""
+"""`(persona, history, recalled, user) -> messages`, a pure function or an object that is called like one.
+
+The first message is the instruction, the last is the user's line. An attribute `recalls`, one of `Recalls`,
+says what is looked up for each line; without it nothing is.
+"""
 
 
 def system(
@@ -86,12 +91,12 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 class Recalls(NamedTuple):
-    """What a strategy has looked up for the user's line."""
+    """What is looked up for the user's line under a strategy."""
 
     kinds: tuple[Kind, ...]
-    method: Method
+    method: str | IndexFactory
     floor: float | None
-    """None is the method's own."""
+    """The closeness below which a passage is left out; the method's own when None."""
 
 
 RECALLS: dict[str, Recalls] = {
@@ -103,27 +108,60 @@ RECALLS: dict[str, Recalls] = {
 """By a strategy's name; the others look nothing up."""
 
 
-def get_strategy(name: str) -> Strategy:
-    """Look a strategy up by name.
+def get_strategy(strategy: str | Strategy) -> Strategy:
+    """Look a strategy up by its name, one of `STRATEGIES` or an entry point of `rolellm.strategies`.
+
+    A strategy itself is returned as it is.
 
     Raises:
         SettingsError: there is no such strategy.
+        PluginError: the package that provides it cannot be used.
     """
-    if name not in STRATEGIES:
+    if not isinstance(strategy, str):
+        return strategy
+    found = STRATEGIES.get(strategy) or load_plugin("rolellm.strategies", strategy)
+    if found is None:
+        known = strategy_names()
         raise SettingsError(
-            f"There is no strategy {name!r}{did_you_mean(name, STRATEGIES)}; "
-            f"known are {', '.join(STRATEGIES)}."
+            f"There is no strategy {strategy!r}{did_you_mean(strategy, known)}; "
+            f"known are {', '.join(known)}."
         )
-    return STRATEGIES[name]
+    return found
 
 
-def foreseen(name: str, persona: Persona, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+def strategy_names() -> list[str]:
+    """All names of strategies: ours, then those of installed packages."""
+    return [*STRATEGIES, *plugin_names("rolellm.strategies")]
+
+
+def strategy_name(strategy: str | Strategy) -> str:
+    """The name in records: as given, or `module.name` of a function or class."""
+    if isinstance(strategy, str):
+        return strategy
+    ours = (name for name, function in STRATEGIES.items() if function is strategy)
+    return next(ours, None) or qualified_name(strategy)
+
+
+def recalls_of(strategy: str | Strategy) -> Recalls | None:
+    """What is looked up under a strategy; None for nothing.
+
+    Raises:
+        SettingsError: there is no such strategy.
+        PluginError: the package that provides it cannot be used.
+    """
+    return RECALLS.get(strategy_name(strategy)) or getattr(get_strategy(strategy), "recalls", None)
+
+
+def foreseen(
+    strategy: str | Strategy, persona: Persona, history: Sequence[BaseMessage]
+) -> list[BaseMessage]:
     """The messages that the next prompt begins with, whatever the user will say.
 
     Raises:
         SettingsError: there is no strategy of this name.
+        PluginError: the package that provides it cannot be used.
     """
-    strategy = get_strategy(name)
+    strategy = get_strategy(strategy)
     bare = strategy(persona, history, [], "")[:-1]
     if not persona.demonstrations:
         return bare

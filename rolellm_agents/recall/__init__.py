@@ -12,6 +12,7 @@ from rolellm_agents.recall.recalled import (
 )
 from rolellm_agents.recall.recaller import (
     METHODS,
+    IndexFactory,
     Method,
     Recaller,
     RecallOptions,
@@ -23,6 +24,7 @@ __all__ = [
     "METHODS",
     "Hit",
     "Index",
+    "IndexFactory",
     "LoreRecall",
     "Method",
     "Passage",

@@ -2,13 +2,14 @@
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Persona
+from rolellm_agents.plugins import load_plugin, plugin_names, qualified_name
 from rolellm_agents.recall.bm25 import Bm25Index
 from rolellm_agents.recall.chroma import ChromaIndex, ChromaStore
 from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS, get_embeddings
@@ -22,14 +23,16 @@ Method = Literal["bm25", "chroma", "hybrid"]
 """How passages are found: by words, by vectors, or by both, fused."""
 METHODS: tuple[Method, ...] = get_args(Method)
 """All of them."""
+IndexFactory = Callable[[Sequence[Passage], Persona, "RecallOptions"], Index]
+"""`(passages, persona, options) -> index`: a recall method of one's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecallOptions:
     """How passages are looked up."""
 
-    method: Method | None = None
-    """By words, by vectors, or by both fused; what suits the strategy when None."""
+    method: str | IndexFactory | None = None
+    """One of `METHODS`, an entry point of `rolellm.recall`, or a factory; the strategy's when None."""
     k: int = 5
     """Passages at most, as in the paper."""
     tokens: int = 1_000
@@ -43,16 +46,29 @@ class RecallOptions:
     chroma_folder: Path | None = None
     """In the user's cache when None."""
 
+    @property
+    def method_name(self) -> str | None:
+        """The method as records name it; `module.name` of a factory."""
+        return (
+            self.method
+            if self.method is None or isinstance(self.method, str)
+            else qualified_name(self.method)
+        )
+
 
 def make_index(
-    passages: Sequence[Passage], persona: Persona, method: Method, options: RecallOptions
+    passages: Sequence[Passage], persona: Persona, method: str | IndexFactory, options: RecallOptions
 ) -> Index:
     """An index over a persona's passages.
 
     Raises:
+        SettingsError: there is no such method.
+        PluginError: the package that provides it cannot be used.
         StorageError: Chroma's store cannot be used.
         ModelError: the embeddings cannot be used.
     """
+    if not isinstance(method, str):
+        return method(passages, persona, options)
     match method:
         case "bm25":
             return Bm25Index(passages, persona.language, floor=options.floor)
@@ -67,19 +83,29 @@ def make_index(
                     make_index(passages, persona, "chroma", options),
                 ]
             )
+        case _:
+            factory: IndexFactory | None = load_plugin("rolellm.recall", method)
+            if factory is None:
+                raise _unknown_method(method)
+            return factory(passages, persona, options)
 
 
-def method_named(name: str) -> Method:
-    """The method of this name.
+def method_named(name: str) -> str:
+    """The name of a recall method, if there is one of it: ours, or an entry point of `rolellm.recall`.
 
     Raises:
         SettingsError: there is none.
+        PluginError: the package that provides it cannot be used.
     """
-    for method in METHODS:
-        if method == name:
-            return method
-    raise SettingsError(
-        f"There is no recall method {name!r}{did_you_mean(name, METHODS)}; known are {', '.join(METHODS)}."
+    if name in METHODS or load_plugin("rolellm.recall", name):
+        return name
+    raise _unknown_method(name)
+
+
+def _unknown_method(name: str) -> SettingsError:
+    known = [*METHODS, *plugin_names("rolellm.recall")]
+    return SettingsError(
+        f"There is no recall method {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
     )
 
 
@@ -87,7 +113,11 @@ class Recaller:
     """What comes back to a persona when somebody speaks to it."""
 
     def __init__(
-        self, passages: Sequence[Passage], persona: Persona, method: Method, options: RecallOptions
+        self,
+        passages: Sequence[Passage],
+        persona: Persona,
+        method: str | IndexFactory,
+        options: RecallOptions,
     ) -> None:
         """Hold the passages; the index is made when it is first needed, which may take a moment.
 

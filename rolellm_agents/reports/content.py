@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-SYSTEMS_TOLD_APART = 6
-"""So many have a colour and a shape of their own; more begin again."""
-
 
 @dataclass(frozen=True)
 class TextBlock:
@@ -41,9 +38,7 @@ class Panel:
     """A picture."""
 
     svg: str
-    """A whole element, safe to stand in a page."""
-    title: str
-    """What stands above it."""
+    """A complete element, safe to stand in a page; empty where matplotlib is not installed."""
     alt: str
     """What it shows, in words."""
 
@@ -56,8 +51,6 @@ class Plot:
     name: str
     """In the names of files: small letters and hyphens."""
     panels: Sequence[Panel]
-    legend: Sequence[str]
-    """The systems, in the order of their colours; empty where there is nothing to tell apart."""
     table: TableBlock
     note: str = ""
 

@@ -18,7 +18,6 @@ from rolellm_agents.reports.content import (
     TableBlock,
     TextBlock,
 )
-from rolellm_agents.reports.dot_plot import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.figures import (
     MISSING,
     bounds,
@@ -29,10 +28,10 @@ from rolellm_agents.reports.figures import (
     unscored,
     with_bounds,
 )
+from rolellm_agents.reports.plots import Dot, PlotRow, TurnMean, dot_plot, turn_plot
 from rolellm_agents.reports.provenance import made
 from rolellm_agents.reports.reading import ReadRun
 from rolellm_agents.reports.reply_samples import told_of_verdict
-from rolellm_agents.reports.turn_plot import At, turn_plot
 
 Systems = Sequence[Mapping[str, Any]]
 
@@ -89,9 +88,15 @@ def _by_turn(results: Mapping[str, Any], systems: Systems, measures: Sequence[st
     ]
     yield ListBlock([str(note) for note in notes])
     panels, rows = [], []
+    names = [*map(system_name, systems)]
     for measure in measures:
         by_system = [
-            [_at(one) for one in system["turns"] if one["measure"] == measure] for system in systems
+            [
+                TurnMean(one["turn"], one["mean"], one["ci95"])
+                for one in system["turns"]
+                if one["measure"] == measure
+            ]
+            for system in systems
         ]
         rows += [
             (_name(measure), system_name(system), str(at.turn), short(at.mean), bounds(at.ci95))
@@ -100,16 +105,10 @@ def _by_turn(results: Mapping[str, Any], systems: Systems, measures: Sequence[st
         ]
         if measure not in _ONCE:
             name = _name(measure)
-            panels.append(
-                turn_plot(by_system, title=name.capitalize(), alt=f"{name.capitalize()} at each turn.")
-            )
+            alt = f"{name.capitalize()} at each turn."
+            panels.append(turn_plot(by_system, names, title=name.capitalize(), alt=alt))
     table = TableBlock(("Measure", "System", "Turn", "Mean", "95 % interval"), rows, words=2)
-    yield Plot(name="turns", panels=panels, legend=[*map(system_name, systems)], table=table)
-
-
-def _at(one: Mapping[str, Any]) -> At:
-    told = f"turn {one['turn']}: {with_bounds(one['mean'], one['ci95'])}, n {one['n']}"
-    return At(one["turn"], one["mean"], one["ci95"], told)
+    yield Plot(name="turns", panels=panels, table=table)
 
 
 def _slopes(systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
@@ -119,16 +118,14 @@ def _slopes(systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
     )
     drawn: dict[str, list[Dot]] = defaultdict(list)
     cells = []
+    names = [*map(system_name, systems)]
     for number, system in enumerate(systems):
         by_measure = {one["measure"]: one for one in system["slopes"]}
         for measure in measures:
             if (one := by_measure.get(measure)) is None:
                 continue
-            told = with_bounds(one["mean"], one["ci95"], "+")
             if measure != "words":
-                drawn[measure].append(
-                    Dot(number, one["mean"], one["ci95"], f"{system_name(system)}: {told}")
-                )
+                drawn[measure].append(Dot(number, one["mean"], one["ci95"]))
             cells.append(
                 (
                     _name(measure),
@@ -146,8 +143,7 @@ def _slopes(systems: Systems, measures: Sequence[str]) -> Iterator[Block]:
     alt = "The slope of each measure a turn, with intervals; 0 is no drift."
     yield Plot(
         name="slopes",
-        panels=[dot_plot(lines, title="Drift", axis="change a turn", alt=alt)],
-        legend=[*map(system_name, systems)],
+        panels=[dot_plot(lines, names, title="Drift", axis="change a turn", alt=alt)],
         table=table,
         note="Words are in the table alone: their scale is another.",
     )

@@ -23,8 +23,8 @@ from rolellm_agents.reports.content import (
     TableBlock,
     TextBlock,
 )
-from rolellm_agents.reports.dot_plot import Dot, PlotRow, dot_plot
-from rolellm_agents.reports.figures import MISSING, bounds, counted, short, unscored, with_bounds
+from rolellm_agents.reports.figures import MISSING, bounds, counted, short, unscored
+from rolellm_agents.reports.plots import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.provenance import made
 from rolellm_agents.reports.reading import ReadRun
 from rolellm_agents.reports.reply_samples import told_of_verdict
@@ -69,14 +69,12 @@ def _result(recorded: RecordedVerdicts, summaries: Sequence[MeasureSummary]) -> 
     heads = ("Measure", "Mean", "95 % interval", "Drawn", "n", "Not scored")
     table = TableBlock(heads, cells, caption="Verdicts without a value count for nothing, never for zero.")
     drawn = [
-        PlotRow(one.measure, [Dot(0, one.mean, one.ci95, with_bounds(one.mean, one.ci95))])
-        for one in summaries
-        if one.mean is not None
+        PlotRow(one.measure, [Dot(0, one.mean, one.ci95)]) for one in summaries if one.mean is not None
     ]
     if drawn:
         alt = "The mean of each measure, with its interval."
-        panel = dot_plot(drawn, title="Means", axis="mean verdict", alt=alt)
-        yield Plot(name="verdicts", panels=[panel], legend=(), table=table)
+        panel = dot_plot(drawn, (), title="Means", axis="mean verdict", alt=alt)
+        yield Plot(name="verdicts", panels=[panel], table=table)
     else:
         yield table
     yield ListBlock([*_notes(recorded)])

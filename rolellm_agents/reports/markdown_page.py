@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rolellm_agents.evaluation.formatting import markdown_table
+from rolellm_agents.files.pictures import ADVICE
 from rolellm_agents.reports.content import (
     Block,
     Chapter,
@@ -84,7 +85,10 @@ def _said(block: QuestionBlock | DialogueBlock) -> Iterator[str]:
 
 def _plot(plot: Plot, number: int, pictures: str) -> Iterator[str]:
     for place, panel in enumerate(plot.panels, 1):
-        yield f"![{_plain(panel.alt)}]({pictures}/{picture_name(number, plot, place)})"
+        if panel.svg:
+            yield f"![{_plain(panel.alt)}]({pictures}/{picture_name(number, plot, place)})"
+    if not all(panel.svg for panel in plot.panels):
+        yield _plain(ADVICE)
     if plot.note:
         yield _plain(plot.note)
     yield from _table(plot.table)

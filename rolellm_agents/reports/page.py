@@ -3,8 +3,8 @@
 from importlib.resources import files
 from typing import Any
 
+from rolellm_agents.files.pictures import ADVICE, colour_sheet
 from rolellm_agents.reports.content import Report
-from rolellm_agents.reports.svg import legend_mark
 from rolellm_agents.text import plain
 
 
@@ -25,9 +25,5 @@ def page_of(report: Report) -> str:
         finalize=finalize,
     )
     template = environment.get_template("report.html.jinja")
-    return template.render(report=report, style=style_sheet(), legend_mark=legend_mark).strip() + "\n"
-
-
-def style_sheet() -> str:
-    """Of the page and of the pictures in it."""
-    return (files(__package__) / "templates" / "report.css").read_text(encoding="utf-8")
+    style = colour_sheet() + (files(__package__) / "templates" / "report.css").read_text(encoding="utf-8")
+    return template.render(report=report, style=style, advice=ADVICE).strip() + "\n"

@@ -10,9 +10,8 @@ from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.metrics import Interval, correlated, mean_interval
 from rolellm_agents.metrics.correlation import spearman
 from rolellm_agents.reports.content import Block, Panel, Plot, TableBlock, TextBlock
-from rolellm_agents.reports.dot_plot import Dot, PlotRow, dot_plot
-from rolellm_agents.reports.figures import bounds, counted, distinct, short, system_name, with_bounds
-from rolellm_agents.reports.scatter import Point, scatter
+from rolellm_agents.reports.figures import bounds, distinct, short, system_name, with_bounds
+from rolellm_agents.reports.plots import Dot, PlotRow, Point, dot_plot, scatter
 
 Lines = Sequence[Mapping[str, Any]]
 
@@ -28,17 +27,24 @@ def by_kind(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot:
     panels = []
     for name, title in SHOWN.items():
         lines = [
-            PlotRow(_kind(kind), [_dot(row, name, systems) for row in rows if _has(row, name, kind)])
+            PlotRow(
+                _kind(kind),
+                [
+                    Dot(systems.index(system_name(row)), row[name], row[_ci(name)])
+                    for row in rows
+                    if row["kind"] == kind and row[name] is not None
+                ],
+            )
             for kind in kinds
         ]
         alt = f"{title} of each system on each kind of question, with intervals."
-        panels.append(dot_plot(lines, title=title, axis=title, alt=alt))
+        panels.append(dot_plot(lines, systems, title=title, axis=title, alt=alt))
     cells = [
         (system_name(row), _kind(row["kind"]), *(with_bounds(row[n], row[_ci(n)]) for n in SHOWN))
         for row in rows
     ]
     table = TableBlock(("System", "Questions", *SHOWN.values()), cells, words=2)
-    return Plot(name="by-kind", panels=panels, legend=systems, table=table)
+    return Plot(name="by-kind", panels=panels, table=table)
 
 
 def differences(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot | None:
@@ -52,14 +58,16 @@ def differences(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Pl
         lines = [PlotRow(SHOWN[name], [_less_first(row, name, systems) for row in own]) for name in SHOWN]
         if own:
             alt = f"Differences to {systems[0]} on {_kind(kind)} questions; 0 is no difference."
-            panels.append(dot_plot(lines, title=f"{_kind(kind)} questions", axis="difference", alt=alt))
+            panels.append(
+                dot_plot(lines, systems, title=f"{_kind(kind)} questions", axis="difference", alt=alt)
+            )
     cells = [
         (system_name(row), _kind(row["kind"]), SHOWN[name], *_difference_cells(row, name))
         for row in compared
         for name in SHOWN
     ]
     heads = ("System", "Questions", "Score", "Difference", "95 % interval", "p")
-    return Plot(name="differences", panels=panels, legend=systems, table=TableBlock(heads, cells, words=3))
+    return Plot(name="differences", panels=panels, table=TableBlock(heads, cells, words=3))
 
 
 def length(lines: Lines, systems: Sequence[str]) -> Iterator[Block]:
@@ -80,7 +88,7 @@ def length(lines: Lines, systems: Sequence[str]) -> Iterator[Block]:
         "Each mark is a system's mean over one role's questions; the line goes through the means of all "
         "replies, from the shortest fifth to the longest. Where it rises, longer replies score higher."
     )
-    yield Plot(name="length", panels=panels, legend=systems, table=TableBlock(heads, rows))
+    yield Plot(name="length", panels=panels, table=TableBlock(heads, rows))
 
 
 def by_role(lines: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Iterator[Block]:
@@ -98,13 +106,12 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
         own = [(row, one) for row, one in told if one["judge"] == judge and one["mean"] is not None]
         by_line: dict[str, list[Dot]] = defaultdict(list)
         for row, one in own:
-            by_line[f"{one['measure']}\n{_kind(row['kind']).lower()}"].append(
-                _judged_dot(row, one, systems)
-            )
+            dot = Dot(systems.index(system_name(row)), one["mean"], one["ci95"])
+            by_line[f"{one['measure']}\n{_kind(row['kind']).lower()}"].append(dot)
         if by_line:
             alt = f"What the judge {judge} said of each system, with intervals."
             drawn = [PlotRow(label, dots) for label, dots in by_line.items()]
-            panels.append(dot_plot(drawn, title=f"Judge: {judge}", axis="mean verdict", alt=alt))
+            panels.append(dot_plot(drawn, systems, title=f"Judge: {judge}", axis="mean verdict", alt=alt))
     cells = [
         (
             system_name(row),
@@ -115,7 +122,7 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
         for row, one in told
     ]
     heads = ("System", "Measure", "Questions", "Mean", "95 % interval", "n")
-    return Plot(name="judges", panels=panels, legend=systems, table=TableBlock(heads, cells, words=3))
+    return Plot(name="judges", panels=panels, table=TableBlock(heads, cells, words=3))
 
 
 def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
@@ -130,8 +137,7 @@ def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
         if found.value is None:
             continue
         ci95 = None if found.low is None or found.high is None else (found.low, found.high)
-        told_words = f"{one} and {other}: {with_bounds(found.value, ci95)}"
-        drawn.append(PlotRow(f"{one}\nand {other}", [Dot(0, found.value, ci95, told_words)]))
+        drawn.append(PlotRow(f"{one}\nand {other}", [Dot(0, found.value, ci95)]))
         cells.append((one, other, short(found.value, "+"), bounds(ci95, "+"), str(found.n)))
     if not drawn:
         yield TextBlock(
@@ -146,8 +152,9 @@ def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
     heads = ("Measure", "Beside", "Correlation", "95 % interval", "n")
     yield Plot(
         name="agreement",
-        panels=[dot_plot(drawn, title="Agreement", axis="rank correlation", alt=alt, include=(-1.0, 1.0))],
-        legend=(),
+        panels=[
+            dot_plot(drawn, (), title="Agreement", axis="rank correlation", alt=alt, include=(-1.0, 1.0))
+        ],
         table=TableBlock(heads, cells, words=2),
     )
 
@@ -170,9 +177,8 @@ def _length_panel(
             fmean(one["words"] for one in held),
             fmean(one[name] for one in held),
             systems.index(system),
-            f"{system}, {role}",
         )
-        for (system, role), held in cells.items()
+        for (system, _), held in cells.items()
     ]
     ordered = sorted(lines, key=lambda one: one["words"])
     size = max(1, -(-len(ordered) // _PARTS))
@@ -182,7 +188,7 @@ def _length_panel(
         f"{title} against the words of replies; the mean goes from {short(course[0][1])} for the shortest "
         f"fifth of all replies to {short(course[-1][1])} for the longest."
     )
-    return scatter(points, course, title=title, axes=("words", title), alt=alt, highest=highest)
+    return scatter(points, course, systems, title=title, axes=("words", title), alt=alt, highest=highest)
 
 
 def _length_row(system: str, lines: Lines) -> list[str]:
@@ -205,19 +211,14 @@ def _by_role(lines: Lines, systems: Sequence[str], kind: str) -> Plot:
     # By the first system that answered the role, the best above.
     roles = sorted(by_role, key=lambda role: (-min(by_role[role])[1].mean, role))
     drawn = [
-        PlotRow(
-            role,
-            [
-                Dot(place, one.mean, _ends(one), _told(systems[place], role, one))
-                for place, one in sorted(by_role[role])
-            ],
-        )
+        PlotRow(role, [Dot(place, one.mean, _ends(one)) for place, one in sorted(by_role[role])])
         for role in roles
     ]
     ends = [end for one in means.values() for end in (one.mean, *(_ends(one) or ()))]
     panels = [
         dot_plot(
             drawn[begin : begin + _ROLES_IN_A_PANEL],
+            systems,
             title=f"{_kind(kind)} questions" + _part(begin, len(drawn)),
             axis=SHOWN[MAIN],
             alt=f"{SHOWN[MAIN]} by role on {_kind(kind).lower()} questions, the first system's best above.",
@@ -241,7 +242,6 @@ def _by_role(lines: Lines, systems: Sequence[str], kind: str) -> Plot:
     return Plot(
         name=f"by-role-{kind.replace('_', '-')}",
         panels=panels,
-        legend=systems,
         table=TableBlock(heads, rows, words=2),
         note="Here intervals draw questions and hold for the role; a role that was asked once has none.",
     )
@@ -261,10 +261,6 @@ def _interval(lines: Lines) -> Interval:
 
 def _ends(one: Interval) -> tuple[float, float] | None:
     return None if one.low is None or one.high is None else (one.low, one.high)
-
-
-def _told(system: str, role: str, one: Interval) -> str:
-    return f"{system}, {role}: {with_bounds(one.mean, _ends(one))}, {counted(one.n, 'question')}"
 
 
 def _words(lines: Lines) -> str:
@@ -293,25 +289,9 @@ def _values(line: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _has(row: Mapping[str, Any], name: str, kind: str) -> bool:
-    return row["kind"] == kind and row[name] is not None
-
-
-def _dot(row: Mapping[str, Any], name: str, systems: Sequence[str]) -> Dot:
-    told = f"{system_name(row)}: {with_bounds(row[name], row[_ci(name)])}"
-    return Dot(systems.index(system_name(row)), row[name], row[_ci(name)], told)
-
-
 def _less_first(row: Mapping[str, Any], name: str, systems: Sequence[str]) -> Dot:
     mean, ci95 = row[f"{name}_less_first"], row[f"{name}_less_first_ci95"]
-    return Dot(
-        systems.index(system_name(row)), mean, ci95, f"{system_name(row)}: {with_bounds(mean, ci95, '+')}"
-    )
-
-
-def _judged_dot(row: Mapping[str, Any], one: Mapping[str, Any], systems: Sequence[str]) -> Dot:
-    told = f"{system_name(row)}: {with_bounds(one['mean'], one['ci95'])}"
-    return Dot(systems.index(system_name(row)), one["mean"], one["ci95"], told)
+    return Dot(systems.index(system_name(row)), mean, ci95)
 
 
 def _mean_cells(one: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rolellm_agents.files.atomic_write import write_atomically
+from rolellm_agents.files.pictures import svg_file
 from rolellm_agents.reports.content import Report
 from rolellm_agents.reports.errors import ReportError
 from rolellm_agents.reports.markdown_page import markdown_of, picture_name, plots_of
 from rolellm_agents.reports.page import page_of
-from rolellm_agents.reports.picture_file import picture_file
 
 NAME: Final = "report.html"
 _PAGES: Final = (".html", ".htm")
@@ -48,5 +48,5 @@ def _pictures(report: Report) -> Iterator[tuple[str, str]]:
     for number, chapter in enumerate(report.chapters, 1):
         for plot in plots_of(chapter):
             for place, panel in enumerate(plot.panels, 1):
-                svg = picture_file(panel.svg, panel.title, list(plot.legend))
-                yield picture_name(number, plot, place), svg
+                if panel.svg:
+                    yield picture_name(number, plot, place), svg_file(panel.svg)

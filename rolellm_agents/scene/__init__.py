@@ -1,4 +1,4 @@
-"""Scenes: several characters in one place, each knowing only what they witnessed."""
+"""Scenes: several characters in one place, each of whom knows only what they witnessed."""
 
 from rolellm_agents.scene.line import SceneLine, line_of
 from rolellm_agents.scene.loading import LoadedScene, cast_scene, list_scenes, load_scene

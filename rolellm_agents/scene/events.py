@@ -1,4 +1,4 @@
-"""What happens in a scene by itself: how it opens, who comes and goes, what its file has happen."""
+"""Lines that no turn produces: the opening, entrances and exits, and scheduled events."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ _GOES: dict[Language, str] = {"en": "{name} leaves.", "zh": "{name}走了。"}
 
 
 class ScheduledEvent(NamedTuple):
-    """Something that is to happen now."""
+    """An opening line or an event that is due."""
 
     speaker: str
     kind: Kind
@@ -26,58 +26,58 @@ class ScheduledEvent(NamedTuple):
     made_by: dict[str, Any]
 
 
-def due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[SceneLine]:
-    """The lines of the opening and of the events whose time has come and that have not happened.
+def due_lines(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[SceneLine]:
+    """The lines of the opening and of the events that are due and are not among the lines yet.
 
-    What has happened is told by the lines themselves, so that a scene can go on from any place in its tree.
+    Nothing but the lines decides this, so a scene can continue from any message of its tree.
     """
-    there = list(lines)
-    for happening in _due(loaded, lines):
-        there.append(happened(loaded, there, happening))
-    return there[len(lines) :]
+    extended = list(lines)
+    for event in _due_events(loaded, lines):
+        extended.append(event_line(loaded, extended, event))
+    return extended[len(lines) :]
 
 
-def happened(loaded: LoadedScene, lines: Sequence[SceneLine], happening: ScheduledEvent) -> SceneLine:
-    """A happening as a line after these, witnessed by whom it concerns."""
+def event_line(loaded: LoadedScene, lines: Sequence[SceneLine], event: ScheduledEvent) -> SceneLine:
+    """The line that an event adds after the given lines, with its audience."""
     present = present_in(loaded.scene, lines)
     return SceneLine(
         id=f"line-{len(lines) + 1}",
-        speaker=happening.speaker,
-        kind=happening.kind,
-        audience=list(audience_of(happening.kind, happening.speaker, happening.to, present)),
-        text=happening.text,
-        made_by=happening.made_by,
+        speaker=event.speaker,
+        kind=event.kind,
+        audience=list(audience_of(event.kind, event.speaker, event.to, present)),
+        text=event.text,
+        made_by=event.made_by,
     )
 
 
 def check_present(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> str:
-    """The id of a seat, as it was given, if it is there after these lines.
+    """Return the id of a seat if it is present after the lines.
 
     Raises:
         SceneError: there is no such seat.
-        MessageError: it is not there.
+        MessageError: the seat is not present.
     """
     if loaded.check_seat(seat) not in present_in(loaded.scene, lines):
         raise MessageError(f"{loaded.names[seat]} is not there; let them come in first.")
     return seat
 
 
-def coming(loaded: LoadedScene, seat: str, text: str = "") -> ScheduledEvent:
-    """Somebody comes in."""
+def join_event(loaded: LoadedScene, seat: str, text: str = "") -> ScheduledEvent:
+    """The event of a seat's entrance; `text` replaces the default sentence."""
     words = text.strip() or _COMES[loaded.scene.language].format(name=loaded.names[seat])
     return ScheduledEvent(seat, "join", (), words, {})
 
 
-def going(loaded: LoadedScene, seat: str, text: str = "") -> ScheduledEvent:
-    """Somebody leaves."""
+def leave_event(loaded: LoadedScene, seat: str, text: str = "") -> ScheduledEvent:
+    """The event of a seat's exit; `text` replaces the default sentence."""
     words = text.strip() or _GOES[loaded.scene.language].format(name=loaded.names[seat])
     return ScheduledEvent(seat, "leave", (), words, {})
 
 
-def _due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[ScheduledEvent]:
+def _due_events(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[ScheduledEvent]:
     opened = {line["made_by"].get("opening") for line in lines}
-    passed = {line["made_by"].get("event") for line in lines}
-    over = len(turns(lines))
+    past = {line["made_by"].get("event") for line in lines}
+    turn = len(turns(lines))
     opening = [
         ScheduledEvent(line.speaker, line.kind, line.to, line.text, {"opening": number})
         for number, line in enumerate(loaded.scene.opening)
@@ -86,14 +86,14 @@ def _due(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[ScheduledEvent
     events = [
         _of_event(loaded, event)._replace(made_by={"event": number})
         for number, event in enumerate(loaded.scene.events)
-        if number not in passed and event.after <= over
+        if number not in past and event.after <= turn
     ]
     return [*opening, *events]
 
 
 def _of_event(loaded: LoadedScene, event: Event) -> ScheduledEvent:
     if event.join:
-        return coming(loaded, event.join, event.text)
+        return join_event(loaded, event.join, event.text)
     if event.leave:
-        return going(loaded, event.leave, event.text)
+        return leave_event(loaded, event.leave, event.text)
     return ScheduledEvent(NARRATOR, "narrate", (), event.text.strip(), {})

@@ -1,6 +1,6 @@
-"""What must not stand as a character's turn: another's words, nothing, the same again, an assistant's talk.
+"""Checks of a generated turn: words of other speakers, empty turns, repetitions, an assistant's phrases.
 
-All of it is found by the words alone; nothing is changed but for cutting off what another would say.
+The checks need no model. The only change to a text is to cut it where another speaker's line begins.
 """
 
 import re
@@ -9,11 +9,11 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from rolellm_agents.scene.alike import comparable, is_short, nearly_the_same, size_of
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.marks import mark_in
-from rolellm_agents.scene.names import HAN, any_of, forms_of, ready
+from rolellm_agents.scene.names import HAN, any_of, forms_of, index_names
 from rolellm_agents.scene.scene import TurnKind
+from rolellm_agents.scene.similarity import comparable, is_nearly_equal, is_short, size_of
 from rolellm_agents.text import one_line
 from rolellm_agents.text.ai_talk import ai_talk
 from rolellm_agents.text.language import Language
@@ -22,33 +22,33 @@ from rolellm_agents.transcript.message import Kind
 _NARRATORS = ("Narrator", "User", "Human", "Assistant", "System", "旁白", "用户", "助手")
 
 _LOOKED_BACK = 12
-"""Lines among which a repetition is looked for."""
+"""The most recent witnessed lines that are searched for a repetition."""
 _LONGEST = 8_000
-"""Characters that are looked at."""
+"""Characters that are checked."""
 
 
 def cut_at_others(text: str, own_names: Collection[str], other_names: Collection[str]) -> str:
-    """A text up to the line that begins with somebody else's name and a colon, as a script goes on.
+    """Cut a text before the first line that begins with another speaker's name and a colon.
 
     Args:
         text: a model's answer.
-        own_names: what the speaker is called; a part of a name that is theirs too does not cut.
-        other_names: of all others. The narrator and the user are known.
+        own_names: names of the speaker. A part that they share with another name does not cut.
+        other_names: names of all others, without the narrator and the user, which are built in.
 
     Returns:
-        Nothing, when the text begins so.
+        The text before that line; empty when the text begins with it.
     """
-    found = _anothers_line(tuple(own_names), tuple(other_names)).search(text)
+    found = _other_speakers_line(tuple(own_names), tuple(other_names)).search(text)
     return text[: found.start()].rstrip() if found else text
 
 
 def cut_at_marks(text: str, others: Mapping[str, str], turn_kinds: Container[TurnKind]) -> str:
-    """A text up to where something begins that is meant for fewer than its beginning.
+    """Cut a text before the first mark of a whisper or a thought inside it.
 
     Args:
-        text: without the mark that it began with.
+        text: the words, without the mark at their beginning.
         others: names of the others, by seat.
-        turn_kinds: what the speaker may do.
+        turn_kinds: the speaker's allowed turn kinds.
     """
     found = _mark_inside(text, others, turn_kinds)
     return text[: found.start()].rstrip() if found else text
@@ -65,37 +65,37 @@ def fault_in(
     turn_kinds: Container[TurnKind] = (),
     about: str = "",
 ) -> str | None:
-    """What is wrong with something a model says for a character, in a sentence; None when nothing is found.
+    """The first fault in a generated turn as a sentence; None when there is none.
 
     Args:
-        text: without marks, as it would stand.
-        speaker: the seat that says it.
-        lines: what happened, newest last; what the speaker did not witness is not looked at.
-        names: of the others, by seat; the speaker's own may be among them.
-        language: the scene's; None when any will do.
-        kind: how it is meant.
-        turn_kinds: what the speaker may do: with `whisper` or `think`, what is meant for few must not stand
-            in the middle of what more would hear.
-        about: who the speaker is; a machine may talk of its programming.
+        text: the turn's words, without marks.
+        speaker: the speaker's seat.
+        lines: all lines, newest last; only those that the speaker witnessed are checked for repetition.
+        names: names by seat, with or without the speaker's own.
+        language: the scene's language; None to accept any.
+        kind: the turn's message kind.
+        turn_kinds: the speaker's allowed turn kinds. With `whisper` or `think` among them, a mark of a
+            whisper or thought inside the text is a fault.
+        about: the persona's description. A machine may talk about its programming.
     """
-    looked_at = text[:_LONGEST]
+    checked = text[:_LONGEST]
     others = {seat: name for seat, name in names.items() if seat != speaker}
     own_name = names.get(speaker, "")
-    if not _SAYS_SOMETHING.search(looked_at):
+    if not _SAYS_SOMETHING.search(checked):
         return "It says nothing."
-    if found := _TEMPLATE.search(looked_at):
+    if found := _TEMPLATE.search(checked):
         return f"It shows a mark of the model's own ({one_line(found.group(), 20)!r})."
-    if name := _spoken_for(looked_at, kind, own_name, others):
+    if name := _spoken_for(checked, kind, own_name, others):
         return f"It speaks for {one_line(name, 60)}."
-    if phrase := _assistants_words(looked_at, about):
+    if phrase := _assistant_phrase(checked, about):
         return f"It talks as an assistant does ({one_line(phrase, 60)!r})."
-    if kind != "think" and _mark_inside(looked_at, others, turn_kinds):
+    if kind != "think" and _mark_inside(checked, others, turn_kinds):
         return "It says in the middle, for others to hear, what is meant for few."
-    if _goes_round(looked_at):
+    if _repeats_itself(checked):
         return "It says the same over and over."
-    if language and _is_in_another(looked_at, language):
+    if language and _is_in_other_language(checked, language):
         return f"It is not in {_LANGUAGES[language]}."
-    return _repeated(looked_at, speaker, lines, names)
+    return _repeated(checked, speaker, lines, names)
 
 
 _SAYS_SOMETHING = re.compile(r"[^\W_]|…|\.\.\.")
@@ -103,15 +103,15 @@ _TEMPLATE = re.compile(r"<\|[\w ]{2,20}\|>|</?s>|\[/?INST\]|<(?:start|end)_of_tu
 _LANGUAGES: dict[Language, str] = {"en": "English", "zh": "Chinese"}
 
 
-def _named(names: Sequence[str], but: Sequence[str]) -> str:
-    """A regular expression for what people of these names are called, and nobody of the others is."""
-    left_out = {form.casefold() for name in but for form in forms_of(name)}
+def _named(names: Sequence[str], excluded: Sequence[str]) -> str:
+    """A regular expression for the forms of names that no excluded name has."""
+    left_out = {form.casefold() for name in excluded for form in forms_of(name)}
     forms = {form for name in names for form in forms_of(name)}
     return f"(?:{any_of((form for form in forms if form.casefold() not in left_out), as_said=True)})"
 
 
 @lru_cache(maxsize=256)
-def _anothers_line(own_names: tuple[str, ...], other_names: tuple[str, ...]) -> re.Pattern[str]:
+def _other_speakers_line(own_names: tuple[str, ...], other_names: tuple[str, ...]) -> re.Pattern[str]:
     named = _named((*other_names, *_NARRATORS), own_names)
     about = r"(?:[ \t]*[(（][^()（）\n]{0,60}[)）])?"
     return re.compile(
@@ -122,12 +122,12 @@ def _anothers_line(own_names: tuple[str, ...], other_names: tuple[str, ...]) -> 
 
 
 def _spoken_for(text: str, kind: Kind, own_name: str, others: Mapping[str, str]) -> str | None:
-    """Whose words or deeds stand here, though another is the speaker."""
+    """The name of another character whose speech or action the text contains."""
     if not others:
         return None
-    says, does = _anothers_doing(own_name, tuple(others.values()))
+    says, does = _others_speech_and_acts(own_name, tuple(others.values()))
     found = says.search(text) or (does.match(text) if kind == "act" else None)
-    found = found or next((one for inside in _INSIDE.findall(text) if (one := does.match(inside))), None)
+    found = found or next((act for inside in _INSIDE.findall(text) if (act := does.match(inside))), None)
     return found["name"].strip() if found else None
 
 
@@ -137,8 +137,8 @@ _MACHINE = re.compile(
 _OF_ITSELF = re.compile(r"\bai\b|programming|人工智能", re.IGNORECASE)
 
 
-def _assistants_words(text: str, about: str) -> str | None:
-    """Words that an assistant says and people, or this machine, do not; “Of course!” people do say."""
+def _assistant_phrase(text: str, about: str) -> str | None:
+    """An assistant's phrase; phrases that end with “!” and a machine's own terms are allowed."""
     rest = text
     while phrase := ai_talk(rest):
         is_own = _OF_ITSELF.search(phrase) and _MACHINE.search(about)
@@ -159,11 +159,13 @@ _NO_DEED = (
 
 
 @lru_cache(maxsize=256)
-def _anothers_doing(own_name: str, others: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What begins a line that speaks for another, and what tells that another does something.
+def _others_speech_and_acts(
+    own_name: str, others: tuple[str, ...]
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns for a line that quotes another character, and for an action of another character.
 
-    To tell in speech what another said or did is no fault: so only a line that quotes them, in the present,
-    counts, and only what stands as something done.
+    A speaker may report what others said or did. So the first pattern requires a quotation in the present
+    tense, and the second is applied to actions only.
     """
     named = _named(others, (own_name,))
     says = (
@@ -180,43 +182,43 @@ def _anothers_doing(own_name: str, others: tuple[str, ...]) -> tuple[re.Pattern[
 def _mark_inside(
     text: str, others: Mapping[str, str], turn_kinds: Container[TurnKind]
 ) -> re.Match[str] | None:
-    """The first mark for few within a text."""
+    """The first mark of a whisper or a thought inside a text."""
     if "whisper" not in turn_kinds and "think" not in turn_kinds:
         return None
-    names = ready(others)
-    return next((one for one in _INSIDE.finditer(text) if mark_in(one[1], names, turn_kinds)), None)
+    names = index_names(others)
+    return next((found for found in _INSIDE.finditer(text) if mark_in(found[1], names, turn_kinds)), None)
 
 
 _SENTENCE_END = re.compile(r"[.!?;。！？；…\n]+")
 _UNIT = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
-_TIMES = 3
-_A_SENTENCE = 12
-_LONGEST_ROUND = 40
-_ROUNDS = 4
-_WITHIN_ROUNDS = 16
-"""Words that are to be the same as those before them, for a text to go round."""
+_SENTENCE_REPEATS = 3
+_SENTENCE_SIZE = 12
+_LONGEST_CYCLE = 40
+_CYCLES = 4
+_REPEATED_WORDS = 16
+"""The least words that repeat earlier ones, for a text to count as cyclic."""
 
 
-def _goes_round(text: str) -> bool:
-    """Whether one sentence comes three times, or some words follow upon themselves four times."""
+def _repeats_itself(text: str) -> bool:
+    """Whether one sentence occurs three times, or a sequence of words four times in a row."""
     sentences = Counter(comparable(sentence) for sentence in _SENTENCE_END.split(text))
-    if any(times >= _TIMES and size_of(sentence) >= _A_SENTENCE for sentence, times in sentences.items()):
+    if any(
+        times >= _SENTENCE_REPEATS and size_of(sentence) >= _SENTENCE_SIZE
+        for sentence, times in sentences.items()
+    ):
         return True
     units = [unit.casefold() for unit in _UNIT.findall(text)]
     return any(
-        _longest_run(units, step) >= max((_ROUNDS - 1) * step, _WITHIN_ROUNDS) for step in _rounds(units)
+        _longest_run(units, step) >= max((_CYCLES - 1) * step, _REPEATED_WORDS)
+        for step in range(1, min(_LONGEST_CYCLE, len(units) // _CYCLES) + 1)
     )
 
 
-def _rounds(units: Sequence[str]) -> Iterator[int]:
-    return iter(range(1, min(_LONGEST_ROUND, len(units) // _ROUNDS) + 1))
-
-
 def _longest_run(units: Sequence[str], step: int) -> int:
-    """How many words in a row are those that stand so many words before them."""
+    """The longest run of words that equal the words `step` places before them."""
     longest = run = 0
-    for one, other in zip(units[step:], units, strict=False):
-        run = run + 1 if one == other else 0
+    for unit, earlier in zip(units[step:], units, strict=False):
+        run = run + 1 if unit == earlier else 0
         longest = max(longest, run)
     return longest
 
@@ -224,8 +226,8 @@ def _longest_run(units: Sequence[str], step: int) -> int:
 _MUCH = 40
 
 
-def _is_in_another(text: str, language: Language) -> bool:
-    """Whether it is wholly in another language than the scene: a few foreign words are no fault."""
+def _is_in_other_language(text: str, language: Language) -> bool:
+    """Whether the whole text is in another language; a few foreign words are no fault."""
     chinese = len(re.findall(f"[{HAN}]", text))
     other = len(re.findall(rf"[^\W\d_{HAN}]", text))
     if language == "zh":
@@ -239,7 +241,8 @@ def _repeated(text: str, speaker: str, lines: Sequence[SceneLine], names: Mappin
         return None
     for line in _last_witnessed(lines, speaker):
         before = comparable(line["text"])
-        if is_short(before) or not (nearly_the_same(said, before) or _is_mostly(said, before)):
+        contains = size_of(before) * 2 > size_of(said) and before in said
+        if is_short(before) or not (contains or is_nearly_equal(said, before)):
             continue
         if line["speaker"] == speaker:
             return "It says again what it said before."
@@ -248,11 +251,6 @@ def _repeated(text: str, speaker: str, lines: Sequence[SceneLine], names: Mappin
 
 
 def _last_witnessed(lines: Sequence[SceneLine], seat: str) -> Iterator[SceneLine]:
-    """The newest lines that a seat witnessed, the newest first."""
+    """The newest lines that a seat witnessed, without entrances and exits, newest first."""
     seen = (line for line in reversed(lines) if seat in line["audience"])
     yield from islice((line for line in seen if line["kind"] not in ("join", "leave")), _LOOKED_BACK)
-
-
-def _is_mostly(said: str, before: str) -> bool:
-    """Whether a whole line stands again in another, and is the greater part of it."""
-    return size_of(before) * 2 > size_of(said) and before in said

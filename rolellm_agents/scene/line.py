@@ -1,4 +1,4 @@
-"""One thing that happened in a scene, as a plain value: graph states and files hold it."""
+"""Lines of a scene as plain values, for graph states and files."""
 
 from typing import Any
 
@@ -8,33 +8,33 @@ from rolellm_agents.transcript.message import Kind, Message
 
 
 class SceneLine(TypedDict):
-    """A message as far as who witnessed it depends on it."""
+    """A message without its place in the tree and its times."""
 
     id: str
     speaker: str
     """A seat, or `NARRATOR`."""
     kind: Kind
     audience: list[str]
-    """The seats that witnessed it, the speaker's among them."""
+    """The seats that witnessed the line, including the speaker's."""
     text: str
     made_by: dict[str, Any]
 
 
 class Summary(TypedDict):
-    """What a seat remembers of the first lines it witnessed; kept in `made_by` of its own next line."""
+    """A seat's summary of the first lines that it witnessed, kept in `made_by` of the seat's next line."""
 
     text: str
     lines: int
-    """How many, of all that it witnessed. They are its sources; on another branch it never was."""
+    """How many of the witnessed lines the summary covers, counted from the first."""
 
 
 def is_turn(line: SceneLine) -> bool:
-    """Whether somebody did it, rather than that it happened; opening lines are among them."""
+    """Whether the line is speech, a whisper, an act or a thought; also true of opening lines."""
     return line["kind"] in ("say", "whisper", "act", "think")
 
 
 def line_of(message: Message) -> SceneLine:
-    """A message of the transcript as a line."""
+    """Convert a message of the transcript."""
     return SceneLine(
         id=message.id,
         speaker=message.speaker,

@@ -1,4 +1,4 @@
-"""Find scenes, read them, and bring in the characters of their cast."""
+"""Find and read scenes, and load the personas of their cast."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ Origin = Literal["path", "user", "pack", "bundled"]
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedScene:
-    """A scene with its cast: every seat has an id, a name, and a persona to be played by a model."""
+    """A scene with its cast: every seat has an id, a name and a persona that a model can play."""
 
     scene: Scene
     personas: Mapping[str, Persona]
-    """By seat, with macros filled; a seat that is only a person's has a persona of its name and `about`."""
+    """By seat, with macros filled. A seat without a persona gets one from its name and `about`."""
     path: Path | None = None
-    """The scene's file, if persona files that it names stand beside it."""
+    """The scene's file, if it names persona files in the same folder."""
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -41,7 +41,7 @@ class LoadedScene:
         return {seat.id: seat for seat in self.scene.cast}
 
     def check_seat(self, seat: str) -> str:
-        """The id of a seat, as it was given.
+        """Return the id of a seat if the scene has it.
 
         Raises:
             SceneError: there is no such seat.
@@ -53,7 +53,7 @@ class LoadedScene:
 
 @dataclass(frozen=True)
 class FoundScene:
-    """A scene's file, read, its cast not yet brought in."""
+    """A scene that was read from a file, without its personas."""
 
     scene: Scene
     path: Path
@@ -61,25 +61,25 @@ class FoundScene:
 
 
 def load_scene(reference: str | Path) -> LoadedScene:
-    """Find a scene by path or id, read it and bring its cast in.
+    """Find a scene by path or id, read it and load its personas.
 
     Args:
         reference: a path that ends in `.yaml` or `.yml`; or an id, looked up in the user's folder, in
             the installed packs and then in the bundled one.
 
     Raises:
-        SceneError: there is none, or its file cannot be used.
-        PersonaError: one of the cast cannot be found or read.
+        SceneError: there is no such scene, or its file is invalid.
+        PersonaError: a persona of the cast cannot be found or read.
     """
     found = find_scene(reference)
     return cast_scene(found.scene, found.path)
 
 
 def find_scene(reference: str | Path) -> FoundScene:
-    """A scene's file by path or id.
+    """Find and read a scene's file by path or id.
 
     Raises:
-        SceneError: there is none, or it cannot be used.
+        SceneError: there is no such scene, or its file is invalid.
     """
     if isinstance(reference, Path) or reference.endswith((".yaml", ".yml")):
         path = Path(reference)
@@ -87,8 +87,8 @@ def find_scene(reference: str | Path) -> FoundScene:
     for path, origin in _files():
         if path.stem == reference:
             return FoundScene(read_scene(path), path, origin)
-    # A file may be named otherwise than its scene.
-    known = {one.scene.id: one for one in list_scenes()[0]}
+    # A file's name may differ from its scene's id.
+    known = {found.scene.id: found for found in list_scenes()[0]}
     if reference in known:
         return known[reference]
     raise SceneError(
@@ -97,7 +97,7 @@ def find_scene(reference: str | Path) -> FoundScene:
 
 
 def list_scenes() -> tuple[list[FoundScene], list[str]]:
-    """All scenes that can be named by id, and a sentence for each file that cannot be used."""
+    """All scenes that can be named by id, and an error message for each invalid file."""
     found: dict[str, FoundScene] = {}
     notes = []
     for path, origin in _files():
@@ -107,35 +107,35 @@ def list_scenes() -> tuple[list[FoundScene], list[str]]:
             notes.append(str(error))
             continue
         found.setdefault(scene.id, FoundScene(scene, path, origin))
-    return sorted(found.values(), key=lambda one: (one.scene.language, one.scene.id)), notes
+    return sorted(found.values(), key=lambda found: (found.scene.language, found.scene.id)), notes
 
 
 def read_scene(path: Path) -> Scene:
     """Read one scene file.
 
     Raises:
-        SceneError: it cannot be read or is no scene, with the key and the line.
+        SceneError: the file cannot be read or is invalid; the message names key and line.
     """
     return read_yaml(path, Scene, SceneError)
 
 
 def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
-    """Bring in the characters of a scene's cast.
+    """Load the personas of a scene's cast.
 
     Args:
-        scene: as its file tells it.
-        path: of its file, beside which persona files are looked for.
+        scene: the scene as read from its file.
+        path: the scene's file; persona files are looked up in its folder first.
 
     Raises:
-        SceneError: two seats have one name, or a line, an event or an order names no seat.
-        PersonaError: one of the cast cannot be found or read.
+        SceneError: two seats have the same name, or the scene refers to an unknown seat.
+        PersonaError: a persona of the cast cannot be found or read.
     """
     loaded = [_load(seat, path) for seat in scene.cast]
     seats = [_named(seat, persona) for seat, persona in zip(scene.cast, loaded, strict=True)]
-    whole = scene.model_copy(update={"cast": tuple(seats)})
+    complete = scene.model_copy(update={"cast": tuple(seats)})
     where = str(path or scene.id)
     _check_names(seats, where)
-    _check_references(whole, where)
+    _check_references(complete, where)
     addressed = _addressed(seats)
     personas = {
         seat.id: with_macros(persona or _persona_of(seat, scene), addressed).model_copy(
@@ -144,7 +144,7 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
         for seat, persona in zip(seats, loaded, strict=True)
     }
     beside = any(_beside(seat, path) for seat in scene.cast)
-    return LoadedScene(scene=whole, personas=personas, path=path if beside else None)
+    return LoadedScene(scene=complete, personas=personas, path=path if beside else None)
 
 
 def _files() -> Iterator[tuple[Path, Origin]]:
@@ -168,7 +168,7 @@ def _load(seat: Seat, path: Path | None) -> Persona | None:
 
 
 def _beside(seat: Seat, path: Path | None) -> Path | None:
-    """A seat's persona file, if it stands beside the scene's."""
+    """A seat's persona file in the folder of the scene's file, if there is one."""
     if path is None or seat.persona is None or not seat.persona.endswith((".yaml", ".yml")):
         return None
     beside = path.parent / seat.persona
@@ -187,17 +187,17 @@ def _named(seat: Seat, persona: Persona | None) -> Seat:
 
 
 def _persona_of(seat: Seat, scene: Scene) -> Persona:
-    """Whom a model plays when the person who sits there hands over."""
+    """A persona for a seat without one, so that a model can take over from a person."""
     about = seat.about.strip() or f"{seat.name}."
     return Persona(id=seat.id, name=seat.name, language=scene.language, description=about)
 
 
 def _check_names(seats: Sequence[Seat], where: str) -> None:
     ids, names = [seat.id for seat in seats], [seat.name.casefold() for seat in seats]
-    for told, of in (("id", ids), ("name", names)):
-        twice = next((one for one in of if of.count(one) > 1), None)
+    for label, values in (("id", ids), ("name", names)):
+        twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:
-            raise SceneError(f"{where}: two seats have the {told} {twice!r}; give one of them another.")
+            raise SceneError(f"{where}: two seats have the {label} {twice!r}; give one of them another.")
     reserved = next((seat.id for seat in seats if seat.id in (NARRATOR, USER)), None)
     if reserved:
         raise SceneError(f"{where}: no seat can have the id {reserved!r}; give it another.")
@@ -205,22 +205,22 @@ def _check_names(seats: Sequence[Seat], where: str) -> None:
 
 def _check_references(scene: Scene, where: str) -> None:
     known = {seat.id for seat in scene.cast}
-    named: list[tuple[str, str]] = []
+    references: list[tuple[str, str]] = []
     for line in scene.opening:
-        named += [("opening", line.speaker)] if line.speaker != NARRATOR else []
-        named += [("opening", seat) for seat in line.to]
+        references += [("opening", line.speaker)] if line.speaker != NARRATOR else []
+        references += [("opening", seat) for seat in line.to]
     for event in scene.events:
-        named += [("events", seat) for seat in (event.join, event.leave) if seat]
-    named += [("director.order", seat) for seat in scene.director.order]
-    named += [("relations", seat) for one in scene.cast for seat in one.relations]
-    for what, seat_id in named:
+        references += [("events", seat) for seat in (event.join, event.leave) if seat]
+    references += [("director.order", seat) for seat in scene.director.order]
+    references += [("relations", other) for seat in scene.cast for other in seat.relations]
+    for key, seat_id in references:
         if seat_id not in known:
             raise SceneError(
-                f"{where}: {what} names {seat_id!r}{did_you_mean(seat_id, known)}, which is no seat; "
+                f"{where}: {key} names {seat_id!r}{did_you_mean(seat_id, known)}, which is no seat; "
                 f"seats are {', '.join(sorted(known))}."
             )
 
 
 def _addressed(seats: Sequence[Seat]) -> str:
-    """What `{{user}}` in a card means here: the first seat of a person."""
+    """The value of a card's `{{user}}`: the name of the first seat that a person has."""
     return next((seat.name for seat in seats if seat.person), DEFAULT_USER)

@@ -1,8 +1,8 @@
-"""What a mark before somebody's words means: “whispers to Dr. Watson”, “aside”, “thinks”, “对沃森低声说”.
+"""The meaning of a mark before a line's words: “whispers to Dr. Watson”, “aside”, “thinks”, “对沃森低声说”.
 
-A whisper must never be heard by more than it was meant for. So whom it is for is read narrowly: a name
-counts only where the mark says “to” of the whispering itself or of leaning over, and a name that is not
-surely one of a list is left out. A whisper for which nobody is understood is a thought, which nobody hears.
+A whisper must never reach more seats than it was meant for, so addressees are read conservatively: a name
+counts only after the “to” of whispering or of leaning over, and an ambiguous name ends the list. A whisper
+without a recognised addressee becomes a thought, which nobody else hears.
 """
 
 import re
@@ -15,13 +15,13 @@ from rolellm_agents.scripts.people import TITLES
 
 
 class Mark(NamedTuple):
-    """How something is meant."""
+    """The meaning of a mark."""
 
     kind: Literal["whisper", "think"]
     to: tuple[str, ...] = ()
-    """The seats that are to hear a whisper."""
+    """The addressees of a whisper."""
     words: str = ""
-    """Words that stand in the mark itself, as in “(thinks: he lies)”."""
+    """Spoken words inside the mark, as in “(thinks: he lies)”."""
 
 
 _WRAPPING = " \t\n*_()[]（）【】.,，。;；-—"
@@ -97,16 +97,16 @@ _THAT = re.compile(r" that ")
 
 
 def mark_in(inside: str, names: SeatNames, turn_kinds: Container[TurnKind]) -> Mark | None:
-    """What the words within brackets, or before a colon, mean.
+    """The meaning of the words in brackets or before a colon.
 
     Args:
-        inside: without the brackets.
-        names: of those who may be whispered to.
-        turn_kinds: what the speaker may do. A mark for something else is no mark; but a whisper that reaches
-            nobody is a thought even where there are no other thoughts.
+        inside: the words, without the brackets.
+        names: names of the possible addressees.
+        turn_kinds: the speaker's allowed turn kinds; marks of other kinds are ignored. A whisper without
+            an addressee is a thought even where `think` is not allowed.
 
     Returns:
-        None when it is no mark for a whisper or a thought.
+        None when the words do not mark a whisper or a thought.
     """
     parts = _COLON.split(inside.strip(_WRAPPING), maxsplit=1)
     head, words = parts[0].strip(_WRAPPING), "".join(parts[1:])
@@ -124,18 +124,18 @@ def mark_in(inside: str, names: SeatNames, turn_kinds: Container[TurnKind]) -> M
     if to and (for_few or not _ALL.search(head)):
         that = _THAT.match(head, end)
         return Mark("whisper", to, words or (head[that.end() :] if that else ""))
-    # Said low to somebody unknown is meant for few; said low to nobody, or to all, is only low.
+    # Words spoken low to an unknown person stay private; spoken low to no one, or to all, they are public.
     return Mark("think", (), words) if for_few or _SOME_NAME.search(head) else None
 
 
 def _addressees(head: str, names: SeatNames) -> tuple[tuple[str, ...], int]:
-    """The seats that are spoken to, and where their list ends; none when that is not sure."""
+    """The seats that a mark addresses, and where their list ends; none when that is uncertain."""
     found = list(_TO.finditer(head))
-    # Who whispers to one may turn to another.
-    said = [one for one in found if not one["leans"]] or found
-    for one in said:
-        seats, end = _list_at(head, one.end(), names)
-        if seats and not (one["zh"] and not _END_OF_LIST.match(head, end)):
+    # A speaker may lean towards one person and whisper to another.
+    addressing = [match for match in found if not match["leans"]] or found
+    for match in addressing:
+        seats, end = _list_at(head, match.end(), names)
+        if seats and not (match["zh"] and not _END_OF_LIST.match(head, end)):
             return seats, end
     return (), 0
 
@@ -158,7 +158,7 @@ def _list_at(head: str, place: int, names: SeatNames) -> tuple[tuple[str, ...], 
 
 
 def _one_at(head: str, place: int, names: SeatNames) -> Mention | None:
-    """The one person who is named here, if it is one and nobody of a longer name."""
+    """The mention at this place, if it is exactly one seat and not part of a longer name."""
     before = _BEFORE_A_NAME.match(head, place)
     place = before.end() if before else place
     mention = names.at(head, place) or _titled_at(head, place, names)

@@ -1,8 +1,8 @@
-"""How something is meant, said, done, whispered or thought: what a model answers, and what a person types.
+"""Read the message kind of a model's answer and of a typed line.
 
-A model writes it before its words: “(whispers to Dr. Watson) He lies.” What it wholly writes between
-asterisks it does. What is meant for few is never said aloud for want of understanding: a whisper that names
-nobody we know of becomes a thought, and a mark that does not end makes a whisper of all that follows.
+A model writes a mark before its words: “(whispers to Dr. Watson) He lies.” An answer wholly in asterisks is
+an act. Private words never become public by a misreading: a whisper without a known addressee becomes a
+thought, and a mark without an end applies to everything after it.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.names import HAN, Mention, forms_of, ready
+from rolellm_agents.scene.names import HAN, Mention, forms_of, index_names
 from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.scene.stage_directions import StageDirectionParser, StageDirections
 from rolellm_agents.text import did_you_mean, one_line
@@ -21,76 +21,76 @@ Meant = Literal["say", "act", "whisper", "think", "narrate"]
 
 @dataclass(frozen=True)
 class Utterance:
-    """Something that somebody says, does, whispers or thinks, or that a person tells."""
+    """A text with its message kind."""
 
     kind: Meant
     to: tuple[str, ...]
-    """The seats that a whisper is for."""
+    """The addressees of a whisper."""
     text: str
 
 
-def utterance_of(
+def parse_utterance(
     text: str, turn_kinds: Container[TurnKind], names: Mapping[str, str], own_names: Sequence[str] = ()
 ) -> Utterance:
-    """What a model's answer means.
+    """Parse a model's answer.
 
     Args:
         text: the answer.
-        turn_kinds: what the speaker may do. A mark for anything else stays in the words, and is said.
-        names: of those present whom the speaker knows, by seat.
-        own_names: what the speaker is called; such a name before the words, with a colon, is removed.
+        turn_kinds: the speaker's allowed turn kinds. A mark of another kind stays in the text.
+        names: names of those present whom the speaker knows, by seat.
+        own_names: names of the speaker; one of them before the words, with a colon, is removed.
     """
-    head = StageDirectionParser(turn_kinds, ready(names), own_names).read(text, whole=True)
-    assert head is not None  # noqa: S101  # only of a part can more be needed
-    return Utterance(head.kind, head.to, head.ended(head.kept + text[head.end :]))
+    head = StageDirectionParser(turn_kinds, index_names(names), own_names).read(text, complete=True)
+    assert head is not None  # noqa: S101  # None only for an incomplete text
+    return Utterance(head.kind, head.to, head.final_text(head.kept + text[head.end :]))
 
 
-class OpeningWords:
-    """An answer as it is streamed: its words without the mark, as soon as it is clear which those are.
+class UtteranceStream:
+    """Parses a streamed answer: gives its words without the mark as soon as the mark is complete.
 
-    However an answer is cut into pieces, what `feed` and `finish` give is, put together, the text of
-    `utterance_of`, and so is the kind. Words are held back while a name may still have its colon, for some
-    80 characters, or a bracket its end, for some 240.
+    The texts that `feed` and `finish` return add up to the text of `parse_utterance`, and the kind is the
+    same, however the answer is split. Words are held back while a name may still get its colon (about 80
+    characters) or a bracket its end (about 240).
     """
 
     def __init__(
         self, turn_kinds: Container[TurnKind], names: Mapping[str, str], own_names: Sequence[str] = ()
     ) -> None:
-        """Wait for words; for the arguments see `utterance_of`."""
-        self._reader = StageDirectionParser(turn_kinds, ready(names), own_names)
+        """Start with an empty text; for the arguments see `parse_utterance`."""
+        self._parser = StageDirectionParser(turn_kinds, index_names(names), own_names)
         self._head: StageDirections | None = None
         self._held = ""
         self._given: list[str] = []
 
     @property
     def utterance(self) -> Utterance | None:
-        """How it is meant, and the words so far; None while that is undecided."""
+        """The kind and the words so far; None while the kind is undecided."""
         return self._head and Utterance(self._head.kind, self._head.to, "".join(self._given))
 
     def feed(self, words: str) -> str:
-        """Take more of the answer, and give what can be shown now."""
+        """Add a part of the answer and return the words that can be shown now."""
         self._held += words
-        self._decide(whole=False)
+        self._parse_head(complete=False)
         if self._head is None:
             return ""
         if not self._given:
             self._held = self._held.lstrip()
-        # Blanks at the end are held back until something follows them.
+        # Trailing blanks are held back until words follow.
         shown = self._held.rstrip()
         self._held = self._held[len(shown) :]
         return self._give(shown)
 
     def finish(self) -> str:
-        """Give the rest; nothing can be fed after it."""
-        self._decide(whole=True)
+        """End the answer and return the rest of its words."""
+        self._parse_head(complete=True)
         assert self._head is not None  # noqa: S101
-        rest = "" if self._given else self._head.ended(self._held)
+        rest = "" if self._given else self._head.final_text(self._held)
         self._held = ""
         return self._give(rest)
 
-    def _decide(self, *, whole: bool) -> None:
+    def _parse_head(self, *, complete: bool) -> None:
         if self._head is None:
-            self._head = self._reader.read(self._held, whole=whole)
+            self._head = self._parser.read(self._held, complete=complete)
             if self._head:
                 self._held = self._head.kept + self._held[self._head.end :]
 
@@ -110,21 +110,21 @@ _COMMANDS: dict[str, Meant] = {
     **dict.fromkeys(("narrate", "n", "旁白", "叙述"), "narrate"),
 }
 _COMMAND = re.compile(rf"/([{HAN}]+|[^\s{HAN}]*)\s*")
-_TOLD_WIDTH = 40
+_NAME_WIDTH = 40
 
 
-def line_typed(text: str, names: Mapping[str, str]) -> Utterance:
-    """What a person types: “/whisper watson come closer”, “/me nods”, “//” for a slash, or plain words.
+def parse_typed_line(text: str, names: Mapping[str, str]) -> Utterance:
+    """Parse a typed line: “/whisper watson come closer”, “/me nods”, “//” for a slash, or plain words.
 
-    Several hear a whisper when their names stand together (“/w watson,mycroft come”) or before a colon
-    (“/w watson and mycroft: come”); else a name behind a comma may belong to the words.
+    A whisper has several addressees when their names are joined (“/w watson,mycroft come”) or end with a
+    colon (“/w watson and mycroft: come”). Otherwise a name after a comma may belong to the words.
 
     Args:
-        text: as typed.
-        names: of those who can be whispered to, by seat.
+        text: the line as typed.
+        names: names of the possible addressees, by seat.
 
     Raises:
-        MessageError: there is no such command, nobody or more than one of that name, or there are no words.
+        MessageError: an unknown command, an unknown or ambiguous addressee, or no words.
     """
     typed = text.strip()
     if not typed.startswith("/") or typed.startswith("//"):
@@ -135,15 +135,15 @@ def line_typed(text: str, names: Mapping[str, str]) -> Utterance:
     kind, shown, rest = _command(typed)
     to: tuple[str, ...] = ()
     if kind == "whisper":
-        to, rest = _whom(rest, names)
-        shown = f"{shown} {', '.join(one_line(names[seat], _TOLD_WIDTH) for seat in to)}"
+        to, rest = _addressees(rest, names)
+        shown = f"{shown} {', '.join(one_line(names[seat], _NAME_WIDTH) for seat in to)}"
     if not rest:
         raise MessageError(f"There is nothing after {shown}; write the words behind it.")
     return Utterance(kind, to, rest)
 
 
 def _command(typed: str) -> tuple[Meant, str, str]:
-    """The kind, the command as typed and what follows it. A Chinese one needs no blank behind it."""
+    """The kind, the command as typed and the text after it. A Chinese command needs no blank after it."""
     found = _COMMAND.match(typed)
     word = found[1].casefold() if found else ""
     for length in range(len(word), 0, -1):
@@ -152,7 +152,7 @@ def _command(typed: str) -> tuple[Meant, str, str]:
             return meant, f"/{word[:length]}", typed[1 + length :].strip()
     near = did_you_mean(f"/{word}", [f"/{command}" for command in _COMMANDS])
     raise MessageError(
-        f"There is no command {one_line('/' + word, _TOLD_WIDTH)}{near}; known are /say, /whisper, /act, "
+        f"There is no command {one_line('/' + word, _NAME_WIDTH)}{near}; known are /say, /whisper, /act, "
         "/think and /narrate, and words that begin with a slash are written with two."
     )
 
@@ -162,18 +162,18 @@ _LISTED = re.compile(r"\s*(?:[,，、&+]|\band\b|和|与|及)\s*@?", re.IGNORECA
 _COLON = re.compile(r"\s*[:：]\s*")
 _BEHIND_NAMES = re.compile(r"\s*[:：,，]?\s*")
 _TOKEN = re.compile(r"[^\s,，、:：&+]+")
-_SHORTEST_BEGINNING = 3
+_SHORTEST_PREFIX = 3
 
 
-def _whom(rest: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Those whom a typed whisper is for, and the words."""
+def _addressees(rest: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """The addressees of a typed whisper, and its words."""
     if not names:
         raise MessageError("Nobody is here to whisper to; think it with /think, or say it.")
     if not rest:
         raise MessageError(f"Nobody is named; name whom you whisper to before the words: {_all(names)}.")
-    first = _called(rest, 1 if rest.startswith("@") else 0, names)
+    first = _mention_at(rest, 1 if rest.startswith("@") else 0, names)
     if len(first.seats) != 1:
-        raise MessageError(_nobody_sure(rest, first, names))
+        raise MessageError(_not_one_seat(rest, first, names))
     seats, end = _list_from(rest, first, names, _LISTED)
     if not _COLON.match(rest, end):
         seats, end = _list_from(rest, first, names, _TOGETHER)
@@ -184,45 +184,44 @@ def _whom(rest: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
 def _list_from(
     rest: str, first: Mention, names: Mapping[str, str], between: re.Pattern[str]
 ) -> tuple[tuple[str, ...], int]:
-    """Those who are named from `first` on, and where their list ends."""
+    """The seats of a list of names that begins with `first`, and where it ends."""
     seats, end = first.seats, first.end
     while joined := between.match(rest, end):
-        following = _called(rest, joined.end(), names)
+        following = _mention_at(rest, joined.end(), names)
         if len(following.seats) != 1:
             break
         seats, end = (*seats, *following.seats), following.end
     return tuple(dict.fromkeys(seats)), end
 
 
-def _called(rest: str, place: int, names: Mapping[str, str]) -> Mention:
-    """Who is called here: by id, by name, by a part of it, or by how a part begins."""
+def _mention_at(rest: str, place: int, names: Mapping[str, str]) -> Mention:
+    """The seats that are named at a place: by id, name, part of a name, or prefix of a part."""
     token = _TOKEN.match(rest, place)
     word = token.group().casefold() if token else ""
     end = token.end() if token else place
-    named = ready(names).at(rest, place, typed=True)
+    named = index_names(names).at(rest, place, typed=True)
     if word in names and not (named and named.end > end):
         return Mention((word,), place, end)
     if named:
         return named
-    parts = {seat: [*seat.split("-"), *_parts(name)] for seat, name in names.items()}
+    parts = {
+        seat: [*seat.split("-"), *(form.casefold() for form in forms_of(name))]
+        for seat, name in names.items()
+    }
     exact = tuple(seat for seat in names if word in parts[seat])
-    begun = tuple(seat for seat in names if any(part.startswith(word) for part in parts[seat]))
-    return Mention(exact or (begun if len(word) >= _SHORTEST_BEGINNING else ()), place, end)
+    by_prefix = tuple(seat for seat in names if any(part.startswith(word) for part in parts[seat]))
+    return Mention(exact or (by_prefix if len(word) >= _SHORTEST_PREFIX else ()), place, end)
 
 
-def _parts(name: str) -> list[str]:
-    return [form.casefold() for form in forms_of(name)]
-
-
-def _nobody_sure(rest: str, called: Mention, names: Mapping[str, str]) -> str:
-    word = rest[called.start : called.end]
-    if called.seats:
-        meant = {seat: names[seat] for seat in called.seats}
-        return f"{one_line(word, _TOLD_WIDTH)!r} may be {_all(meant, 'or')}; write the name in full."
+def _not_one_seat(rest: str, mention: Mention, names: Mapping[str, str]) -> str:
+    word = rest[mention.start : mention.end]
+    if mention.seats:
+        meant = {seat: names[seat] for seat in mention.seats}
+        return f"{one_line(word, _NAME_WIDTH)!r} may be {_all(meant, 'or')}; write the name in full."
     near = did_you_mean(word, [*names, *names.values()])
-    return f"Nobody here is called {one_line(word, _TOLD_WIDTH)!r}{one_line(near)}; here are {_all(names)}."
+    return f"Nobody here is called {one_line(word, _NAME_WIDTH)!r}{one_line(near)}; here are {_all(names)}."
 
 
 def _all(names: Mapping[str, str], word: str = "and") -> str:
-    *others, last = [one_line(name, _TOLD_WIDTH) for name in names.values()]
+    *others, last = [one_line(name, _NAME_WIDTH) for name in names.values()]
     return f"{', '.join(others)} {word} {last}" if others else last

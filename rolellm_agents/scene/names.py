@@ -1,4 +1,4 @@
-"""Names in a scene: the parts of them that people are called by, and finding them in what is said."""
+"""Names in a scene: the forms of a name, and where they occur in a text."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from rolellm_agents.scripts.people import TITLES, split_title
 
 HAN = "\u3400-\u9fff"
 LETTER = rf"[^\W_{HAN}]"
-"""What words are made of, where words are set apart."""
+"""Matches one letter or digit of a script that separates words with blanks."""
 
 _WORD = re.compile(rf"[{HAN}]+|{LETTER}+(?:['’-]{LETTER}+)*")
 _TITLES = {title.casefold() for title in TITLES}
@@ -25,31 +25,31 @@ _ORDINARY = re.compile(
     "|sky|sonny|star|sue|summer|sunny|violet|wade|white|will|winter|wolf|young",
     re.IGNORECASE,
 )
-"""Names that are words as well: only with a capital letter do they mean somebody."""
+"""Names that are ordinary words too; they count as names only with a capital letter."""
 _NUMERAL = re.compile(r"[IVXLC]{2,}|\d+")
 _GIVEN = re.compile(rf"[{HAN}]{{3}}")
 _ALIKE = {"doctor": "dr", "mister": "mr"}
 
 
 class Mention(NamedTuple):
-    """A place in a text where somebody is named."""
+    """A place in a text where a seat is named."""
 
     seats: tuple[str, ...]
-    """Several when they share the part of the name that stands there."""
+    """Several when they share the name that occurs there."""
     start: int
     end: int
 
 
 def names_of(scene: Scene) -> dict[str, str]:
-    """What those in the seats are called, by seat."""
+    """The names of a scene's seats, by seat."""
     return {seat.id: seat.name or seat.id.replace("-", " ") for seat in scene.cast}
 
 
 def forms_of(name: str) -> tuple[str, ...]:
-    """What somebody of this name is called: the name, and parts of it that are enough to know who is meant.
+    """The full name and the parts that identify its bearer.
 
-    Titles and small words are no such parts, unless there is nothing else. Of a Chinese name of three
-    characters the last two are one.
+    Titles and small words are not parts, unless the name has nothing else. The last two characters of a
+    Chinese name of three are a part.
     """
     words = [word for word in _WORD.findall(name) if len(word) > 1 and not _NUMERAL.fullmatch(word)]
     words = [word for word in words if not (_SMALL.fullmatch(word) or word[0].islower())]
@@ -59,13 +59,13 @@ def forms_of(name: str) -> tuple[str, ...]:
 
 
 def any_of(forms: Iterable[str], *, as_said: bool = False) -> str:
-    """A regular expression for any of some forms, longest first, as whole words where there are words.
+    """A regular expression for any of some forms, as whole words where words are separated by blanks.
 
     Args:
-        forms: in any order. The groups of the expression are theirs, in the order of `longest_first`.
-        as_said: whether a name that is a word too must be written as it is; else case is of no account.
+        forms: in any order. Each form has one group, in the order of `longest_first`.
+        as_said: whether names that are ordinary words match only in their own case.
     """
-    # Asked once for all forms what stands beside them: such a range of characters compiles slowly.
+    # The lookarounds enclose many forms at once, because their character ranges compile slowly.
     bounded = [
         f"{before}(?:{'|'.join(_captured(form, as_said) for form in alike)}){after}"
         for (before, after), alike in groupby(longest_first(forms), _bounds)
@@ -74,13 +74,13 @@ def any_of(forms: Iterable[str], *, as_said: bool = False) -> str:
 
 
 def pattern_of(form: str) -> str:
-    """A regular expression for one form, in any case, as whole words where there are words."""
+    """A regular expression for one form in any case; see `any_of`."""
     return any_of((form,))
 
 
 def longest_first(forms: Iterable[str]) -> list[str]:
-    """Different forms, in an order in which none hides a longer one."""
-    # Those that begin alike stand together, since no others can hide each other.
+    """Distinct forms, in an order in which no form hides a longer one."""
+    # Grouped by the kind of first character: only forms of one group can hide each other.
     return sorted(set(forms), key=lambda form: (_bounds(form)[0], -len(form), form))
 
 
@@ -102,35 +102,35 @@ def _word_pattern(word: str) -> str:
 
 
 class SeatNames:
-    """The names of some seats, ready to be found in texts."""
+    """Finds the names of seats in texts."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = dict(names)
-        whole: dict[str, list[str]] = {}
+        full: dict[str, list[str]] = {}
         parts: dict[str, list[str]] = {}
         forms: dict[str, None] = {}
         for seat, name in names.items():
-            for meant, form in zip(chain([whole], repeat(parts)), forms_of(name), strict=False):
-                meant.setdefault(form.casefold(), []).append(seat)
+            for seats_by_form, form in zip(chain([full], repeat(parts)), forms_of(name), strict=False):
+                seats_by_form.setdefault(form.casefold(), []).append(seat)
                 forms[form] = None
-        # “Jack” is Jack, also where there is a Jack Sparrow.
-        seats = {**parts, **whole}
+        # A full name goes before a part: “Jack” is the seat Jack, not Jack Sparrow.
+        seats = {**parts, **full}
         self._seats = [tuple(seats[form.casefold()]) for form in longest_first(forms)]
         self._pattern = re.compile(any_of(forms, as_said=True))
         self._typed = re.compile(any_of(forms))
 
     def mentions(self, text: str) -> Iterator[Mention]:
-        """Where somebody is named, in order; of names that begin at one place the longest counts."""
+        """All mentions in order; of names that begin at the same place, the longest."""
         for found in self._pattern.finditer(text):
             yield self._mention(found)
 
     def at(self, text: str, place: int, *, typed: bool = False) -> Mention | None:
-        """Who is named right here; what a person `typed` need have no capital letters."""
+        """The mention that begins at a place; `typed` text matches in any case."""
         found = (self._typed if typed else self._pattern).match(text, place)
         return self._mention(found) if found else None
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """The seats that are named in a text, the first named first."""
+        """The seats that a text mentions, in the order of their first mention."""
         return tuple(dict.fromkeys(seat for mention in self.mentions(text) for seat in mention.seats))
 
     def _mention(self, found: re.Match[str]) -> Mention:
@@ -142,13 +142,13 @@ def _names(items: tuple[tuple[str, str], ...]) -> SeatNames:
     return SeatNames(dict(items))
 
 
-def ready(names: Mapping[str, str]) -> SeatNames:
-    """Names ready to be found, kept for the next text of the same scene."""
+def index_names(names: Mapping[str, str]) -> SeatNames:
+    """A `SeatNames` for these names, cached for the next text of the same scene."""
     return _names(tuple(names.items()))
 
 
 def title_fits(title: str, name: str) -> bool:
-    """Whether somebody of this name can be spoken of with this title: no other one belongs to the name."""
+    """Whether a title fits a name: the name has no title, or the same one."""
     own = split_title(name)[0]
     said = title.rstrip(".").casefold()
     return own == "" or _ALIKE.get(own, own) == _ALIKE.get(said, said)

@@ -1,7 +1,6 @@
-"""A played scene as JSON lines: first the scene itself, then a line for each that happened."""
+"""The run file of a played scene: JSON lines, first the scene, then one object for each line."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from rolellm_agents.text import CONTROL_CHARACTERS, one_line, whole
 from rolellm_agents.transcript.message import Kind, Message
 
 _MOST_BYTES = 256 * 2**20
-_RULES = ("opening", "event", "person", "summary", "lore", "fault", "tries", "strategy", "seed")
+_KEPT = ("opening", "event", "person", "summary", "lore", "fault", "tries", "strategy", "seed")
 _NO_MODEL: Mapping[str, Any] = {
     "input_tokens": 0,
     "output_tokens": 0,
@@ -31,9 +30,9 @@ class RunCall(TypedDict):
     """One call of a model."""
 
     by: str
-    """What asked it."""
+    """The caller."""
     prompt: str
-    """A hash of the very messages."""
+    """A hash of the messages."""
     text: str
 
 
@@ -41,55 +40,55 @@ class RunLine(TypedDict):
     """One line of the file."""
 
     turn: int
-    """That it is, or that it follows; 0 before the first."""
+    """The number of the turn that the line is or follows; 0 before the first turn."""
     speaker: str
     name: str
     kind: Kind
     audience: list[str]
     text: str
     prompt_tokens: int | None
-    """As the model told them; None where it did not, 0 where no model spoke."""
+    """As the model reported them; None where it did not, 0 where no model spoke."""
     reused_tokens: int | None
-    """Of the prompt's, those that the model had read before."""
+    """Prompt tokens that came from the prompt cache."""
     completion_tokens: int | None
     ms: int | None
-    """How long the turn took."""
+    """Duration of the turn in milliseconds."""
     model: NotRequired[str]
     why: NotRequired[str]
-    """Why it was this speaker's turn."""
+    """Why the director chose this speaker."""
     calls: NotRequired[list[RunCall]]
-    """The tape of the turn."""
+    """The model calls of the turn, for a replay."""
     made_by: NotRequired[dict[str, Any]]
-    """What the scene's rules look at when it goes on from here."""
+    """The provenance that is needed to continue the scene after this line."""
     scene: NotRequired[dict[str, Any]]
-    """Its definition; in the first line, with `seed` and `models`."""
+    """The scene's definition; only in the first line, with `seed` and `models`."""
     seed: NotRequired[int]
     models: NotRequired[dict[str, str | None]]
-    """What plays each seat, as models are named."""
+    """The model spec of each seat."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFile:
-    """What a run file tells."""
+    """The contents of a run file."""
 
     loaded: LoadedScene
     seed: int
     models: Mapping[str, str | None]
     lines: list[SceneLine]
-    """What happened, without the first line of the file."""
+    """All lines except the first."""
     records: list[RunLine]
-    """The same lines as the file has them, with tokens, times and calls."""
+    """The same lines with tokens, times and calls."""
     note: str
-    """A sentence when the file breaks off in its last line; empty otherwise."""
+    """A warning when the last line is incomplete; empty otherwise."""
 
 
 def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None]) -> RunLine:
-    """What a run file begins with.
+    """The first line of a run file.
 
     Args:
         loaded: the scene.
-        seed: with which it is played.
-        models: what plays each seat, as models are named.
+        seed: the scene's seed.
+        models: the model spec of each seat.
     """
     return RunLine(
         turn=0,
@@ -117,15 +116,15 @@ def run_line(
     why: str = "",
     calls: Sequence[RunCall] = (),
 ) -> RunLine:
-    """A line for something that happened, with what its model told of tokens.
+    """The line of a run file for one message.
 
     Args:
         loaded: the scene.
-        message: what happened, as the transcript has it.
-        turn: that it is, or that it follows.
-        ms: how long the turn took; as the message tells it when None.
-        why: why it was this speaker's turn.
-        calls: what models were asked in the turn.
+        message: a message of the transcript.
+        turn: the number of the turn that the message is or follows.
+        ms: duration of the turn in milliseconds; the message's own when None.
+        why: why the director chose this speaker.
+        calls: the model calls of the turn.
     """
     by_model = "model" in message.made_by
     usage = message.usage or ({} if by_model else _NO_MODEL)
@@ -146,7 +145,7 @@ def run_line(
         line["model"] = str(message.made_by["model"])
     if why := why or str(message.made_by.get("why", "")):
         line["why"] = why
-    if made_by := {key: value for key, value in message.made_by.items() if key in _RULES}:
+    if made_by := {key: value for key, value in message.made_by.items() if key in _KEPT}:
         line["made_by"] = made_by
     if calls:
         line["calls"] = list(calls)
@@ -154,28 +153,28 @@ def run_line(
 
 
 def reused_tokens(usage: Mapping[str, Any] | None) -> int | None:
-    """Of a prompt's tokens, those that the model had read before; None where it does not tell."""
+    """Prompt tokens that came from the prompt cache; None where the model does not report them."""
     details = (usage or {}).get("input_token_details")
     found = details.get("cache_read") if isinstance(details, Mapping) else None
     return int(found) if found is not None else None
 
 
 def as_text(line: RunLine) -> str:
-    """A line as it stands in the file, its end included; it can be shown in a terminal."""
+    """A line as JSON with a line break; control characters are escaped, so a terminal can show it."""
     text = whole(json.dumps(line, ensure_ascii=False))
-    return CONTROL_CHARACTERS.sub(_escaped, text) + "\n"
+    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 
 def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene) -> RunFile:
-    """Read what `first_line` and `run_line` wrote; a last line that breaks off is left out.
+    """Read a run file; an incomplete last line is left out.
 
     Args:
         path: the file.
-        cast: brings in the characters; `uncast` when the scene is only to be read.
+        cast: loads the personas; `uncast` when the scene is not going to be played.
 
     Raises:
-        SceneError: it cannot be read, or a line of it is damaged.
-        PersonaError: one of the cast cannot be found.
+        SceneError: the file cannot be read, or one of its lines is invalid.
+        PersonaError: a persona of the cast cannot be found.
     """
     lines, torn = _lines_of(path)
     head = _parsed(lines[0], path, 1)
@@ -196,7 +195,7 @@ def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene)
 
 
 def _lines_of(path: Path) -> tuple[list[bytes], bool]:
-    """The file's lines, and whether one that breaks off was left out at its end."""
+    """The complete lines of a file, and whether an incomplete one follows them."""
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
@@ -282,10 +281,6 @@ def _scene_line(record: RunLine, number: int) -> SceneLine:
         },
     )
     if record["turn"] == 0 and is_turn(line):
-        # Openings stand before all else, in their order.
+        # Opening lines come first, in their order.
         line["made_by"].setdefault("opening", number)
     return line
-
-
-def _escaped(character: re.Match[str]) -> str:
-    return f"\\u{ord(character.group()):04x}"

@@ -1,10 +1,10 @@
-"""A scene: who is where, what each of them wants, hides and knows; read from one YAML file.
+"""The data of a scene, which is read from one YAML file.
 
-Everything under a seat is that seat's own. What all may know is the setting, the time and what happens.
+Only a seat's own character reads what is under the seat. All characters read the setting and the time.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import (
     AliasChoices,
@@ -18,13 +18,15 @@ from pydantic import (
 )
 
 from rolellm_agents.persona import Line, PersonaId
+from rolellm_agents.plugins import plugin_names
+from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 NARRATOR = "narrator"
-"""The speaker of what nobody in the scene says."""
+"""The speaker of narration."""
 
 TurnKind = Literal["say", "act", "whisper", "think"]
-"""What somebody in a seat can do; the kinds of the transcript without what only happens."""
+"""The message kinds of a seat's turns; the others are narration, entrances and exits."""
 
 
 class _ScenePart(BaseModel):
@@ -33,40 +35,40 @@ class _ScenePart(BaseModel):
 
 
 class Seat(_ScenePart):
-    """A place in the scene, and who sits in it."""
+    """A place in the scene, and the character in it."""
 
     persona: Line | None = None
-    """An id, a name, or a persona file; None for somebody who is only a person."""
+    """The id, name or file of a persona; None for a seat that only a person plays."""
     id: PersonaId = ""
-    """What the scene calls the seat; the persona's id when it is not told."""
+    """The seat's id; defaults to the persona's id."""
     name: str = ""
-    """What others call them; the persona's name when it is not told."""
+    """The character's name in the scene; defaults to the persona's name."""
     about: str = ""
-    """Who they are in this scene, told to them alone."""
+    """The character's part in this scene; only the character reads it."""
     person: StrictBool = False
-    """Whether a person sits here from the start."""
+    """Whether a person has the seat from the start."""
     present: StrictBool = True
-    """Whether they are there from the start; who is not can come by an event or be let in."""
+    """Whether the character is present from the start. Others enter by an event or are let in."""
     goals: tuple[Line, ...] = ()
     secrets: tuple[Line, ...] = ()
     knows: tuple[Line, ...] = ()
-    """What they know when they enter."""
+    """What the character knows on entering."""
     relations: Mapping[PersonaId, Line] = Field(default_factory=dict)
-    """How they stand to others, by seat; the others do not read it."""
+    """The character's relation to others, by seat; the others do not read it."""
     talkativeness: float = Field(default=0.5, ge=0, le=1)
-    """How readily they speak unasked, as on a SillyTavern card."""
+    """Probability of speaking without being addressed, as on a SillyTavern card."""
     model: Line | None = None
-    """A model spec, with an adapter or without; the scene's when None."""
+    """A model spec; defaults to the scene's."""
     strategy: Line | None = None
 
 
 class OpeningLine(_ScenePart):
-    """A line that stands at the beginning."""
+    """A line that opens the scene."""
 
     speaker: PersonaId = NARRATOR
     kind: Literal["say", "act", "whisper", "think", "narrate"] = "say"
     to: tuple[PersonaId, ...] = ()
-    """Who hears it, for a whisper; all who are there otherwise."""
+    """The addressees of a whisper; all who are present witness other kinds."""
     text: Line
 
     @model_validator(mode="before")
@@ -78,14 +80,14 @@ class OpeningLine(_ScenePart):
 
 
 class Event(_ScenePart):
-    """Something that happens when so many turns are over."""
+    """Something that happens after a number of turns."""
 
     after: StrictInt = Field(ge=0)
-    """Turns."""
+    """The number of turns."""
     join: PersonaId | None = None
     leave: PersonaId | None = None
     text: str = ""
-    """What those who are there see of it."""
+    """The text of the line that those present witness."""
 
     @model_validator(mode="after")
     def _something_happens(self) -> "Event":
@@ -99,14 +101,30 @@ class Event(_ScenePart):
 DirectorKind = Literal["round-robin", "natural", "manual", "pooled", "scripted", "bidding", "model"]
 
 
-class Director(_ScenePart):
-    """Who decides who speaks next."""
+def director_kinds() -> list[str]:
+    """All kinds of directors: ours, then those of installed packages."""
+    return [*get_args(DirectorKind), *plugin_names("rolellm.directors")]
 
-    kind: DirectorKind = "natural"
+
+class Director(_ScenePart):
+    """How the next speaker is chosen."""
+
+    kind: Line = "natural"
+    """One of `DirectorKind`, or an entry point of `rolellm.directors`."""
     order: tuple[PersonaId, ...] = ()
-    """The speakers in turn, for `scripted`; the scene ends after them."""
+    """The speakers in order, for `scripted`; the scene ends after the last."""
     model: Line | None = None
-    """What chooses, for `model`; the scene's when None."""
+    """The model spec of the director `model`; defaults to the scene's."""
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, kind: str) -> str:
+        if kind not in get_args(DirectorKind) and kind not in plugin_names("rolellm.directors"):
+            known = director_kinds()
+            raise ValueError(
+                f"there is no director {kind!r}{did_you_mean(kind, known)}; known are {', '.join(known)}"
+            )
+        return kind
 
     @model_validator(mode="after")
     def _order_when_scripted(self) -> "Director":
@@ -116,35 +134,35 @@ class Director(_ScenePart):
 
 
 class Narrator(_ScenePart):
-    """An agent that answers what is attempted and moves time."""
+    """A model that narrates the outcome of acts and the passing of time."""
 
     about: str = ""
-    """What it should bear in mind; nobody in the scene reads it."""
+    """Directions for the narrator; no character reads them."""
     answers: StrictBool = True
-    """Whether it tells how an attempt ends, when somebody acts."""
+    """Whether the narrator tells the outcome of each act."""
     every: StrictInt = Field(default=0, ge=0)
-    """Turns after which it moves the scene on; 0 is never."""
+    """The narrator moves the scene on after each such number of turns; 0 for never."""
     model: Line | None = None
 
 
 class Stop(_ScenePart):
-    """When the scene is over."""
+    """When the scene ends."""
 
     turns: StrictInt = Field(default=24, ge=1, le=100_000)
     said: tuple[Line, ...] = ()
-    """Words after which it is over, whoever says them."""
+    """Words of any speaker that end the scene."""
     silent: StrictInt = Field(default=3, ge=1)
-    """Turns in a row that say nothing new, after which it is over."""
+    """The number of consecutive turns without new words that ends the scene."""
 
 
 class Scene(_ScenePart):
-    """A scene as its file tells it."""
+    """A scene as defined by its file."""
 
     id: PersonaId
     title: Line
     language: Language = "en"
     setting: Line
-    """Where it is; everybody there knows it."""
+    """The place; all characters read it."""
     time: str = ""
     tags: tuple[Line, ...] = ()
     cast: tuple[Seat, ...] = Field(min_length=1, max_length=64)
@@ -157,12 +175,12 @@ class Scene(_ScenePart):
         validation_alias=AliasChoices("turn_kinds", "manners"),
         serialization_alias="manners",
     )
-    """What characters may do; a person in a seat may do all of it."""
+    """The turn kinds that characters may use; a person may use all."""
     stop: Stop = Stop()
     model: Line | None = None
-    """A model spec for all who have none of their own."""
+    """The model spec of seats without their own."""
     strategy: Line | None = None
-    """How personas reach their models; `system` when None, since a scene's prompts are long as they are."""
+    """The prompting strategy; defaults to `system`, since a scene's prompts are long already."""
     seed: StrictInt | None = None
 
     @field_validator("director", mode="before")

@@ -1,4 +1,4 @@
-"""Read what stands before the words of an answer: the speaker's own name, marks, what is done meanwhile."""
+"""Parse the head of an answer, before its words: the speaker's own name, marks and acts."""
 
 import re
 from collections.abc import Container, Sequence
@@ -13,7 +13,7 @@ from rolellm_agents.scene.names import HAN, SeatNames, any_of, forms_of
 from rolellm_agents.scene.scene import TurnKind
 
 LONGEST = 240
-"""Characters within which a bracket is to be closed: while it is open nothing can be shown."""
+"""Most characters in a bracket; while it is open, a streamed answer cannot be shown."""
 _LONGEST_NAME = 60
 _BEFORE_COLON = 80
 """Characters between a name and its colon."""
@@ -34,7 +34,7 @@ _BARE_MARK = regex.compile(
     r"|(?:悄悄|低声)[地的]?[对向跟]|[对向跟][^\s：:，。]{1,20}?(?:低声|悄悄|耳语|小声)|[我他她]?(?:心想|暗想|心道)",
     regex.IGNORECASE,
 )
-"""How a mark without brackets begins; it ends with a colon."""
+"""The beginning of a mark without brackets, which ends with a colon."""
 _SPEAKS = re.compile(
     r"(?:(?:says?|said|replie[sd]|answer(?:s|ed)?|respond(?:s|ed)?|ask(?:s|ed)?|add(?:s|ed)?|continue[sd]?)"
     rf"(?: \w+ly)?|[{HAN}]{{0,3}}[说道])"
@@ -42,41 +42,41 @@ _SPEAKS = re.compile(
 
 
 class StageDirections(NamedTuple):
-    """What stands before the words, understood."""
+    """The parsed head of an answer."""
 
     kind: TurnKind
     to: tuple[str, ...]
     kept: str
-    """What of it is to stand before the rest: words in a mark, and all that is no mark."""
+    """Words of the head that belong to the text: words in a mark, and everything that is not a mark."""
     end: int
-    """Where the rest begins."""
+    """Where the head ends."""
     alone: str
-    """The text when nothing else is left."""
+    """The text if nothing follows the head."""
 
-    def ended(self, text: str) -> str:
-        """The text of an answer that is over."""
+    def final_text(self, text: str) -> str:
+        """The text of a complete answer."""
         return text.strip() or self.alone
 
 
 class StageDirectionParser:
-    """Reads heads for one speaker.
+    """Parses the heads of one speaker's answers.
 
-    Of a part of an answer it finds either the same as of the whole, or that more is needed: nothing depends
-    on where the part ends.
+    For an incomplete answer it gives either the same result as for the complete one, or None, wherever the
+    incomplete answer ends.
     """
 
     def __init__(self, turn_kinds: Container[TurnKind], names: SeatNames, own_names: Sequence[str]) -> None:
-        """Prepare; see `turn_kinds.utterance_of`."""
+        """Create a parser; for the arguments see `message_kinds.parse_utterance`."""
         self._turn_kinds = turn_kinds
         self._names = names
         self._own = _own_pattern(tuple(own_names))
 
-    def read(self, text: str, *, whole: bool) -> StageDirections | None:
-        """The head of an answer, or of a part of it: then None, when only more of it can tell."""
-        ahead, found = _Ahead(text, whole), _HeadState()
+    def read(self, text: str, *, complete: bool) -> StageDirections | None:
+        """Parse the head of an answer; None when an incomplete answer does not decide it yet."""
+        ahead, found = _Ahead(text, complete), _HeadState()
         try:
             place = ahead.past_blanks(0)
-            while place < LONGEST and ahead.there(place):
+            while place < LONGEST and ahead.has(place):
                 beyond = self._piece(ahead, place, found)
                 if beyond is None:
                     break
@@ -90,7 +90,7 @@ class StageDirectionParser:
         return StageDirections(self._plain(), (), found.kept, place, "")
 
     def _piece(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
-        """Read what stands here, and where it ends; None when here the words begin."""
+        """Parse one piece of the head and return where it ends; None where the words begin."""
         beyond = None if found.named else self._own_name(ahead, place, found)
         if beyond is not None:
             found.named = True
@@ -104,7 +104,7 @@ class StageDirectionParser:
         group = ahead.group(place)
         mark = group and mark_in(group.inside, self._names, self._turn_kinds)
         if group is None or not group.closed:
-            # Nobody knows where such a mark ends; so all that follows is for few.
+            # The end of such a mark is unknown, so it applies to everything after it.
             found.take(mark, "")
             found.others = True
             return None
@@ -120,7 +120,7 @@ class StageDirectionParser:
         return beyond
 
     def _own_name(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
-        """Where the speaker's name and what belongs to it end, if that is what stands here."""
+        """Where the speaker's name with its mark and colon ends; None when there is none at this place."""
         name = ahead.starts_with(self._own, place) if self._own else None
         colon = ahead.within(_AFTER_NAME, name.end(), _BEFORE_COLON) if name else None
         if name is None or colon is None:
@@ -140,7 +140,7 @@ class StageDirectionParser:
         return ahead.past_stars(colon.end(), name["stars"]) if name["stars"] not in between else colon.end()
 
     def _bare_mark(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
-        """Where a mark without brackets and its colon end, if one stands here."""
+        """Where a mark without brackets and its colon end; None when there is none at this place."""
         if found.mark or found.others or not ahead.starts_with(_BARE_MARK, place):
             return None
         colon = ahead.within(_AFTER_NAME, place, _BEFORE_COLON)
@@ -152,24 +152,24 @@ class StageDirectionParser:
         return colon.end() if mark else None
 
     def _plain(self) -> TurnKind:
-        """How what has no mark is meant: where nobody may speak, it is done, or else only thought."""
+        """The kind of an answer without a mark: the first allowed of say and act, else think."""
         return next((turn_kind for turn_kind in _ALOUD if turn_kind in self._turn_kinds), "think")
 
 
 class _MoreNeededError(Exception):
-    """Only more of the text can tell."""
+    """The incomplete text does not decide the result yet."""
 
 
 @dataclass
 class _HeadState:
-    """What was read of a head so far."""
+    """The head as far as it is parsed."""
 
     mark: Mark | None = None
     kept: str = ""
     alone: str = ""
     acts: list[str] = field(default_factory=list)
     others: bool = False
-    """Whether anything stands there that is no act."""
+    """Whether the head has anything that is not an act."""
     named: bool = False
 
     def keep(self, words: str) -> None:
@@ -177,7 +177,7 @@ class _HeadState:
         self.others = True
 
     def take(self, mark: Mark | None, inside: str) -> None:
-        """Of several marks the first counts, but a thought is more private than a whisper."""
+        """Add a mark. The first of several marks counts, but a thought replaces a whisper."""
         if mark is None:
             return
         if self.mark is None or mark.kind == "think":
@@ -187,7 +187,7 @@ class _HeadState:
 
 
 class _Group(NamedTuple):
-    """Something in brackets or between asterisks."""
+    """A group in brackets or asterisks."""
 
     inside: str
     end: int
@@ -197,16 +197,16 @@ class _Group(NamedTuple):
 
 @dataclass(frozen=True)
 class _Ahead:
-    """A text of which perhaps only the beginning is there."""
+    """Lookahead in a text that may be incomplete; raises `_MoreNeededError` where its end matters."""
 
     text: str
-    whole: bool
+    complete: bool
 
-    def there(self, place: int) -> bool:
-        """Whether the text goes on here."""
+    def has(self, place: int) -> bool:
+        """Whether there is a character at a place."""
         if place < len(self.text):
             return True
-        if self.whole:
+        if self.complete:
             return False
         raise _MoreNeededError
 
@@ -216,36 +216,36 @@ class _Ahead:
         return place
 
     def past_colon(self, place: int) -> int:
-        return place + 1 if self.there(place) and self.text[place] in ":：" else place
+        return place + 1 if self.has(place) and self.text[place] in ":：" else place
 
     def past_stars(self, place: int, stars: str) -> int:
-        """Behind these asterisks, if they stand here."""
+        """The place after these asterisks, if they are at this place."""
         for number, star in enumerate(stars):
-            if not self.there(place + number) or self.text[place + number] != star:
+            if not self.has(place + number) or self.text[place + number] != star:
                 return place
         return place + len(stars)
 
     def starts_with(self, pattern: "regex.Pattern[str]", place: int) -> "regex.Match[str] | None":
-        found = pattern.match(self.text, place, partial=not self.whole)
-        if found and not self.whole and (found.partial or found.end() == len(self.text)):
+        found = pattern.match(self.text, place, partial=not self.complete)
+        if found and not self.complete and (found.partial or found.end() == len(self.text)):
             raise _MoreNeededError
         return found
 
     def within(self, pattern: re.Pattern[str], place: int, width: int) -> re.Match[str] | None:
-        """The first match in so many characters."""
+        """The first match in the next `width` characters."""
         found = pattern.search(self.text, place, place + width)
         if found is None and len(self.text) < place + width:
-            self.there(len(self.text))
+            self.has(len(self.text))
         return found
 
     def group(self, place: int) -> _Group | None:
-        """What is in brackets here; not closed, when its end does not come soon."""
+        """The group at a place; not closed when its end is more than `LONGEST` characters away."""
         stars = _STARS.match(self.text, place)
         if stars:
             closing = self.text.find(stars.group(), stars.end(), stars.end() + LONGEST)
             return self._group(stars.end(), closing, stars.group())
         if _ONLY_STARS.fullmatch(self.text, place):
-            self.there(len(self.text))
+            self.has(len(self.text))
         return self._bracketed(place)
 
     def _bracketed(self, place: int) -> _Group | None:
@@ -264,7 +264,7 @@ class _Ahead:
             end = closing + (len(opening) if opening not in _CLOSING else 1)
             return _Group(self.text[start:closing], end, True, opening == "*")
         if len(self.text) < start + LONGEST:
-            self.there(len(self.text))
+            self.has(len(self.text))
         return _Group(self.text[start : start + LONGEST], start, False, False)
 
 

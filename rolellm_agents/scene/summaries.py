@@ -1,7 +1,7 @@
-"""What a character keeps of a scene that has grown too long for its model.
+"""Summaries of a scene for seats whose view no longer fits into the context.
 
-Only what the seat itself witnessed goes into its summary. The summary is kept with the seat's next line, so
-whoever goes back before that line never had it.
+A summary contains only what its seat witnessed. It is stored with the seat's next line, so a branch from
+before that line does not have it.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,21 +12,21 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.line import SceneLine, Summary
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.scene.view import told_line
+from rolellm_agents.scene.view import render_line
 from rolellm_agents.scene.witness import witnessed
 
 
 class SummaryRequest(NamedTuple):
-    """What a model is asked, and of how many lines its answer is the summary."""
+    """The messages that ask a model for a summary, and the number of lines that the summary will cover."""
 
     messages: list[BaseMessage]
     lines: int
 
 
 def latest_summary(lines: Sequence[SceneLine], seat: str) -> Summary | None:
-    """What a seat remembers, as of these lines."""
+    """The newest summary of a seat among the lines."""
     own = (line["made_by"].get("summary") for line in reversed(lines) if line["speaker"] == seat)
-    return next((Summary(text=one["text"], lines=one["lines"]) for one in own if one), None)
+    return next((Summary(text=found["text"], lines=found["lines"]) for found in own if found), None)
 
 
 def summary_needed(
@@ -37,30 +37,30 @@ def summary_needed(
     room: int,
     count: Callable[[str], int],
 ) -> SummaryRequest | None:
-    """What to ask a model, if what a seat witnessed since its last summary no longer fits.
+    """The request for a new summary, if the lines since the seat's last one no longer fit; else None.
 
-    About half the room is freed at once: each summary changes how the prompt begins, and a model must then
-    read it anew.
+    A summary covers about half of the room at once, because each summary changes the beginning of the
+    prompt and invalidates the prompt cache.
 
     Args:
         loaded: the scene.
-        seat: whose view.
-        lines: all that happened.
-        room: tokens that the seat's view may have.
-        count: the tokens of a text.
+        seat: the seat of the view.
+        lines: all lines.
+        room: the most tokens of the seat's view.
+        count: counts the tokens of a text.
     """
     before = latest_summary(lines, seat)
     past = before["lines"] if before else 0
-    told = [told_line(loaded, line, seat) for line in witnessed(lines, seat)[past:]]
-    sizes = [count(line) for line in told]
+    rendered = [render_line(loaded, line, seat) for line in witnessed(lines, seat)[past:]]
+    sizes = [count(line) for line in rendered]
     size = sum(sizes) + (count(before["text"]) if before else 0)
     if size <= room:
         return None
-    gone = 0
-    while size > room // 2 and gone < len(told) - 1:
-        size -= sizes[gone]
-        gone += 1
-    if not gone:
+    covered = 0
+    while size > room // 2 and covered < len(rendered) - 1:
+        size -= sizes[covered]
+        covered += 1
+    if not covered:
         return None
     language, name = loaded.scene.language, loaded.names[seat]
     remembered = (
@@ -69,6 +69,6 @@ def summary_needed(
         else ""
     )
     text = load_prompt("scene-summary", language).fill(
-        name=name, before=remembered, lines="\n".join(told[:gone])
+        name=name, before=remembered, lines="\n".join(rendered[:covered])
     )
-    return SummaryRequest([HumanMessage(text)], past + gone)
+    return SummaryRequest([HumanMessage(text)], past + covered)

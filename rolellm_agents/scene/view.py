@@ -1,7 +1,7 @@
-"""What one seat of a scene is told: the scene as it concerns them, and what they have witnessed.
+"""A seat's view of a scene: the instruction about the scene, and the witnessed lines as messages.
 
-Nothing else of a scene reaches a character's prompt, so this module never sees more than `witnessed` gives
-it and the seat's own data.
+Nothing else of a scene reaches a character's prompt. This module uses only the result of `witnessed` and
+the seat's own data.
 """
 
 from collections.abc import Sequence
@@ -50,27 +50,27 @@ _NOBODY: dict[Language, str] = {"en": "nobody else", "zh": "没有别人"}
 
 
 def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> str:
-    """What stands in a seat's instruction about the scene; the same for as long as they stay.
+    """The part of a seat's instruction about the scene; it does not change while the seat is present.
 
     Args:
         loaded: the scene.
-        seat: whose.
-        lines: all that happened; only who was there when the seat came in is taken from it.
+        seat: the seat of the view.
+        lines: all lines; they decide only who was present when the seat entered.
     """
     scene, own = loaded.scene, loaded.seats[seat]
     language = scene.language
     name = own.name
-    there = [loaded.names[one] for one in _met_on_entering(loaded, seat, lines)]
+    present = [loaded.names[other] for other in _met_on_entering(loaded, seat, lines)]
     about = own.about.strip() if own.persona else ""  # else it is the persona's description already
     private = [
-        *([_told("scene-about", language, name=name, text=about)] if about else []),
+        *([_filled("scene-about", language, name=name, text=about)] if about else []),
         *(
-            _told(f"scene-{what}", language, name=name, text=_SENTENCES[language].join(texts))
+            _filled(f"scene-{what}", language, name=name, text=_SENTENCES[language].join(texts))
             for what, texts in (("goals", own.goals), ("knows", own.knows), ("secrets", own.secrets))
             if texts
         ),
         *(
-            _told("scene-relation", language, name=name, other=loaded.names.get(other, other), text=text)
+            _filled("scene-relation", language, name=name, other=loaded.names.get(other, other), text=text)
             for other, text in own.relations.items()
         ),
     ]
@@ -79,30 +79,30 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
         for turn_kind in ("whisper", "think")
         if turn_kind in scene.turn_kinds
     )
-    told = load_prompt("scene", language).fill(
+    instruction = load_prompt("scene", language).fill(
         name=name,
         setting=scene.setting,
         time=scene.time,
-        present=_BETWEEN[language].join(there) or _NOBODY[language],
+        present=_BETWEEN[language].join(present) or _NOBODY[language],
         private="\n".join(private),
         manners=_SENTENCES[language] + turn_kinds if turn_kinds else "",
     )
-    return "\n".join(line.rstrip() for line in told.splitlines() if line.strip())
+    return "\n".join(line.rstrip() for line in instruction.splitlines() if line.strip())
 
 
 def history_for(
     loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], summary: Summary | None = None
 ) -> list[AnyMessage]:
-    """What a seat has witnessed, as the turns of a chat that ends with what they are to answer.
+    """The lines that a seat witnessed as chat messages, ending with a user message to answer.
 
-    Their own lines are the model's turns; all that others did in between is one turn of the user's. A turn
-    never changes when more happens, so what a model has read of it stays good.
+    The seat's own turns are AI messages. All lines between them are one user message. Later lines never
+    change earlier messages, so the prompt cache stays valid.
 
     Args:
         loaded: the scene.
-        seat: whose.
-        lines: all that happened.
-        summary: what they remember of the first of these, in place of them.
+        seat: the seat of the view.
+        lines: all lines.
+        summary: replaces the first witnessed lines.
     """
     language = loaded.scene.language
     seen = witnessed(lines, seat)
@@ -113,60 +113,58 @@ def history_for(
         seen = seen[summary["lines"] :]
     for is_own, group in groupby(seen, key=lambda line: line["speaker"] == seat and is_turn(line)):
         if not is_own:
-            pending += [told_line(loaded, line, seat) for line in group]
+            pending += [render_line(loaded, line, seat) for line in group]
             continue
         for line in group:
             opened = _GOES_ON[language] if turns else _BEGINS[language]
             turns.append(HumanMessage("\n".join(pending) or opened))
-            turns.append(AIMessage(own_line(loaded, line)))
+            turns.append(AIMessage(render_own_line(loaded, line)))
             pending = []
     opened = _GOES_ON[language] if turns else _BEGINS[language]
     return [*turns, HumanMessage("\n".join(pending) or opened)]
 
 
-def told_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -> str:
-    """A line as somebody else reads it.
+def render_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -> str:
+    """Render a line as another seat reads it.
 
     Args:
         loaded: the scene.
-        line: what happened.
-        seat: who reads it; a seat's own coming and going is told like everybody's.
+        line: the line.
+        seat: the reader; None for a reader outside the scene.
     """
+    forms, name = _FORMS[loaded.scene.language], loaded.names.get(line["speaker"], line["speaker"])
     if line["kind"] == "whisper" and seat is None:
-        # To somebody who stands outside, “to you” would be wrong.
-        own = own_line(loaded, line)
-        return _FORMS[loaded.scene.language]["say"].format(name=_name(loaded, line), text=own)
-    return _FORMS[loaded.scene.language][line["kind"]].format(name=_name(loaded, line), text=line["text"])
+        # “Whispering to you” would be wrong for a reader outside the scene.
+        return forms["say"].format(name=name, text=render_own_line(loaded, line))
+    return forms[line["kind"]].format(name=name, text=line["text"])
 
 
-def own_line(loaded: LoadedScene, line: SceneLine) -> str:
-    """A line as its speaker would write it."""
+def render_own_line(loaded: LoadedScene, line: SceneLine) -> str:
+    """Render a line as its speaker would write it."""
     language = loaded.scene.language
     form = _OWN[language].get(line["kind"], "{text}")
-    to = [loaded.names[one] for one in line["audience"] if one != line["speaker"] and one in loaded.names]
+    to = [
+        loaded.names[seat] for seat in line["audience"] if seat != line["speaker"] and seat in loaded.names
+    ]
     return form.format(text=line["text"], to=_BETWEEN[language].join(to))
 
 
 def known_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
-    """The names of those whom a seat has met in the scene, by their seats, their own not among them."""
+    """The names of the others whom a seat has met in the scene, by seat."""
     met = set(_met_on_entering(loaded, seat, lines))
     met |= {line["speaker"] for line in witnessed(lines, seat) if line["speaker"] != NARRATOR}
     met.discard(seat)
-    return {one: name for one, name in loaded.names.items() if one in met}
+    return {other: name for other, name in loaded.names.items() if other in met}
 
 
 def _met_on_entering(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> list[str]:
-    """Who was there when the seat first was, themselves left out."""
+    """The other seats that were present when the seat first entered."""
     before: Sequence[SceneLine] = ()
     if not loaded.seats[seat].present:
         joins = (line["kind"] == "join" and line["speaker"] == seat for line in lines)
         before = lines[: next((place for place, joined in enumerate(joins) if joined), len(lines))]
-    return [one for one in present_in(loaded.scene, before) if one != seat]
+    return [other for other in present_in(loaded.scene, before) if other != seat]
 
 
-def _name(loaded: LoadedScene, line: SceneLine) -> str:
-    return loaded.names.get(line["speaker"], line["speaker"])
-
-
-def _told(prompt: str, language: Language, **fields: str) -> str:
+def _filled(prompt: str, language: Language, **fields: str) -> str:
     return load_prompt(prompt, language).fill(**fields)

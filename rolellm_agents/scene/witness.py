@@ -1,7 +1,6 @@
-"""Who is there, who witnesses what, and what each has witnessed.
+"""Which seats are present, and which seats witness a line.
 
-This is the one place that decides what a character can know of a scene. All else is built from what
-`witnessed` gives.
+Only this module decides what a character can know of a scene: every view is built from `witnessed`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,7 @@ from rolellm_agents.transcript.message import Kind
 
 
 def present_in(scene: Scene, lines: Iterable[SceneLine]) -> tuple[str, ...]:
-    """The seats that are there after these lines, in the order of the cast."""
+    """The seats that are present after the lines, in the order of the cast."""
     there = {seat.id for seat in scene.cast if seat.present}
     for line in lines:
         if line["kind"] == "join":
@@ -23,25 +22,27 @@ def present_in(scene: Scene, lines: Iterable[SceneLine]) -> tuple[str, ...]:
 
 
 def audience_of(kind: Kind, speaker: str, to: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
-    """The seats that witness something.
+    """The seats that witness a line, sorted.
+
+    Only the speaker witnesses a thought; the speaker and the addressees who are present, a whisper; the
+    speaker and all who are present, every other kind.
 
     Args:
-        kind: what it is. A thought reaches nobody else; a whisper those of `to` who are there; somebody
-            who leaves is seen to go by all who were there, somebody who comes by all and themselves.
-        speaker: a seat, or `NARRATOR`, who is no witness.
-        to: the seats it is meant for.
-        present: the seats that are there.
+        kind: the message kind.
+        speaker: a seat; or `NARRATOR`, who is not a witness.
+        to: the addressees of a whisper.
+        present: the seats that are present before the line.
     """
     if kind == "think":
-        heard = {speaker}
+        audience = {speaker}
     elif kind == "whisper":
-        heard = {speaker, *(seat for seat in to if seat in present)}
+        audience = {speaker, *(seat for seat in to if seat in present)}
     else:
-        heard = {speaker, *present}
-    heard.discard(NARRATOR)
-    return tuple(sorted(heard))
+        audience = {speaker, *present}
+    audience.discard(NARRATOR)
+    return tuple(sorted(audience))
 
 
 def witnessed(lines: Sequence[SceneLine], seat: str) -> list[SceneLine]:
-    """What a seat has seen and heard, in order."""
+    """The lines that a seat witnessed, in order."""
     return [line for line in lines if seat in line["audience"]]

@@ -1,13 +1,18 @@
-"""Where the branches of a conversation point, and the moving of them."""
+"""Branches: where they point, and how they are moved; inside the caller's transaction."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.transcript import rows
-from rolellm_agents.transcript.conversations import MAIN, Conversations
+from rolellm_agents.transcript.messages import id_bytes
+from rolellm_agents.transcript.statements import find_or_add
+from rolellm_agents.transcript.times import now
 
-_PLACES = """
+MAIN = "main"
+"""The branch with which every conversation begins."""
+
+_POSITIONS = """
 SELECT place.name, place.head, message.id AS head_id, place.newest, place.after, place.moved
 FROM (SELECT said.name, said.number, said.newest, move.number AS moved, move.after,
              CASE WHEN move.number IS NULL OR said.newest > move.after THEN said.newest
@@ -33,51 +38,60 @@ class BranchPosition(NamedTuple):
     """Later for a branch that was moved later."""
 
 
-class Branches(Conversations):
-    """What can be asked and said about branches."""
+def branch_number(db: sqlite3.Connection, conversation: int, name: str) -> int:
+    """The number of a branch, which is added when there is none of this name."""
+    return find_or_add(
+        db,
+        "SELECT number FROM branch WHERE conversation = :conversation AND name = :name",
+        "INSERT INTO branch (conversation, name) VALUES (:conversation, :name)",
+        {"conversation": conversation, "name": name},
+    )
 
-    def branches(self, conversation: str) -> dict[str, str | None]:
-        """Each branch's name and the message it points to, in the order in which they were made."""
-        return {place.name: place.head_id for place in self._places(conversation)}
 
-    def latest_branch(self, conversation: str) -> str:
-        """The branch that was moved last: where somebody who comes back goes on."""
-        places = self._places(conversation)
-        return max(places, key=lambda place: place.since).name if places else MAIN
-
-    def move_branch(self, conversation: str, message: str | None, branch: str = MAIN) -> None:
-        """Let a branch, new or not, point to a message; None is before the first one.
-
-        Raises:
-            MessageError: there is no such message in the conversation.
+def insert_move(db: sqlite3.Connection, branch: int, head: int | None) -> None:
+    """Let a branch point to a message, or before the first one."""
+    db.execute(
         """
-        with self._writing() as db:
-            number = self._conversation_number(conversation)
-            head = self._message_number(conversation, message)
-            rows.insert_move(db, rows.branch_number(db, number, branch), head)
-
-    def _places(self, conversation: str) -> list[BranchPosition]:
-        return [_as_place(row) for row in self._rows(_PLACES, {"conversation": conversation})]
-
-    def _message_number(self, conversation: str, message: str | None) -> int | None:
-        """The number of a message of this conversation."""
-        if message is None:
-            return None
-        for (number,) in self._db.execute(
-            """
-            SELECT message.number FROM message
-            JOIN branch ON branch.number = message.branch
-            JOIN conversation ON conversation.number = branch.conversation
-            WHERE message.id = ? AND conversation.id = ?
-            """,
-            (rows.id_bytes(message), conversation),
-        ):
-            found: int = number
-            return found
-        raise MessageError(f"There is no message {message!r} in conversation {conversation!r}.")
+        INSERT INTO move (branch, head, after, moved)
+        VALUES (?, ?, (SELECT coalesce(max(number), 0) FROM message), ?)
+        """,
+        (branch, head, now()),
+    )
 
 
-def _as_place(row: sqlite3.Row) -> BranchPosition:
+def read_positions(db: sqlite3.Connection, conversation: str) -> list[BranchPosition]:
+    """The positions of all branches, in the order in which they were made."""
+    return [_as_position(row) for row in db.execute(_POSITIONS, {"conversation": conversation})]
+
+
+def latest_of(positions: Sequence[BranchPosition]) -> str:
+    """The branch that was moved last."""
+    return max(positions, key=lambda position: position.since).name if positions else MAIN
+
+
+def number_in_conversation(db: sqlite3.Connection, conversation: str, message: str | None) -> int | None:
+    """The number of a message of this conversation; None before the first one.
+
+    Raises:
+        MessageError: there is no such message in the conversation.
+    """
+    if message is None:
+        return None
+    for (number,) in db.execute(
+        """
+        SELECT message.number FROM message
+        JOIN branch ON branch.number = message.branch
+        JOIN conversation ON conversation.number = branch.conversation
+        WHERE message.id = ? AND conversation.id = ?
+        """,
+        (id_bytes(message), conversation),
+    ):
+        found: int = number
+        return found
+    raise MessageError(f"There is no message {message!r} in conversation {conversation!r}.")
+
+
+def _as_position(row: sqlite3.Row) -> BranchPosition:
     said, moved = row["newest"], row["moved"]
     if moved is not None and row["after"] >= (said or 0):
         since = (row["after"], moved)

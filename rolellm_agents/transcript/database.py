@@ -1,19 +1,20 @@
-"""The file under a transcript: opened or made, brought to this version, and read and written in turns."""
+"""The file under a transcript: opened or made, brought to this format, and read and written in turns."""
 
 import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
 
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
-from rolellm_agents.transcript.migration import create_tables, migrate_from_1
+from rolellm_agents.transcript.migration import create_tables, migrate_from_2
 
-_VERSION = 2
+_VERSION = 3
+_PACKED_VERSION = 2
+_UNRELEASED_VERSION = 1
 _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER = 10.0
 _PAGE = 4096
 """Bytes; of a new file. On smaller pages the ends of long messages leave more space empty."""
@@ -32,8 +33,8 @@ class Database:
         self._lock = threading.RLock()
         if path:
             make_folder(path.parent)
-        with self._failures_told():
-            self._db = sqlite3.connect(
+        with self._explained_failures():
+            self.connection = sqlite3.connect(
                 path or ":memory:",
                 timeout=_SECONDS_TO_WAIT_FOR_ANOTHER_WRITER,
                 isolation_level=None,
@@ -42,36 +43,35 @@ class Database:
             try:
                 self._prepare()
             except BaseException:
-                self._db.close()
+                self.connection.close()
                 raise
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
         with self._lock:
-            self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            self.connection.close()
 
     def _prepare(self) -> None:
-        self._db.row_factory = sqlite3.Row
+        self.connection.row_factory = sqlite3.Row
         version = self._version()
         if version > _VERSION:
             raise StorageError(
                 f"{self._place} was written by a newer rolellm (format {version}, this one knows "
                 f"{_VERSION}); update rolellm."
             )
-        self._db.execute(f"PRAGMA page_size = {_PAGE}")
+        if version == _UNRELEASED_VERSION:
+            raise StorageError(
+                f"{self._place} has format 1, which no release wrote; move it away, "
+                "and the next start makes a new one."
+            )
+        self.connection.execute(f"PRAGMA page_size = {_PAGE}")
         self._switch_to_wal()
         if version < _VERSION:
             self._bring_to_this_version()
-        self._db.execute("PRAGMA foreign_keys = ON")
+        self.connection.execute("PRAGMA foreign_keys = ON")
 
     def _version(self) -> int:
-        version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
+        version: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
         return version
 
     def _switch_to_wal(self) -> None:
@@ -79,7 +79,7 @@ class Database:
         deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER
         while True:
             try:
-                self._db.execute("PRAGMA journal_mode = WAL")
+                self.connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
@@ -88,57 +88,59 @@ class Database:
                 return
 
     def _bring_to_this_version(self) -> None:
-        with self._writing() as db:
+        with self.writing() as db:
             # Another process may have been faster.
             version = self._version()
             if version == 0:
                 create_tables(db)
-            elif version == 1:
+            elif version == _PACKED_VERSION:
                 self._migrate(db)
             db.execute(f"PRAGMA user_version = {_VERSION}")
-        if version == 1:
+        if version == _PACKED_VERSION:
             # The old tables' place goes back to the disk; if it cannot be now, new messages will use it.
             with contextlib.suppress(sqlite3.Error):
-                self._db.execute("VACUUM")
+                self.connection.execute("VACUUM")
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         try:
-            migrate_from_1(db)
-        except (KeyError, ValueError) as error:
+            migrate_from_2(db)
+        except (KeyError, TypeError, ValueError) as error:
             raise StorageError(
                 f"{self._place} is damaged ({error}); move it away, and the next start makes a new one."
             ) from error
 
-    def _rows(self, query: str, values: Mapping[str, Any]) -> list[sqlite3.Row]:
-        with self._failures_told(), self._lock:
-            return self._db.execute(query, values).fetchall()
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one query."""
+        with self._explained_failures(), self._lock:
+            yield self.connection
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Let all that is read inside be as it was at one moment."""
-        with self._failures_told(), self._lock:
-            self._db.execute("BEGIN")
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for several queries that see the file as it was at one moment."""
+        with self.reading() as db:
+            db.execute("BEGIN")
             try:
-                yield
+                yield db
             finally:
-                self._db.execute("ROLLBACK")
+                db.execute("ROLLBACK")
 
     @contextmanager
-    def _writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """One transaction; a durable one is on the disk when it ends, and so are those before it."""
-        with self._failures_told(), self._lock:
-            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._explained_failures(), self._lock:
+            self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self.connection.execute("BEGIN IMMEDIATE")
             try:
-                yield self._db
-                self._db.execute("COMMIT")
+                yield self.connection
+                self.connection.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
-    def _failures_told(self) -> Iterator[None]:
+    def _explained_failures(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:

@@ -1,231 +1,263 @@
-"""Messages: said, written piece by piece, and read again."""
+"""Messages as rows: written piece by piece, ended, and read again; inside the caller's transaction."""
 
-import secrets
+import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.transcript import rows
-from rolellm_agents.transcript.branches import Branches
-from rolellm_agents.transcript.conversations import MAIN
+from rolellm_agents.text import whole
 from rolellm_agents.transcript.message import Ending, Kind, Message
-from rolellm_agents.transcript.packing import to_milliseconds
+from rolellm_agents.transcript.search_words import index_of
+from rolellm_agents.transcript.statements import find_or_add, inserted_number, to_json
+from rolellm_agents.transcript.times import to_iso
+
+_ENDINGS: tuple[Ending, ...] = ("complete", "stopped", "failed")
+"""Each one's place is its number in the file."""
+
+WORDS_SO_FAR = """
+SELECT group_concat(text, '')
+FROM (SELECT text FROM piece WHERE piece.message = m.number ORDER BY piece.number)
+"""
+"""The words of message `m`, which has not ended."""
+
+_MESSAGES = f"""
+SELECT m.number, m.id, conversation.id, parent.id, manner.speaker, manner.audience, manner.kind, m.created,
+       m.made_by, m.usage, m.status, coalesce(m.text, ({WORDS_SO_FAR}), '')
+FROM message m
+JOIN branch ON branch.number = m.branch
+JOIN conversation ON conversation.number = branch.conversation
+JOIN manner ON manner.number = m.manner
+LEFT JOIN message parent ON parent.number = m.parent
+"""  # noqa: S608 - no value is put into the text
 
 
-class Messages(Branches):
-    """What can be asked and said about messages."""
+def id_bytes(id_: str) -> bytes:
+    """A message's id as it is stored; for text that is no id, bytes that no message has."""
+    try:
+        return bytes.fromhex(id_)
+    except ValueError:
+        return b""
 
-    def append(
-        self,
-        conversation: str,
-        parent: str | None,
-        *,
-        speaker: str,
-        audience: Sequence[str],
-        text: str,
-        kind: Kind = "say",
-        made_by: Mapping[str, Any] | None = None,
-        branch: str = MAIN,
-    ) -> Message:
-        """Add a finished message under `parent` and let the branch point to it."""
-        with self._writing(durable=False) as db:
-            id_, number = self._insert(conversation, parent, branch, speaker, audience, kind, made_by)
-            rows.end_message(
-                db, number, text=text, status="complete", made_by=made_by or {}, usage=None, took=None
-            )
-        return self.message(id_)
 
-    def begin(
-        self,
-        conversation: str,
-        parent: str | None,
-        *,
-        speaker: str,
-        audience: Sequence[str],
-        kind: Kind = "say",
-        made_by: Mapping[str, Any] | None = None,
-        branch: str = MAIN,
-    ) -> str:
-        """Add a message whose words are still to come, and let the branch point to it.
-
-        Returns:
-            Its id, for `add_piece` and `end`. If neither ever comes, it counts as cut off.
+def insert_message(
+    db: sqlite3.Connection,
+    *,
+    id_: str,
+    branch: int,
+    parent: int | None,
+    speaker: str,
+    audience: Sequence[str],
+    kind: Kind,
+    made_by: Mapping[str, Any],
+    created: int,
+) -> int:
+    """Add a message that has not ended; returns its number."""
+    inserted = db.execute(
         """
-        with self._writing(durable=False):
-            return self._insert(conversation, parent, branch, speaker, audience, kind, made_by)[0]
+        INSERT INTO message (id, branch, parent, manner, created, made_by)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (
+            id_bytes(id_),
+            branch,
+            parent,
+            _turn_kind_number(db, speaker, audience, kind),
+            created,
+            _json_or_null(made_by),
+        ),
+    )
+    return inserted_number(inserted)
 
-    def add_piece(self, message: str, text: str) -> None:
-        """Add words to a message that has begun.
 
-        Raises:
-            MessageError: there is no such message, or it has ended.
+def insert_piece(db: sqlite3.Connection, message: int, text: str) -> None:
+    """Add words to a message that has not ended."""
+    db.execute(
         """
-        with self._writing(durable=False) as db:
-            rows.insert_piece(db, self._begun_number(message), text)
+        INSERT INTO piece (message, number, text)
+        VALUES (:message, (SELECT coalesce(max(number), 0) + 1 FROM piece WHERE message = :message), :text)
+        """,
+        {"message": message, "text": whole(text)},
+    )
 
-    def end(
-        self,
-        message: str,
-        text: str,
-        status: Ending,
-        usage: Mapping[str, Any] | None = None,
-        made_by: Mapping[str, Any] | None = None,
-        *,
-        kind: Kind | None = None,
-    ) -> Message:
-        """Give a message that has begun its final words; its pieces are no longer needed.
 
-        This, and with it all that was written before, is on the disk when it returns.
+def end_message(
+    db: sqlite3.Connection,
+    number: int,
+    *,
+    text: str,
+    status: Ending,
+    made_by: Mapping[str, Any],
+    usage: Mapping[str, Any] | None,
+    took: int | None,
+) -> None:
+    """Give a message its final words, and add them to the search's index.
 
-        Args:
-            message: its id.
-            text: all its words.
-            status: how it ended.
-            usage: token counts as the model told them.
-            made_by: what is known of its making only now; added to what `begin` was told.
-            kind: what it turned out to be; those who witnessed it stay the same.
+    Args:
+        db: the connection.
+        number: the message's; it has not ended.
+        text: its words.
+        status: how it ended.
+        made_by: all that made it, including what was known at its beginning.
+        usage: token counts.
+        took: milliseconds; None when it came in one piece.
+    """
+    text = whole(text)
+    db.execute(
+        "UPDATE message SET made_by = ?, usage = ?, status = ?, took = ?, text = ? WHERE number = ?",
+        (_json_or_null(made_by), _json_or_null(usage), _ENDINGS.index(status), took, text, number),
+    )
+    db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (number, index_of(text)))
 
-        Raises:
-            MessageError: there is no such message, or it has ended.
+
+def change_kind(db: sqlite3.Connection, number: int, message: Message, kind: Kind) -> None:
+    """Change the kind of a message that has not ended."""
+    turn_kind = _turn_kind_number(db, message.speaker, message.audience, kind)
+    db.execute("UPDATE message SET manner = ? WHERE number = ?", (turn_kind, number))
+
+
+def delete_pieces(db: sqlite3.Connection, message: int) -> None:
+    """Delete the pieces of a message that has ended."""
+    db.execute("DELETE FROM piece WHERE message = ?", (message,))
+
+
+def unfinished_number(db: sqlite3.Connection, message: str) -> int:
+    """The number of a message that is being written.
+
+    Raises:
+        MessageError: there is no such message, or it has ended.
+    """
+    for number, status in db.execute(
+        "SELECT number, status FROM message WHERE id = ?", (id_bytes(message),)
+    ):
+        if status is not None:
+            raise MessageError(f"The message {message!r} has ended; nothing can be added to it.")
+        found: int = number
+        return found
+    raise MessageError(f"There is no message {message!r}.")
+
+
+def message_number(db: sqlite3.Connection, message: str) -> int:
+    """The number of a message.
+
+    Raises:
+        MessageError: there is no such message.
+    """
+    for (number,) in db.execute("SELECT number FROM message WHERE id = ?", (id_bytes(message),)):
+        found: int = number
+        return found
+    raise MessageError(f"There is no message {message!r}.")
+
+
+def read_message(db: sqlite3.Connection, message: str) -> Message:
+    """One message.
+
+    Raises:
+        MessageError: there is none with this id.
+    """
+    for found in _read(db, "WHERE m.id = :id", {"id": id_bytes(message)}):
+        return found
+    raise MessageError(f"There is no message {message!r}.")
+
+
+def read_siblings(db: sqlite3.Connection, message: str) -> list[Message]:
+    """All messages that follow the same parent in the same conversation."""
+    return _read(
+        db,
         """
-        with self._writing() as db:
-            number = self._begun_number(message)
-            begun = self.message(message)
-            rows.end_message(
-                db,
-                number,
-                text=text,
-                status=status,
-                made_by={**begun.made_by, **(made_by or {})},
-                usage=usage,
-                took=rows.now() - to_milliseconds(begun.created),
-                turn_kind=rows.turn_kind_number(db, begun.speaker, begun.audience, kind) if kind else None,
-            )
-            db.execute("DELETE FROM piece WHERE message = ?", (number,))
-        return self.message(message)
+        JOIN message one ON one.id = :id
+        JOIN branch its ON its.number = one.branch
+        JOIN branch beside ON beside.conversation = its.conversation
+        WHERE m.parent IS one.parent AND m.branch = beside.number
+        """,
+        {"id": id_bytes(message)},
+    )
 
-    def message(self, message: str) -> Message:
-        """One message.
 
-        Raises:
-            MessageError: there is none with this id.
+def read_children(db: sqlite3.Connection, message: str) -> list[Message]:
+    """The messages that follow one directly."""
+    return _read(db, "WHERE parent.id = :id", {"id": id_bytes(message)})
+
+
+def read_path(db: sqlite3.Connection, head: int | None) -> list[Message]:
+    """The messages from the first to the one with this number."""
+    return _read(
+        db,
         """
-        for found in self._messages("WHERE m.id = :id", {"id": rows.id_bytes(message)}):
-            return found
-        raise MessageError(f"There is no message {message!r}.")
+        JOIN (WITH RECURSIVE path (number, parent) AS (
+                  SELECT number, parent FROM message WHERE number = :head
+                  UNION ALL
+                  SELECT message.number, message.parent
+                  FROM message JOIN path ON message.number = path.parent)
+              SELECT number FROM path) path ON path.number = m.number
+        """,
+        {"head": head},
+    )
 
-    def siblings(self, message: str) -> list[Message]:
-        """A message and its swipes, oldest first: all that follow the same parent."""
-        return self._messages(
-            """
-            JOIN message one ON one.id = :id
-            JOIN branch its ON its.number = one.branch
-            JOIN branch beside ON beside.conversation = its.conversation
-            WHERE m.parent IS one.parent AND m.branch = beside.number
-            """,
-            {"id": rows.id_bytes(message)},
-        )
 
-    def children(self, message: str) -> list[Message]:
-        """What follows a message directly, oldest first: one for each swipe or branch."""
-        return self._messages("WHERE parent.id = :id", {"id": rows.id_bytes(message)})
-
-    def path(self, conversation: str, branch: str = MAIN) -> list[Message]:
-        """The messages from the first to the one the branch points to."""
-        heads = {place.name: place.head for place in self._places(conversation)}
-        return self._path_up_from(heads.get(branch))
-
-    def path_to(self, message: str) -> list[Message]:
-        """The messages from the first to this one.
-
-        Raises:
-            MessageError: there is no such message.
+def latest_after(db: sqlite3.Connection, number: int) -> int:
+    """The last message of the path that leads from this one through the newest child each time."""
+    latest: int = db.execute(
         """
-        return self._path_up_from(self._number(message))
+        WITH RECURSIVE way (number) AS (
+            VALUES (:number)
+            UNION ALL
+            SELECT (SELECT max(next.number) FROM message next WHERE next.parent = way.number)
+            FROM way WHERE way.number IS NOT NULL)
+        SELECT max(number) FROM way
+        """,
+        {"number": number},
+    ).fetchone()[0]
+    return latest
 
-    def path_through(self, message: str) -> list[Message]:
-        """The messages from the first to this one, and on along what was said last after it.
 
-        Raises:
-            MessageError: there is no such message.
-        """
-        ways = self._rows(
-            """
-            WITH RECURSIVE way (number) AS (
-                VALUES (:number)
-                UNION ALL
-                SELECT (SELECT max(next.number) FROM message next WHERE next.parent = way.number)
-                FROM way WHERE way.number IS NOT NULL)
-            SELECT max(number) AS last FROM way
-            """,
-            {"number": self._number(message)},
-        )
-        return self._path_up_from(ways[0]["last"])
+def read_tree(db: sqlite3.Connection, conversation: str) -> list[Message]:
+    """All messages of a conversation."""
+    return _read(db, "WHERE conversation.id = :conversation", {"conversation": conversation})
 
-    def _number(self, message: str) -> int:
-        for row in self._rows("SELECT number FROM message WHERE id = :id", {"id": rows.id_bytes(message)}):
-            found: int = row["number"]
-            return found
-        raise MessageError(f"There is no message {message!r}.")
 
-    def _path_up_from(self, head: int | None) -> list[Message]:
-        return self._messages(
-            """
-            JOIN (WITH RECURSIVE path (number, parent) AS (
-                      SELECT number, parent FROM message WHERE number = :head
-                      UNION ALL
-                      SELECT message.number, message.parent
-                      FROM message JOIN path ON message.number = path.parent)
-                  SELECT number FROM path) path ON path.number = m.number
-            """,
-            {"head": head},
-        )
+def _read(db: sqlite3.Connection, which: str, values: Mapping[str, Any]) -> list[Message]:
+    """The messages in the order in which they were said, which is the order of every path."""
+    found = db.execute(f"{_MESSAGES} {which}", values).fetchall()
+    # Not by SQLite, which would carry all the words through its sorting.
+    found.sort(key=itemgetter(0))
+    return [_as_message(row) for row in found]
 
-    def messages(self, conversation: str) -> list[Message]:
-        """The whole tree, in the order in which it was said."""
-        return self._messages("WHERE conversation.id = :conversation", {"conversation": conversation})
 
-    def _messages(self, which: str, values: Mapping[str, Any]) -> list[Message]:
-        """Those messages, in the order in which they were said, which is that of every path too."""
-        found = self._rows(f"{rows.MESSAGES} {which}", values)
-        # Not by SQLite, which would carry all the words through its sorting.
-        found.sort(key=itemgetter(0))
-        return [rows.as_message(row) for row in found]
+def _as_message(row: sqlite3.Row) -> Message:
+    # By place, since a long conversation has thousands of rows and looking up names takes longer.
+    _, id_, conversation, parent, speaker, audience, kind, created, made_by, usage, status, text = row
+    return Message(
+        id=id_.hex(),
+        conversation=conversation,
+        parent=parent.hex() if parent else None,
+        speaker=speaker,
+        audience=_parsed_audience(audience),
+        kind=kind,
+        text=text,
+        status="cut" if status is None else _ENDINGS[status],
+        made_by=json.loads(made_by) if made_by else {},
+        usage=json.loads(usage) if usage else None,
+        created=to_iso(created),
+    )
 
-    def _begun_number(self, message: str) -> int:
-        """The number of a message that is being written."""
-        for number, status in self._db.execute(
-            "SELECT number, status FROM message WHERE id = ?", (rows.id_bytes(message),)
-        ):
-            if status is not None:
-                raise MessageError(f"The message {message!r} has ended; nothing can be added to it.")
-            found: int = number
-            return found
-        raise MessageError(f"There is no message {message!r}.")
 
-    def _insert(
-        self,
-        conversation: str,
-        parent: str | None,
-        branch: str,
-        speaker: str,
-        audience: Sequence[str],
-        kind: Kind,
-        made_by: Mapping[str, Any] | None,
-    ) -> tuple[str, int]:
-        """Add a message that has not ended; returns its id and its number."""
-        conversation_number = self._conversation_number(conversation)
-        id_ = secrets.token_hex(8)
-        number = rows.insert_message(
-            self._db,
-            id_=id_,
-            branch=rows.branch_number(self._db, conversation_number, branch),
-            parent=self._message_number(conversation, parent),
-            speaker=speaker,
-            audience=audience,
-            kind=kind,
-            made_by=made_by or {},
-            created=rows.now(),
-        )
-        return id_, number
+def _turn_kind_number(db: sqlite3.Connection, speaker: str, audience: Sequence[str], kind: Kind) -> int:
+    """The number of a speaker, an audience and a kind, which are added when there is no such row."""
+    return find_or_add(
+        db,
+        "SELECT number FROM manner WHERE speaker = :speaker AND audience = :audience AND kind = :kind",
+        "INSERT INTO manner (speaker, audience, kind) VALUES (:speaker, :audience, :kind)",
+        {"speaker": speaker, "audience": to_json(list(audience)), "kind": kind},
+    )
+
+
+def _json_or_null(value: Mapping[str, Any] | None) -> str | None:
+    return to_json(dict(value)) if value else None
+
+
+@lru_cache(maxsize=256)
+def _parsed_audience(audience: str) -> tuple[str, ...]:
+    return tuple(json.loads(audience))

@@ -1,118 +1,89 @@
-"""A new file's tables, and those of an older version made into them, inside the caller's transaction."""
+"""A new file's tables, and those of format 2 made into them; inside the caller's transaction."""
 
 import json
+import re
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from importlib.resources import files
 
-from rolellm_agents.transcript import rows
-from rolellm_agents.transcript.packing import to_milliseconds
+from rolellm_agents.transcript.statements import to_json
 
-_TABLES_OF_1 = ("piece", "body", "branch", "message", "conversation")
-"""Each before those it refers to."""
-_INDEXES_OF_1 = (
-    "conversation_by_persona",
-    "message_by_conversation",
-    "message_by_parent",
-    "branch_by_name",
-)
+_GAP = "\x1f"
+_CREATED = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)", re.MULTILINE)
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Make the tables of this version in a file that has none of them."""
+    """Create each table, index and trigger of this format that the file does not have."""
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     schema = (files(__package__) / "schema.sql").read_text(encoding="utf-8")
     for statement in _statements(schema):
-        db.execute(statement)
+        created = _CREATED.search(statement)
+        if created is None or created[1] not in there:
+            db.execute(statement)
 
 
-def migrate_from_1(db: sqlite3.Connection) -> None:
-    """Make version 1 into this one: nothing that can be read through a transcript differs after it.
+def migrate_from_2(db: sqlite3.Connection) -> None:
+    """Write the messages of format 2 as this format has them; all other tables stay as they are.
 
-    Version 1 wrote a row for each place where a branch pointed, so two for each message; now a message
-    knows on which branch it was said, and only other moves have a row.
+    Format 2 deflated long texts. It split what made an answer into a `shape`, which is JSON with a gap for
+    each value that differs from answer to answer, and the message's `own` values.
+
+    Raises:
+        ValueError: a message cannot be read.
     """
-    for index in _INDEXES_OF_1:
+    # References of other tables to `message` stay as they are.
+    db.execute("PRAGMA legacy_alter_table = ON")
+    for trigger in ("message_ends_once", "message_stays"):
+        db.execute(f"DROP TRIGGER {trigger}")
+    for index in ("message_by_branch", "message_by_parent"):
         db.execute(f"DROP INDEX {index}")
-    for table in _TABLES_OF_1:
-        db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+    db.execute("ALTER TABLE message RENAME TO packed_message")
     create_tables(db)
-    conversations = _copy_conversations(db)
-    branches, moves = _read_branches(db, conversations)
-    _copy_messages(db, branches)
-    for move in moves:
-        db.execute("INSERT INTO move (branch, head, after, moved) VALUES (?, ?, ?, ?)", move)
-    db.execute("INSERT INTO piece SELECT message, number, text FROM old_piece")
-    for table in _TABLES_OF_1:
-        db.execute(f"DROP TABLE old_{table}")
-
-
-def _copy_conversations(db: sqlite3.Connection) -> dict[str, int]:
-    """Returns each one's number by its id."""
-    return {
-        id_: rows.insert_conversation(db, id_, persona, to_milliseconds(created), {})
-        for id_, persona, created in db.execute(
-            "SELECT id, persona, created FROM old_conversation ORDER BY rowid"
-        ).fetchall()
-    }
-
-
-def _read_branches(
-    db: sqlite3.Connection, conversations: dict[str, int]
-) -> tuple[dict[int, int], list[tuple[int, int | None, int, int]]]:
-    """Write the branches; returns on which each message was said, and the rows of the other moves.
-
-    A message and the move to it were one transaction, so the first move to a message is that one.
-    """
-    said_on: dict[int, int] = {}
-    moves: list[tuple[int, int | None, int, int]] = []
-    newest = 0
-    begun: set[int] = set()
-    for conversation, name, head, moved in db.execute(
-        "SELECT conversation, name, head, moved FROM old_branch ORDER BY number"
-    ).fetchall():
-        branch = rows.branch_number(db, conversations[conversation], name)
-        if head is not None and head not in said_on:
-            said_on[head] = branch
-            newest = max(newest, head)
-        elif head is not None or conversations[conversation] in begun:
-            moves.append((branch, head, newest, to_milliseconds(moved)))
-        begun.add(conversations[conversation])
-    return said_on, moves
-
-
-def _copy_messages(db: sqlite3.Connection, said_on: dict[int, int]) -> None:
-    for row in db.execute(
+    db.executemany(
         """
-        SELECT m.number, m.id, m.parent, m.speaker, m.audience, m.kind, m.made_by, m.created,
-               body.text, body.status, body.usage, body.made_by AS made_by_at_end, body.ended
-        FROM old_message m LEFT JOIN old_body body ON body.message = m.number
+        INSERT INTO message
+            (number, id, branch, parent, manner, created, status, took, made_by, usage, text)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        _unpacked_messages(db),
+    )
+    db.execute("DROP TABLE packed_message")
+    db.execute("DROP TABLE shape")
+    db.execute("PRAGMA legacy_alter_table = OFF")
+
+
+def _unpacked_messages(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
+    for *kept, shape, own, text in db.execute(
+        """
+        SELECT m.number, m.id, m.branch, m.parent, m.manner, m.created, m.status, m.took,
+               shape.json, m.own, m.text
+        FROM packed_message m LEFT JOIN shape ON shape.number = m.shape
         ORDER BY m.number
         """
     ):
-        created = to_milliseconds(row["created"])
-        made_by = json.loads(row["made_by"])
-        number = rows.insert_message(
-            db,
-            id_=row["id"],
-            number=row["number"],
-            branch=said_on[row["number"]],
-            parent=row["parent"],
-            speaker=row["speaker"],
-            audience=json.loads(row["audience"]),
-            kind=row["kind"],
-            made_by=made_by,
-            created=created,
-        )
-        if row["status"]:
-            rows.end_message(
-                db,
-                number,
-                text=row["text"],
-                status=row["status"],
-                made_by=made_by | json.loads(row["made_by_at_end"]),
-                usage=json.loads(row["usage"]) if row["usage"] else None,
-                took=to_milliseconds(row["ended"]) - created or None,
-            )
+        told = _joined_json(shape, own)
+        parts = (to_json(told[key]) if key in told else None for key in ("made_by", "usage"))
+        yield (*kept, *parts, None if text is None else _inflated(text))
+
+
+def _joined_json(shape: str | bytes | None, own: str | bytes | None) -> dict[str, object]:
+    if shape is None:
+        return {}
+    parts = _inflated(shape).split(_GAP)
+    values = _inflated(own).split(_GAP) if own else []
+    joined = "".join(part + value for part, value in zip(parts, [*values, ""], strict=True))
+    value: dict[str, object] = json.loads(joined)
+    return value
+
+
+def _inflated(stored: str | bytes) -> str:
+    if isinstance(stored, str):
+        return stored
+    try:
+        return zlib.decompress(stored, wbits=-15).decode()
+    except zlib.error as error:
+        raise ValueError(f"a text cannot be decompressed: {error}") from error
 
 
 def _statements(schema: str) -> Iterator[str]:

@@ -1,100 +1,99 @@
-"""Whole conversations, out of the transcript and into it."""
+"""Whole conversations, out of the transcript and into it; inside the caller's transaction."""
 
 import secrets
+import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.transcript import rows
+from rolellm_agents.transcript.branches import branch_number, insert_move, latest_of, read_positions
+from rolellm_agents.transcript.conversations import (
+    find_conversation,
+    insert_archiving,
+    insert_conversation,
+    insert_title,
+    read_extensions,
+)
 from rolellm_agents.transcript.message import ConversationRecord, Message
-from rolellm_agents.transcript.messages import Messages
-from rolellm_agents.transcript.packing import to_milliseconds
+from rolellm_agents.transcript.messages import end_message, insert_message, insert_piece, read_tree
+from rolellm_agents.transcript.times import to_milliseconds
 
 
-class Records(Messages):
-    """What can be asked and said about all of a conversation at once."""
+def read_record(db: sqlite3.Connection, conversation: str) -> ConversationRecord:
+    """A conversation with all that belongs to it.
 
-    def record(self, conversation: str) -> ConversationRecord:
-        """A conversation with all that belongs to it, as it is at one moment.
+    Raises:
+        MessageError: there is none, or there are several.
+    """
+    summary = find_conversation(db, conversation)
+    positions = read_positions(db, summary.id)
+    return ConversationRecord(
+        persona=summary.persona,
+        created=summary.created,
+        title=summary.title,
+        archived=summary.archived,
+        extensions=read_extensions(db, summary.id),
+        messages=tuple(read_tree(db, summary.id)),
+        branches={position.name: position.head_id for position in positions},
+        branch=latest_of(positions),
+    )
 
-        Args:
-            conversation: its id, or the beginning of it that no other shares.
 
-        Raises:
-            MessageError: there is none, or there are several.
-        """
-        with self._reading():
-            summary = self.find_conversation(conversation)
-            return ConversationRecord(
-                persona=summary.persona,
-                created=summary.created,
-                title=summary.title,
-                archived=summary.archived,
-                extensions=self.extensions(summary.id),
-                messages=tuple(self.messages(summary.id)),
-                branches=self.branches(summary.id),
-                branch=self.latest_branch(summary.id),
-            )
+def insert_record(db: sqlite3.Connection, record: ConversationRecord) -> str:
+    """Add a conversation; returns its new id.
 
-    def add_record(self, record: ConversationRecord) -> str:
-        """Add a conversation, all of it or nothing; it and its messages get new ids.
+    Raises:
+        MessageError: a message or a branch names a message that does not come before it.
+        ValueError: a time is not in ISO 8601.
+    """
+    id_ = secrets.token_hex(4)
+    number = insert_conversation(
+        db, id_, record.persona, to_milliseconds(record.created), record.extensions
+    )
+    names = list(dict.fromkeys((*record.branches, record.branch)))
+    branches = {name: branch_number(db, number, name) for name in names}
+    numbers = _insert_messages(db, branches[record.branch], record.messages)
+    # The branch that is moved last is the one a person comes back to.
+    for name in sorted(names, key=lambda name: name == record.branch):
+        insert_move(db, branches[name], _known(numbers, record.branches.get(name)))
+    if record.title:
+        insert_title(db, number, record.title)
+    if record.archived:
+        insert_archiving(db, number, archived=True)
+    return id_
 
-        Returns:
-            Its id.
 
-        Raises:
-            MessageError: a message or a branch names a message that does not come before it.
-            ValueError: a time is not in ISO 8601.
-        """
-        id_ = secrets.token_hex(4)
-        with self._writing() as db:
-            number = rows.insert_conversation(
-                db, id_, record.persona, to_milliseconds(record.created), record.extensions
-            )
-            names = list(dict.fromkeys((*record.branches, record.branch)))
-            branches = {name: rows.branch_number(db, number, name) for name in names}
-            numbers = self._add_messages(branches[record.branch], record.messages)
-            # The one that was moved last is where somebody who comes back goes on.
-            for name in sorted(names, key=lambda name: name == record.branch):
-                head = record.branches.get(name)
-                rows.insert_move(db, branches[name], _known(numbers, head))
-            if record.title:
-                rows.insert_title(db, number, record.title)
-            if record.archived:
-                rows.insert_archiving(db, number, archived=True)
-        return id_
-
-    def _add_messages(self, branch: int, messages: Sequence[Message]) -> dict[str, int]:
-        """Returns each message's number by the id it had in the record."""
-        numbers: dict[str, int] = {}
-        ids: dict[str, str] = {}
-        for message in messages:
-            ids[message.id] = secrets.token_hex(8)
-            made_by = _with_new_ids(message.made_by, ids)
-            numbers[message.id] = rows.insert_message(
-                self._db,
-                id_=ids[message.id],
-                branch=branch,
-                parent=_known(numbers, message.parent),
-                speaker=message.speaker,
-                audience=message.audience,
-                kind=message.kind,
+def _insert_messages(db: sqlite3.Connection, branch: int, messages: Sequence[Message]) -> dict[str, int]:
+    """Returns each message's number by the id it had in the record."""
+    numbers: dict[str, int] = {}
+    ids: dict[str, str] = {}
+    for message in messages:
+        ids[message.id] = secrets.token_hex(8)
+        made_by = _with_new_ids(message.made_by, ids)
+        number = numbers[message.id] = insert_message(
+            db,
+            id_=ids[message.id],
+            branch=branch,
+            parent=_known(numbers, message.parent),
+            speaker=message.speaker,
+            audience=message.audience,
+            kind=message.kind,
+            made_by=made_by,
+            created=to_milliseconds(message.created),
+        )
+        if message.status == "cut":
+            insert_piece(db, number, message.text)
+        else:
+            end_message(
+                db,
+                number,
+                text=message.text,
+                status=message.status,
                 made_by=made_by,
-                created=to_milliseconds(message.created),
+                usage=message.usage,
+                took=None,
             )
-            if message.status == "cut":
-                rows.insert_piece(self._db, numbers[message.id], message.text)
-            else:
-                rows.end_message(
-                    self._db,
-                    numbers[message.id],
-                    text=message.text,
-                    status=message.status,
-                    made_by=made_by,
-                    usage=message.usage,
-                    took=None,
-                )
-        return numbers
+    return numbers
 
 
 def _known(numbers: Mapping[str, int], message: str | None) -> int | None:

@@ -1,4 +1,4 @@
--- The transcript, version 2. Nothing said is ever changed or deleted; docs/design/transcript.md says why.
+-- The transcript, version 3. Nothing said is ever changed or deleted; docs/design/transcript.md says why.
 -- Times are milliseconds since 1970 in UTC.
 
 CREATE TABLE conversation (
@@ -67,15 +67,6 @@ CREATE TABLE manner (
     UNIQUE (speaker, audience, kind)
 ) STRICT;
 
--- A JSON object with a gap (U+001F) for each value that differs from message to message.
-CREATE TABLE shape (
-    number  INTEGER PRIMARY KEY,
-    digest  INTEGER NOT NULL,  -- of the JSON, to find it by
-    json    ANY NOT NULL       -- as it is, or where that is shorter, raw deflate
-) STRICT;
-
-CREATE INDEX shape_by_digest ON shape (digest);
-
 -- One node of the tree. An answer's row is written when its first words come. When it has ended, the last
 -- three columns are filled, and what made it is told in full; from then on the row stays as it is. A message
 -- without a status is still being written, or its process died: then its words are those of its pieces.
@@ -86,11 +77,11 @@ CREATE TABLE message (
     parent   INTEGER REFERENCES message (number),
     manner   INTEGER NOT NULL REFERENCES manner (number),
     created  INTEGER NOT NULL,
-    shape    INTEGER REFERENCES shape (number),  -- {"made_by": …, "usage": …}, as far as it is known
-    own      ANY,                                -- what goes into its gaps, with U+001F between
+    made_by  TEXT,                               -- a JSON object, as far as it is known; null when empty
+    usage    TEXT,                               -- a JSON object: token counts
     status   INTEGER CHECK (status IN (0, 1, 2)),  -- complete, stopped, failed
     took     INTEGER,                            -- milliseconds; null when it came in one piece
-    text     ANY,                                -- as it is, or where that is shorter, raw deflate
+    text     TEXT,
     CHECK ((status IS NULL) = (text IS NULL))
 ) STRICT;
 

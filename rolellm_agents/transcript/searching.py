@@ -1,4 +1,4 @@
-"""Full text search over all that was said."""
+"""Full text search over all messages."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,10 +8,9 @@ from typing import NamedTuple
 from rolellm_agents.errors import MessageError
 from rolellm_agents.text import plain
 from rolellm_agents.transcript.conversations import TITLE
-from rolellm_agents.transcript.database import Database
 from rolellm_agents.transcript.message import FoundMessage
-from rolellm_agents.transcript.packing import to_iso, unpack_text
 from rolellm_agents.transcript.search_words import Sought, hits_of, read_query, snippet_of
+from rolellm_agents.transcript.times import to_iso
 
 _LONGEST_QUERY = 1_000
 """Characters."""
@@ -38,34 +37,26 @@ _UNFINISHED = _FOUND % (
 """Those that were cut off are not in the index; there are few."""
 
 
-class Searching(Database):
-    """What can be found."""
+def search_messages(
+    db: sqlite3.Connection, query: str, *, persona: str | None, limit: int
+) -> list[FoundMessage]:
+    """Messages in which all that is sought stands, the newest first.
 
-    def search(self, query: str, *, persona: str | None = None, limit: int = 50) -> list[FoundMessage]:
-        """Messages in which all that is sought stands, the newest first.
-
-        Args:
-            query: words, "quoted phrases", and beginnings*; case and accents make no difference, and of
-                Chinese and the like every part of a sentence can be sought. Signs alone find nothing.
-            persona: only in conversations with this one.
-            limit: the most messages to find.
-
-        Raises:
-            MessageError: the query is too long.
-        """
-        if len(query) > _LONGEST_QUERY:
-            raise MessageError(
-                f"A search of {len(query):,} characters is too long; look for at most {_LONGEST_QUERY:,}."
-            )
-        sought = read_query(query)
-        if not sought or limit < 1:
-            return []
-        values = {"persona": persona, "match": _match(sought)}
-        with self._failures_told(), self._lock:
-            ended = _take(self._db.execute(_ENDED, values), sought, limit)
-            unfinished = _take(self._db.execute(_UNFINISHED, values), sought, limit)
-        newest = sorted([*ended, *unfinished], key=lambda found: found.number, reverse=True)
-        return [found.shown for found in newest[:limit]]
+    Raises:
+        MessageError: the query is too long.
+    """
+    if len(query) > _LONGEST_QUERY:
+        raise MessageError(
+            f"A search of {len(query):,} characters is too long; look for at most {_LONGEST_QUERY:,}."
+        )
+    sought = read_query(query)
+    if not sought or limit < 1:
+        return []
+    values = {"persona": persona, "match": _match(sought)}
+    ended = _take(db.execute(_ENDED, values), sought, limit)
+    unfinished = _take(db.execute(_UNFINISHED, values), sought, limit)
+    newest = sorted([*ended, *unfinished], key=lambda found: found.number, reverse=True)
+    return [found.shown for found in newest[:limit]]
 
 
 class _FoundRow(NamedTuple):
@@ -87,7 +78,7 @@ def _take(rows: Iterable[sqlite3.Row], sought: Sequence[Sought], limit: int) -> 
 
 def _those_with(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_FoundRow]:
     for row in rows:
-        text = plain(unpack_text(row["text"]))
+        text = plain(row["text"])
         hits = hits_of(sought, text)
         if hits:
             snippet, shown = snippet_of(text, hits)

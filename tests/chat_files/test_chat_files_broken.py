@@ -78,7 +78,7 @@ def refused(tmp_path: Path, content: bytes) -> str:
     with Transcript() as transcript:
         with pytest.raises(ChatFileError) as told:
             import_chat_file(file, transcript)
-        assert transcript._db.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
+        assert transcript._database.connection.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
     sentence = str(told.value).replace(str(file), "FILE")
     assert "FILE" in sentence
     assert is_one_sentence(sentence.replace("...", ""))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rolellm_agents.datasets import Sample, read_samples
 from rolellm_agents.datasets.layout import path_in_layout
 from rolellm_agents.datasets.sources import source_files
-from rolellm_agents.datasets.writing import clean, free_to_write, write_samples, writing_layout
+from rolellm_agents.datasets.writing import check_writable, clean, write_samples, writing_layout
 from rolellm_agents.errors import RoleBenchError
 
 
@@ -124,14 +124,14 @@ def test_a_result_never_replaces_its_source_nor_anything_unasked(tmp_path: Path)
     files = source_files(source)
     for out in (source, tmp_path / "data", tmp_path):
         with pytest.raises(RoleBenchError, match="is what is read"):
-            free_to_write(out, files, replacing=True)
+            check_writable(out, files, replacing=True)
     other = written_rows(tmp_path / "other" / "a.jsonl", [row()])
     for out in (other, other.parent):
         with pytest.raises(RoleBenchError, match="--force"):
-            free_to_write(out, files, replacing=False)
-        assert free_to_write(out, files, replacing=True) == out
+            check_writable(out, files, replacing=False)
+        assert check_writable(out, files, replacing=True) == out
     (tmp_path / "empty").mkdir()
-    assert free_to_write(tmp_path / "empty", files, replacing=False)
+    assert check_writable(tmp_path / "empty", files, replacing=False)
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -126,5 +126,5 @@ def test_answers_that_could_not_be_made_are_told_with_what_there_is(data: Path) 
         ("RoleGPT (published)", 2, 2),
         ("bad", 0, 2),
     ]
-    assert err.splitlines()[-1].startswith("rolellm: 6 answers could not be made (")
+    assert err.splitlines()[-1].startswith("rolellm: 6 answers failed (")
     assert err.splitlines()[-1].endswith("figures are of the others; the same command tries them again.")

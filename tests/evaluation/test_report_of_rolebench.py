@@ -15,7 +15,7 @@ from helpers.here import rolellm_here
 from helpers.scoring_model import WordScoringModel
 from helpers.small_rolebench import ADA, BEN, right_answer, write_cast, write_small_data
 
-from rolellm_agents.reports import report_of, write_report
+from rolellm_agents.reports import plots, report_of, write_report
 from rolellm_agents.reports.errors import ReportError
 from rolellm_agents.reports.inspect_log import inspect_logs
 from rolellm_agents.reports.reading import read_run
@@ -129,6 +129,26 @@ def test_pictures_of_the_markdown_are_there_and_are_svg(page: Path) -> None:
     for name in named:
         root = ElementTree.parse(page.parent / name).getroot()  # noqa: S314 (our own file)
         assert root.tag.endswith("svg")
+
+
+def test_the_same_run_gives_the_same_pictures(run: Path, page: Path, tmp_path: Path) -> None:
+    again = write_report(report_of([read_run(run)]), tmp_path)
+    assert again.page.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+
+
+def test_without_matplotlib_a_report_has_its_tables_and_says_how_to_get_pictures(
+    run: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "can_draw", lambda: False)
+    bare = write_report(report_of([read_run(run)]), tmp_path)
+    markdown = bare.markdown.read_text(encoding="utf-8")
+    assert cells_of(markdown) == cells_of(page.with_suffix(".md").read_text(encoding="utf-8"))
+    assert "rolellm-agents\\[plots\\]" in markdown
+    assert "![" not in markdown
+    assert bare.pictures == []
+    text = bare.page.read_text(encoding="utf-8")
+    assert "<svg" not in text
+    assert "Pictures need matplotlib" in text
 
 
 def test_questions_known_from_training_are_named_and_new_ones_told_apart(page: Path) -> None:

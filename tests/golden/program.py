@@ -29,7 +29,7 @@ _VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\d ?@ ?\d\dh ?\d\dm ?\d\ds( ?\d+ms)?"), "<time>"),
     (re.compile(r"[A-Z][a-z]+ \d{1,2}, \d{4} \d{1,2}:\d\d ?[ap]m"), "<time>"),
     (re.compile(r'"(seconds|ms|\w+_s)": [\d.]+'), r'"\1": "<time>"'),
-    (re.compile(r"\\u001f\d+\.\d+(?=\\u001f|\")"), r"\\u001f<time>"),
+    (re.compile(r'\\"(seconds|\w+_s)\\":[\d.]+'), r'\\"\1\\":<time>'),
     (re.compile(r"^\| seconds \|.*|<td class=\"words\">seconds</td>.*", re.MULTILINE), "<seconds>"),
     (
         re.compile(r"answers in [\d.]+ s, [\d.]+ a second(, [\d.]+ tokens a second)?"),

@@ -12,9 +12,9 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import LoadedScene, SceneLine, load_scene
-from rolellm_agents.scene.events import ScheduledEvent, happened
+from rolellm_agents.scene.events import ScheduledEvent, event_line
 from rolellm_agents.scene.line import Summary
-from rolellm_agents.scene.view import history_for, instruction_for, known_names, told_line
+from rolellm_agents.scene.view import history_for, instruction_for, known_names, render_line
 from rolellm_train.data.conversations import conversations_of
 from rolellm_train.data.encoding import Encoder
 from rolellm_train.data.rows import Prompts, TrainingRow, cast_rows
@@ -132,7 +132,7 @@ def played(loaded: LoadedScene) -> list[SceneLine]:
     lines: list[SceneLine] = []
     for speaker, kind, text, *to in _SAID[loaded.scene.id]:
         happening = ScheduledEvent(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
-        lines.append(happened(loaded, lines, happening))
+        lines.append(event_line(loaded, lines, happening))
     return lines
 
 
@@ -140,7 +140,7 @@ def _views(loaded: LoadedScene, said: tuple[tuple[str, ...], ...]) -> object:
     lines = played(loaded)
     summary = Summary(text="…", lines=2)
     return {
-        "outside": [told_line(loaded, line) for line in lines],
+        "outside": [render_line(loaded, line) for line in lines],
         "lines": [{key: line[key] for key in ("speaker", "kind", "audience", "text")} for line in lines],
         **{
             seat: {

@@ -596,8 +596,8 @@ async def test_a_disk_that_fills_in_the_middle_of_an_answer_keeps_what_was_told(
         events.append(event)
         if isinstance(event, TokenDelta):
             told += event.text
-            (pages,) = transcript._db.execute("PRAGMA page_count").fetchone()
-            transcript._db.execute(f"PRAGMA max_page_count = {pages}")
+            (pages,) = transcript._database.connection.execute("PRAGMA page_count").fetchone()
+            transcript._database.connection.execute(f"PRAGMA max_page_count = {pages}")
     failed = events[-1]
     assert isinstance(failed, TurnFailed)
     assert isinstance(failed.error, StorageError)
@@ -608,7 +608,7 @@ async def test_a_disk_that_fills_in_the_middle_of_an_answer_keeps_what_was_told(
     assert (line.text, part.text, part.status) == ("Count!", told, "cut")
     assert not session.answering
 
-    transcript._db.execute("PRAGMA max_page_count = 100000")
+    transcript._database.connection.execute("PRAGMA max_page_count = 100000")
     assert (await said_last(session.regenerate())).text == word * 6
     assert texts(everything(file, session)) == ["Count!", told, word * 6]
 
@@ -641,8 +641,8 @@ async def test_a_branch_that_cannot_be_recorded_leaves_the_session_where_it_was(
     await listen(session.send("One"))
     before = session.messages
     holder = Transcript(file)
-    transcript._db.execute("PRAGMA busy_timeout = 1")
-    with holder._writing(), pytest.raises(StorageError):
+    transcript._database.connection.execute("PRAGMA busy_timeout = 1")
+    with holder._database.writing(), pytest.raises(StorageError):
         session.branch(before[0].id)
     holder.close()
     assert session.messages == before
@@ -848,4 +848,32 @@ async def test_a_session_that_is_only_opened_leaves_no_trace(transcript: Transcr
     with suppress(MessageError):
         await listen(session.send(" "))
     assert transcript.conversations() == []
-    assert transcript._db.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
+    assert transcript._database.connection.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
+
+
+async def test_a_task_that_reads_an_answer_is_not_left_cancelled_when_the_answer_is_stopped(
+    transcript: Transcript,
+) -> None:
+    model = ScriptedChatModel(replies=["One two three"], seconds_per_word=0.05)
+    session = Session(ADA, transcript, model=model)
+    speaking = asyncio.Event()
+
+    async def read() -> tuple[list[Event], int]:
+        events = []
+        async for event in session.send("Hello"):
+            events.append(event)
+            if isinstance(event, TokenDelta):
+                speaking.set()
+        await asyncio.sleep(0)  # a task that is still to be cancelled would be cancelled here
+        task = asyncio.current_task()
+        return events, task.cancelling() if task else -1
+
+    reading = asyncio.create_task(read())
+    await speaking.wait()
+    session.cancel()
+    session.cancel()
+    events, cancelling = await reading
+
+    assert cancelling == 0
+    assert isinstance(events[-1], MessageDone)
+    assert events[-1].message.status == "stopped"

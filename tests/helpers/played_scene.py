@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, cast_scene
-from rolellm_agents.scene.events import ScheduledEvent, happened
+from rolellm_agents.scene.events import ScheduledEvent, event_line
 from rolellm_agents.transcript import Transcript
 
 SECRETS = ("The letter is forged.", "He owes the baker.", "She never liked tea.", "Play for time.")
@@ -40,7 +40,7 @@ def play(loaded: LoadedScene, *said: tuple[str, ...]) -> list[SceneLine]:
     lines: list[SceneLine] = []
     for speaker, kind, text, *to in said:
         happening = ScheduledEvent(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
-        lines.append(happened(loaded, lines, happening))
+        lines.append(event_line(loaded, lines, happening))
     return lines
 
 

@@ -23,8 +23,8 @@ class ScreenApp(App[None]):
     TITLE = "RoleLLM"
     COMMANDS = App.COMMANDS | {RoleCommands}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "keys", "Help", id="keys", tooltip="All keys."),
-        Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Leave; everything said is kept."),
+        Binding("f1", "keys", "Help", id="keys", tooltip="Key bindings of this screen."),
+        Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Quit. All messages are saved."),
     ]
 
     def __init__(self, first: Screen[Any], transcript: Transcript | None = None) -> None:

@@ -12,7 +12,7 @@ import pytest
 from helpers.here import rolellm_here
 from helpers.shared_data import shared_data
 
-from rolellm_agents.datasets.predictions import read_answered
+from rolellm_agents.datasets.predictions import read_predictions
 from rolellm_agents.metrics import score_many
 from rolellm_agents.metrics.measures import ChineseWords, Over
 
@@ -67,7 +67,7 @@ def test_means_are_those_of_the_packages(
     folder: str, over: Over, zh_words: ChineseWords, by_package: tuple[float, ...]
 ) -> None:
     # The Chinese file of general answers holds those to training's questions too.
-    answered = read_answered(*files(folder), only_common=folder == ZH_GENERAL)
+    answered = read_predictions(*files(folder), only_common=folder == ZH_GENERAL)
     scores = score_many(answered.answers, NAMES, over=over, zh_words=zh_words)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
     assert means == pytest.approx(dict(zip(NAMES, by_package, strict=True)), abs=1e-9)

@@ -21,7 +21,7 @@ from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.names import AgentName
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_tui.cli.options import open_session
+from rolellm_tui.cli.options import SessionOptions, open_session
 
 OWN = '[models.mine]\nspec = "scripted:Hello."\nstrategy = "zero-shot"\n'
 
@@ -89,7 +89,7 @@ def test_what_the_person_says_goes_before_it(
 ) -> None:
     write_models(OWN)
     write_config(config)
-    session = open_session(holmes, transcript, model="mine", base_url=None, strategy=given)
+    session = open_session(holmes, transcript, SessionOptions(model="mine", strategy=given))
     assert session.strategy == expected
 
 

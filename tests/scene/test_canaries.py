@@ -39,7 +39,7 @@ from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
 from rolellm_agents.scene import events as happenings_module
 from rolellm_agents.scene import summaries as summaries_module
 from rolellm_agents.scene import view as view_module
-from rolellm_agents.scene.events import ScheduledEvent, coming, due, going, happened
+from rolellm_agents.scene.events import ScheduledEvent, due_lines, event_line, join_event, leave_event
 from rolellm_agents.scene.line import Summary
 from rolellm_agents.scene.view import instruction_for
 from rolellm_agents.transcript import Transcript
@@ -127,6 +127,7 @@ class Play:
         return SimpleNamespace(
             loaded=self.loaded,
             voices=voices,
+            director_kind=self.scene.director.kind,
             director=Ear(self._told, DIRECTOR),
             narrator=Ear(self._told, NARRATOR),
             room=lambda seat: ROOM,
@@ -174,7 +175,7 @@ class Play:
             self.unfold()
 
     def unfold(self) -> None:
-        for line in due(self.loaded, self.lines):
+        for line in due_lines(self.loaded, self.lines):
             to = ()
             if (number := line["made_by"].get("opening")) is not None:
                 to = self.scene.opening[number].to
@@ -212,11 +213,11 @@ class Play:
             self._happen(ScheduledEvent(NARRATOR, "narrate", (), self._text(), line["made_by"]))
 
     def come(self) -> None:
-        self._happen(coming(self.loaded, self.chance.choice(list(self.loaded.seats)), self._text()))
+        self._happen(join_event(self.loaded, self.chance.choice(list(self.loaded.seats)), self._text()))
 
     def go(self) -> None:
         if self.there:
-            self._happen(going(self.loaded, self.chance.choice(sorted(self.there)), self._text()))
+            self._happen(leave_event(self.loaded, self.chance.choice(sorted(self.there)), self._text()))
 
     def tell(self) -> None:
         kind = self.chance.choice(TOLD)
@@ -233,7 +234,7 @@ class Play:
         return f"{words(self.chance, self.scene.language)} {self.canaries.new()}"
 
     def _happen(self, happening: ScheduledEvent) -> None:
-        self._add(happened(self.loaded, self.lines, happening), happening.to)
+        self._add(event_line(self.loaded, self.lines, happening), happening.to)
 
     def _add(self, line: SceneLine, to: Sequence[str]) -> None:
         there = self.there

@@ -9,11 +9,10 @@ from helpers.scene_lines import BAKER_STREET, after, line, scene_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scene.chance import chance_for
 from rolellm_agents.scene.directors import DIRECTORS, NextSpeaker, Situation
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.scene import NARRATOR, Scene
-from rolellm_agents.scene.turns import is_by_a_seat, last_speaker, turns
+from rolellm_agents.scene.turns import is_seat_line, last_speaker, random_for, turns
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript.message import Kind
 
@@ -38,7 +37,7 @@ def asked(kind: str, scene: Scene, lines: Sequence[SceneLine], seed: int = 1, **
         lines=lines,
         present=present,
         turn=len(turns(lines)),
-        chance=chance_for(seed, len(lines)),
+        chance=random_for(seed, len(lines)),
     )
     return DIRECTORS[kind](situation)
 
@@ -280,4 +279,4 @@ def test_turns_are_what_those_in_the_seats_did(happenings: list[Any]) -> None:
     lines = [line(NARRATOR, kind="narrate"), line("holmes", opening=0), *played(scene_with(), happenings)]
     taken = turns(lines)
     assert taken == [one for one in lines[2:] if one["kind"] in KINDS[:4] and one["speaker"] != NARRATOR]
-    assert last_speaker(lines) == [one for one in lines if is_by_a_seat(one)][-1]["speaker"]
+    assert last_speaker(lines) == [one for one in lines if is_seat_line(one)][-1]["speaker"]

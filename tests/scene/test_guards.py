@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rolellm_agents.persona import id_of
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.message_kinds import utterance_of
+from rolellm_agents.scene.message_kinds import parse_utterance
 from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.text.language import Language
 from rolellm_agents.transcript.message import Kind
@@ -322,7 +322,7 @@ def test_a_very_long_answer_takes_no_time(text: str) -> None:
     fault(text)
     begun = time.process_time()
     cut(text)
-    utterance_of(text, ALL, BAKER_STREET, ["Sherlock Holmes"])
+    parse_utterance(text, ALL, BAKER_STREET, ["Sherlock Holmes"])
     fault(text, tuple(line("watson", text) for _ in range(12)))
     assert time.process_time() - begun < 3
 
@@ -340,7 +340,7 @@ def test_hardly_any_line_of_real_dialogue_is_a_fault() -> None:
             text = re.sub(r"\[[^\]]*\]", "", one["message"]).strip()
             others = {other: name for other, name in names.items() if other != seat}
             assert cut_at_others(text, [one["character"]], [*others.values()]) == text
-            meant = utterance_of(text, ALL, others, [one["character"]])
+            meant = parse_utterance(text, ALL, others, [one["character"]])
             found = fault_in(
                 meant.text,
                 speaker=seat,

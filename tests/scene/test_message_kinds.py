@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import list_personas
-from rolellm_agents.scene.message_kinds import OpeningWords, Utterance, utterance_of
+from rolellm_agents.scene.message_kinds import Utterance, UtteranceStream, parse_utterance
 from rolellm_agents.scene.scene import TurnKind
 from rolellm_agents.scene.witness import audience_of
 
@@ -24,7 +24,7 @@ OWN = ("Sherlock Holmes",)
 
 
 def meant(text: str, turn_kinds: Sequence[TurnKind] = ALL) -> Utterance:
-    return utterance_of(text, turn_kinds, NAMES, OWN)
+    return parse_utterance(text, turn_kinds, NAMES, OWN)
 
 
 @pytest.mark.parametrize(
@@ -110,16 +110,16 @@ def test_who_only_occurs_in_a_mark_does_not_hear_the_whisper(mark: str, to: tupl
 def test_a_whisper_for_nobody_we_know_of_is_heard_by_nobody(mark: str) -> None:
     names = {seat: name for seat, name in NAMES.items() if seat != "mycroft"}
     expected = Utterance("think", (), "He lies.")
-    assert utterance_of(f"{mark} He lies.", ALL, names, OWN) == expected
-    assert utterance_of(f"{mark} He lies.", ("say", "whisper"), names, OWN) == expected
+    assert parse_utterance(f"{mark} He lies.", ALL, names, OWN) == expected
+    assert parse_utterance(f"{mark} He lies.", ("say", "whisper"), names, OWN) == expected
 
 
 def test_a_name_that_two_share_is_not_understood() -> None:
     names = {"mary": "Mary Bennet", "kitty": "Kitty Bennet", "jack": "Jack", "sparrow": "Jack Sparrow"}
-    assert utterance_of("(whispers to Bennet) Come.", ALL, names).kind == "think"
-    assert utterance_of("(whispers to Miss Kitty) Come.", ALL, names).to == ("kitty",)
+    assert parse_utterance("(whispers to Bennet) Come.", ALL, names).kind == "think"
+    assert parse_utterance("(whispers to Miss Kitty) Come.", ALL, names).to == ("kitty",)
     # But somebody's whole name is theirs.
-    assert utterance_of("(whispers to Jack) Come.", ALL, names).to == ("jack",)
+    assert parse_utterance("(whispers to Jack) Come.", ALL, names).to == ("jack",)
 
 
 def test_a_whisper_to_all_is_for_all_whom_one_knows() -> None:
@@ -301,9 +301,9 @@ def test_however_an_answer_is_cut_the_same_comes_out(
     text: str, turn_kinds: tuple[TurnKind, ...], data: st.DataObject
 ) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
-    whole = utterance_of(text, turn_kinds, NAMES, OWN)
+    whole = parse_utterance(text, turn_kinds, NAMES, OWN)
     for places in (cuts, range(len(text))):
-        opening = OpeningWords(turn_kinds, NAMES, OWN)
+        opening = UtteranceStream(turn_kinds, NAMES, OWN)
         shown = ""
         for start, end in zip([0, *places], [*places, len(text)], strict=True):
             words = opening.feed(text[start:end])
@@ -350,7 +350,7 @@ def test_words_are_held_back_for_so_long_only() -> None:
         "Holmes " + "word " * 100,
         "plain " + "word " * 100,
     ):
-        opening = OpeningWords(ALL, NAMES, OWN)
+        opening = UtteranceStream(ALL, NAMES, OWN)
         held = 0
         for sign in text:
             held += not opening.feed(sign) and opening.utterance is None
@@ -358,7 +358,7 @@ def test_words_are_held_back_for_so_long_only() -> None:
 
 
 def test_plain_words_are_shown_at_once() -> None:
-    opening = OpeningWords(ALL, NAMES, OWN)
+    opening = UtteranceStream(ALL, NAMES, OWN)
     assert opening.feed("It is ") == "It is"
     assert opening.feed("late.") == " late."
     assert opening.feed("  \n") == ""
@@ -382,5 +382,5 @@ def test_a_whisper_as_a_prompt_shows_it_is_understood_whoever_is_there(
     to = data.draw(st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=3, unique=True))
     english = f"(whispers to {', '.join(names[seat] for seat in to)}) Come."
     chinese = f"（对{'、'.join(names[seat] for seat in to)}低声说）来。"
-    assert utterance_of(english, ALL, names, ["Somebody"]) == Utterance("whisper", tuple(to), "Come.")
-    assert utterance_of(chinese, ALL, names, ["Somebody"]) == Utterance("whisper", tuple(to), "来。")
+    assert parse_utterance(english, ALL, names, ["Somebody"]) == Utterance("whisper", tuple(to), "Come.")
+    assert parse_utterance(chinese, ALL, names, ["Somebody"]) == Utterance("whisper", tuple(to), "来。")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.message_kinds import Utterance, line_typed
+from rolellm_agents.scene.message_kinds import Utterance, parse_typed_line
 
 NAMES = {
     "watson": "Dr. Watson",
@@ -40,7 +40,7 @@ NAMES = {
     ],
 )
 def test_a_command_tells_how_it_is_meant(typed: str, kind: str, words: str) -> None:
-    told = line_typed(typed, NAMES)
+    told = parse_typed_line(typed, NAMES)
     assert (told.kind, told.to, told.text) == (kind, (), words)
 
 
@@ -68,7 +68,7 @@ def test_a_command_tells_how_it_is_meant(typed: str, kind: str, words: str) -> N
     ],
 )
 def test_a_whisper_is_for_whom_it_names(typed: str, to: tuple[str, ...], words: str) -> None:
-    assert line_typed(typed, NAMES) == Utterance("whisper", to, words)
+    assert parse_typed_line(typed, NAMES) == Utterance("whisper", to, words)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_whisper_is_for_whom_it_names(typed: str, to: tuple[str, ...], words: 
     ],
 )
 def test_who_is_spoken_of_does_not_hear_the_whisper(typed: str) -> None:
-    assert line_typed(typed, NAMES).to == ("watson",)
+    assert parse_typed_line(typed, NAMES).to == ("watson",)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_who_is_spoken_of_does_not_hear_the_whisper(typed: str) -> None:
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(typed: str, parts: list[str]) -> None:
     with pytest.raises(MessageError) as refused:
-        line_typed(typed, NAMES)
+        parse_typed_line(typed, NAMES)
     for part in parts:
         assert part in str(refused.value)
     assert str(refused.value).endswith(".")
@@ -112,12 +112,12 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(typed: str, parts: list[s
 
 def test_alone_one_cannot_whisper() -> None:
     with pytest.raises(MessageError, match="Nobody is here to whisper to"):
-        line_typed("/w watson come", {})
+        parse_typed_line("/w watson come", {})
 
 
 def meant_or_refused(typed: str) -> Utterance | str:
     try:
-        return line_typed(typed, NAMES)
+        return parse_typed_line(typed, NAMES)
     except MessageError as error:
         return str(error)
 

@@ -7,9 +7,9 @@ from helpers.scene_lines import BAKER_STREET, line, scene_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_agents.scene.chance import chance_for, seed_for
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.scene import NARRATOR
+from rolellm_agents.scene.turns import random_for, seed_for
 from rolellm_agents.scene.witness import audience_of, present_in, witnessed
 from rolellm_agents.transcript.message import Kind
 
@@ -118,10 +118,10 @@ def test_what_the_narrator_whispers_reaches_only_whom_it_is_for() -> None:
     st.integers(0, 2**40), st.lists(st.integers(0, 99) | st.sampled_from(list(BAKER_STREET)), max_size=4)
 )
 def test_a_decision_has_its_own_chance_whatever_was_drawn_before(seed: int, about: list[int | str]) -> None:
-    first = chance_for(seed, *about).random()
+    first = random_for(seed, *about).random()
     random.random()
-    chance_for(seed, "another").random()
-    assert chance_for(seed, *about).random() == first
+    random_for(seed, "another").random()
+    assert random_for(seed, *about).random() == first
     assert 0 <= seed_for(seed, *about) < 2**31
 
 

@@ -361,13 +361,13 @@ def test_a_transcript_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     with Transcript(file) as transcript:
         conversation = transcript.create_conversation(PERSONA)
         said = say(transcript, conversation, None, "From the future.")
-    set_version(file, 3)
+    set_version(file, 4)
     content = file.read_bytes()
     with pytest.raises(StorageError) as told:
         Transcript(file)
-    assert "was written by a newer rolellm (format 3, this one knows 2)" in sentence_of(told, file)
+    assert "was written by a newer rolellm (format 4, this one knows 3)" in sentence_of(told, file)
     assert file.read_bytes() == content
-    set_version(file, 2)
+    set_version(file, 3)
     with Transcript(file) as transcript:
         assert transcript.messages(conversation) == [said]
 
@@ -445,8 +445,8 @@ def test_a_full_disk_is_told_and_what_was_there_stays(transcript: Transcript, tm
     conversation = transcript.create_conversation(PERSONA)
     asked = say(transcript, conversation, None, "Before.")
     answer = begin(transcript, conversation, asked.id, "So far")
-    (pages,) = transcript._db.execute("PRAGMA page_count").fetchone()
-    transcript._db.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = transcript._database.connection.execute("PRAGMA page_count").fetchone()
+    transcript._database.connection.execute(f"PRAGMA max_page_count = {pages}")
     too_long = random.Random(1).randbytes(40_000).hex()  # deflated it still does not fit
     attempts: list[Callable[[], object]] = [
         lambda: transcript.append(conversation, asked.id, speaker=USER, audience=BOTH, text=too_long),
@@ -463,14 +463,15 @@ def test_a_full_disk_is_told_and_what_was_there_stays(transcript: Transcript, tm
         assert texts(transcript.messages(conversation)) == ["Before.", "So far"]
         assert transcript.branches(conversation) == {"main": answer}
 
-    transcript._db.execute("PRAGMA max_page_count = 100000")
+    transcript._database.connection.execute("PRAGMA max_page_count = 100000")
     assert transcript.end(answer, too_long, "complete").text == too_long
     assert texts(transcript.path(conversation)) == ["Before.", too_long]
 
 
 def test_another_program_that_holds_the_file_is_told(transcript: Transcript, tmp_path: Path) -> None:
     conversation = transcript.create_conversation(PERSONA)
-    transcript._db.execute("PRAGMA busy_timeout = 1")  # not the patience it has for its own kind
+    # Not the patience it has for its own kind.
+    transcript._database.connection.execute("PRAGMA busy_timeout = 1")
     holder = sqlite3.connect(tmp_path / "transcript.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError) as told:
@@ -496,7 +497,7 @@ def test_the_end_of_an_answer_waits_for_the_disk_and_nothing_else_does(transcrip
     """No test can cut the power; so this one asks SQLite what it was told."""
 
     def asked(pragma: str) -> object:
-        return transcript._db.execute(f"PRAGMA {pragma}").fetchone()[0]
+        return transcript._database.connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
     waits = 2
     assert asked("journal_mode") == "wal"
@@ -545,11 +546,11 @@ def machine_steps(transcript: Transcript, work: Callable[[], None]) -> int:
         taken += 1
         return 0
 
-    transcript._db.set_progress_handler(count, 1)
+    transcript._database.connection.set_progress_handler(count, 1)
     try:
         work()
     finally:
-        transcript._db.set_progress_handler(None, 0)
+        transcript._database.connection.set_progress_handler(None, 0)
     return taken
 
 
@@ -607,18 +608,18 @@ def test_no_statement_reads_the_table_of_all_conversations_from_end_to_end(
     with Transcript() as transcript:
         # The plan of an insert lists a scan for the foreign keys that point to its table, which runs only
         # while a deferred one is broken; that it does not run, the counted steps above show.
-        transcript._db.execute("PRAGMA foreign_keys = OFF")
+        transcript._database.connection.execute("PRAGMA foreign_keys = OFF")
         turn = OneTurn(transcript)
         turn.append()
         statements: list[str] = []
-        transcript._db.set_trace_callback(statements.append)
+        transcript._database.connection.set_trace_callback(statements.append)
         work(turn)
-        transcript._db.set_trace_callback(None)
+        transcript._database.connection.set_trace_callback(None)
         explained = [
             (statement, row["detail"])
             for statement in statements
             if statement.split()[0] in ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
-            for row in transcript._db.execute(f"EXPLAIN QUERY PLAN {statement}")
+            for row in transcript._database.connection.execute(f"EXPLAIN QUERY PLAN {statement}")
         ]
     assert len({statement for statement, _ in explained}) >= 6
     assert any("USING" in detail for _, detail in explained)

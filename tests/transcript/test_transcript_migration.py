@@ -1,4 +1,4 @@
-"""A transcript of format 1, as rolellm 0.1 wrote it, becomes one of this format and says the same."""
+"""A transcript of format 2, as rolellm 0.1 wrote it, becomes one of this format and says the same."""
 
 import json
 import random
@@ -18,8 +18,8 @@ from rolellm_agents.errors import StorageError
 from rolellm_agents.transcript import Transcript
 
 HERE = Path(__file__).parent
-KNOWN = json.loads((HERE / "version_1.json").read_text(encoding="utf-8"))
-"""What version 1 itself said of the file, before it was put beside this test."""
+KNOWN = json.loads((HERE / "version_2.json").read_text(encoding="utf-8"))
+"""What rolellm 0.1 itself said of the file, before it was put beside this test."""
 
 STEPS = 13_000
 """Of SQLite's machine; about what opening the old file takes."""
@@ -45,7 +45,7 @@ Transcript(Path(sys.argv[1])).close()
 def old(tmp_path: Path) -> Path:
     file = tmp_path / "transcript.db"
     with sqlite3.connect(file) as database:
-        database.executescript((HERE / "version_1.sql").read_text(encoding="utf-8"))
+        database.executescript((HERE / "version_2.sql").read_text(encoding="utf-8"))
     database.close()
     return file
 
@@ -57,10 +57,21 @@ def version_of(file: Path) -> int:
     return version
 
 
+def contents_of(file: Path) -> list[object]:
+    """The schema and all rows, those of the search's index among them."""
+    database = sqlite3.connect(file)
+    schema = database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+    tables = [row[1] for row in database.execute("PRAGMA table_list") if row[2] in ("table", "shadow")]
+    rows = {name: database.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
+    database.close()
+    return [schema, rows]
+
+
 def told_by(transcript: Transcript) -> dict[str, Any]:
-    """All that could be asked of version 1, as JSON has it."""
+    """All that could be asked of rolellm 0.1, as JSON has it."""
     told = {
         "conversations": [asdict(one) for one in transcript.conversations()],
+        "archived": [asdict(one) for one in transcript.conversations(archived=True)],
         "of": {
             id_: {
                 "messages": [asdict(message) for message in transcript.messages(id_)],
@@ -70,12 +81,14 @@ def told_by(transcript: Transcript) -> dict[str, Any]:
                     branch: [message.id for message in transcript.path(id_, branch)]
                     for branch in transcript.branches(id_)
                 },
+                "extensions": transcript.extensions(id_),
+                "titles": transcript.titles(id_),
+                "note": transcript.note(id_),
+                "draft": transcript.draft(id_),
             }
             for id_ in KNOWN["of"]
         },
     }
-    for conversation in told["conversations"]:
-        assert (conversation.pop("title"), conversation.pop("archived")) == ("", False)
     as_json: dict[str, Any] = json.loads(json.dumps(told))
     return as_json
 
@@ -84,7 +97,7 @@ def test_the_old_file_has_what_a_migration_can_get_wrong() -> None:
     messages = [message for one in KNOWN["of"].values() for message in one["messages"]]
 
     assert {message["status"] for message in messages} == {"complete", "stopped", "failed", "cut"}
-    assert {len(one["branches"]) for one in KNOWN["of"].values()} == {1, 5}
+    assert {len(one["branches"]) for one in KNOWN["of"].values()} == {1, 2, 5}
     assert any(message["usage"] for message in messages)
     assert any("edited" in message["made_by"] for message in messages)
 
@@ -92,7 +105,7 @@ def test_the_old_file_has_what_a_migration_can_get_wrong() -> None:
 def test_nothing_that_was_said_differs_after_the_migration(old: Path) -> None:
     with Transcript(old) as transcript:
         assert told_by(transcript) == KNOWN
-    assert version_of(old) == 2
+    assert version_of(old) == 3
     with Transcript(old) as transcript:
         assert told_by(transcript) == KNOWN
 
@@ -102,7 +115,7 @@ def test_what_was_said_before_the_migration_is_found(old: Path) -> None:
         found = transcript.search("algebraic loom")
         assert [one.snippet[:22] for one in found] == ["It weaves algebraic pa"]
         assert [one.speaker for one in transcript.search("明月")] == ["user", "user"]
-        assert len(transcript.search("cut off")) == 0
+        assert [one.snippet for one in transcript.search("cut off")] == ["Cut off  here"]
         assert len(transcript.search('"cut here"')) == 1
 
 
@@ -124,8 +137,7 @@ def test_a_migrated_transcript_can_be_written_and_is_whole(old: Path) -> None:
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     database.close()
-    assert not any(name.startswith("old_") for name in tables)
-    assert "body" not in tables
+    assert not {"packed_message", "shape"} & tables
 
 
 def test_a_new_file_and_a_migrated_one_have_the_same_tables(old: Path, tmp_path: Path) -> None:
@@ -146,7 +158,7 @@ def test_a_process_killed_in_a_migration_leaves_the_old_file_or_the_new_one(tmp_
         file = tmp_path / str(attempt) / "transcript.db"
         file.parent.mkdir()
         with sqlite3.connect(file) as database:
-            database.executescript((HERE / "version_1.sql").read_text(encoding="utf-8"))
+            database.executescript((HERE / "version_2.sql").read_text(encoding="utf-8"))
         database.close()
         steps = str(chance.randrange(50, STEPS))
         ended = subprocess.run((sys.executable, "-c", OPEN_AND_DIE, str(file), steps), check=False)
@@ -154,7 +166,7 @@ def test_a_process_killed_in_a_migration_leaves_the_old_file_or_the_new_one(tmp_
         seen.add((ended.returncode, version_of(file)))
         with Transcript(file) as transcript:
             assert told_by(transcript) == KNOWN
-    assert (-signal.SIGKILL, 1) in seen, "no kill hit the migration; the test has shown nothing"
+    assert (-signal.SIGKILL, 2) in seen, "no kill hit the migration; the test has shown nothing"
 
 
 def test_processes_that_open_an_old_file_at_the_same_time_all_succeed(old: Path) -> None:
@@ -181,8 +193,10 @@ def test_processes_that_open_an_old_file_at_the_same_time_all_succeed(old: Path)
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda database: database.execute("UPDATE message SET created = 'yesterday' WHERE number = 3"),
-        lambda database: database.execute("DROP TABLE body"),
+        lambda database: database.execute("UPDATE shape SET json = '{' WHERE number = 1"),
+        lambda database: database.execute("UPDATE shape SET json = x'ffff' WHERE number = 1"),
+        lambda database: database.execute("UPDATE shape SET json = json || char(31) WHERE number = 1"),
+        lambda database: database.execute("DROP TABLE shape"),
     ],
 )
 def test_an_old_file_that_cannot_be_migrated_is_told_and_left_as_it_was(
@@ -190,14 +204,24 @@ def test_an_old_file_that_cannot_be_migrated_is_told_and_left_as_it_was(
 ) -> None:
     with sqlite3.connect(old) as database:
         damage(database)
-    before = list(database.iterdump())
     database.close()
+    before = contents_of(old)
 
     with pytest.raises(StorageError) as told:
         Transcript(old)
 
     assert str(old) in str(told.value)
-    after = sqlite3.connect(old)
-    assert list(after.iterdump()) == before
-    after.close()
-    assert version_of(old) == 1
+    assert contents_of(old) == before
+    assert version_of(old) == 2
+
+
+def test_a_file_of_the_format_that_was_never_released_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "transcript.db"
+    database = sqlite3.connect(file)
+    database.execute("CREATE TABLE body (text TEXT)")
+    database.execute("PRAGMA user_version = 1")
+    database.close()
+
+    with pytest.raises(StorageError, match=r"format 1, which no release wrote"):
+        Transcript(file)
+    assert version_of(file) == 1

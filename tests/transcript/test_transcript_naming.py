@@ -87,7 +87,7 @@ def test_the_newest_draft_counts_and_outlives_its_process(tmp_path: Path) -> Non
         writing.keep_draft("ada", "")
         assert (reading.draft("ada"), reading.draft("li-bai")) == ("", "another")
         # Drafts are no messages; old ones are not kept.
-        assert reading._db.execute("SELECT count(*) FROM draft").fetchone()[0] == 1
+        assert reading._database.connection.execute("SELECT count(*) FROM draft").fetchone()[0] == 1
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM message", "UPDATE message SET text = 'Other words.'"])

@@ -93,5 +93,6 @@ def test_a_record_that_does_not_hang_together_leaves_nothing_behind() -> None:
                 transcript.add_record(replace(record, messages=(broken,), branches={}))
 
         assert len(transcript.conversations(archived=True)) == 1
-        assert transcript._db.execute("SELECT count(*) FROM conversation").fetchone()[0] == 1
+        database = transcript._database.connection
+        assert database.execute("SELECT count(*) FROM conversation").fetchone()[0] == 1
         assert len(transcript.search("Well")) == 2

@@ -57,7 +57,7 @@ def test_one_talks_with_holmes_and_leaves() -> None:
 def test_somebody_is_picked_from_the_library_and_escape_stops_the_answer(slow_model: None) -> None:
     with terminal("chat", "--model", "slow") as pane:
         # Nobody has been here yet, so somebody says hello first.
-        pane.wait_for("Everybody")
+        pane.wait_for("Library")
         pane.type("l")
         pane.wait_for("Whom would you like to talk with?", "Abraham Lincoln")
         pane.type("cartographer")

@@ -142,7 +142,7 @@ async def test_who_changes_settings_during_an_answer_is_told_that_they_hold_from
         await until(
             pilot,
             lambda: any(
-                one.message == "This chat goes on as it began; the settings hold from the next one on."
+                one.message == "The settings apply from the next chat on."
                 for one in pilot.app._notifications
             ),
         )

@@ -84,7 +84,7 @@ async def test_what_was_done_is_taken_back_and_done_again(ada: Persona, transcri
         await pilot.press("ctrl+y", "ctrl+y")
         await until(pilot, lambda: words(pilot) == ["Good day.", "Hello.", "One.", "More.", "Two."])
         await pilot.press("ctrl+y")
-        await until(pilot, lambda: status(pilot) == "There is nothing to do again.")
+        await until(pilot, lambda: status(pilot) == "Nothing to redo.")
 
 
 async def test_while_one_writes_undo_is_about_the_writing(ada: Persona, transcript: Transcript) -> None:

@@ -61,7 +61,7 @@ def test_people_see_a_table_with_the_chosen_line(measured: list[Path]) -> None:
         "←",
         "chosen",
     ]
-    assert last == "Kept: a turn takes 17% less time than with the defaults."
+    assert last == "Saved: a turn takes 17% less time than with the defaults."
     assert "about 8 seconds" in told.stderr
     assert "  Timing 2 candidates, round 1\n" in told.stderr
 
@@ -83,7 +83,7 @@ def test_the_defaults_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
     told = rolellm_here("doctor", "--calibrate")
 
-    assert told.stdout.splitlines()[-1] == "Kept the defaults: nothing else is clearly quicker."
+    assert told.stdout.splitlines()[-1] == "The defaults stay: no other settings are clearly faster."
     assert kept_tuning(embedded_gguf()) == Tuning()
 
 
@@ -91,7 +91,7 @@ def test_the_doctor_says_what_is_used_and_whether_it_was_measured(measured: list
     state, before = tuning_line()
     assert state == "note"
     assert before.startswith("q8_0 weights, flash attention off, f16 cache, ")
-    assert before.endswith("; the defaults, not measured")
+    assert before.endswith("; defaults, not measured")
     assert " cache, at most " in before
 
     rolellm_here("doctor", "--calibrate")
@@ -143,7 +143,7 @@ def test_a_model_of_another_kind_leaves_nothing_to_measure(
     needed = rolellm_here("doctor", "--calibrate", "--if-needed")
 
     assert asked.returncode == 2
-    assert asked.stderr.startswith("rolellm: The model scripted:Hello. is not computed by llama.cpp")
+    assert asked.stderr.startswith("rolellm: The model scripted:Hello. does not run in llama.cpp")
     assert (needed.returncode, needed.stdout, needed.stderr) == (0, "", "")
     assert [one for one in run_checkup() if one.what == "tuning"] == []
     assert measured == []

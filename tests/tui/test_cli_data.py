@@ -39,7 +39,7 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
 def test_from_sources_to_a_data_set_that_does_not_leak(source: Path, tmp_path: Path) -> None:
     merged = rolellm_here("data", "merge", str(source), str(source), "--out", str(tmp_path / "merged"))
     assert merged.returncode == 0, merged.stderr
-    assert "120 rows became 60: 60 said nothing new" in merged.stdout
+    assert "120 rows became 60: 60 were duplicates" in merged.stdout
 
     out = tmp_path / "dataset"
     split = rolellm_here("data", "split", str(tmp_path / "merged"), "--out", str(out), "--json")
@@ -78,7 +78,7 @@ def test_leaks_end_with_exit_code_1(source: Path, tmp_path: Path) -> None:
 
 def test_nothing_wrong_is_said_so(tmp_path: Path) -> None:
     said = rolellm_here("data", "check", str(written_rows(tmp_path / "a.jsonl", [row(role="Thor")])))
-    assert (said.returncode, said.stdout) == (0, "Nothing is wrong in 1 rows of 1 file.\n")
+    assert (said.returncode, said.stdout) == (0, "No faults in 1 rows of 1 file.\n")
 
 
 def test_roles_can_be_held_out_by_name(source: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_converting_tells_who_has_no_instruction(source: Path, tmp_path: Path) -
         "data", "convert", str(source), "--to", "chatml", "--out", str(tmp_path / "c.jsonl")
     )
     assert said.stdout == f"60 samples in 60 rows.\n{tmp_path / 'c.jsonl'}\n"
-    assert "20 samples have no instruction before them" in said.stderr
+    assert "20 samples have no instruction" in said.stderr
     assert "Nobody Known" in said.stderr
     bare = rolellm_here(
         *("data", "convert", str(source), "--to", "chatml", "--no-system", "--json"),
@@ -128,7 +128,9 @@ def test_what_is_there_is_replaced_only_by_force(source: Path, tmp_path: Path) -
         ("data", "card", str(source), "--out", str(there)),
     )
     for command in commands:
-        assert complaint(rolellm_here(*command)).startswith(f"{there} is there already; ")
+        assert complaint(rolellm_here(*command)).startswith(
+            (f"{there} is there already; ", f"{there} already exists; ")
+        )
         assert there.read_text(encoding="utf-8") == "mine\n"
         assert rolellm_here(*command, "--force").returncode == 0
         assert there.read_text(encoding="utf-8") != "mine\n"
@@ -153,7 +155,7 @@ def test_mistakes_are_told_in_one_sentence(command: tuple[str, ...], tmp_path: P
 
 def test_wrong_options_are_told(source: Path, tmp_path: Path) -> None:
     said = rolellm_here("data", "split", str(source), "--hold-out", "Thor", "--out", str(tmp_path / "x"))
-    assert complaint(said).startswith("Roles are held out by --by roles only")
+    assert complaint(said).startswith("--hold-out requires --by roles")
     said = rolellm_here("data", "split", str(source), "--test-share", "2", "--out", str(tmp_path / "x"))
     assert (said.returncode, "--test-share" in said.stderr) == (2, True)
     said = rolellm_here("data", "stats", str(source), "--plot", str(tmp_path / "x.gif"))

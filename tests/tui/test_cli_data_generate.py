@@ -147,8 +147,8 @@ def test_a_budget_ends_the_run_and_tells_how_to_go_on(tmp_path: Path) -> None:
     command = ("rolegpt", "--personas", "ada", "--model", "scripted:Bees.", "--out", str(tmp_path / "run"))
     code, told, err = data(*command, "--max-tokens-total", "3000", "--json")
     assert code == 0
-    assert "What may be spent is spent, with " in err
-    assert "a greater --max-tokens-total or --max-cost goes on." in err
+    assert "The budget is spent, with " in err
+    assert "continue with a greater --max-tokens-total or --max-cost." in err
     first = json.loads(told)
     assert first["stopped"] == "budget"
     assert first["tokens"]["read"] + first["tokens"]["written"] <= 3000
@@ -188,7 +188,10 @@ def test_what_failed_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
         (("rolegpt", "--personas", "ada", "-s", "system"), "RoleGPT does not answer by 'system'"),
         (("rolegpt", "--personas", "ada", "--instructions", "none.jsonl"), "There is no file none.jsonl"),
         (("context-instruct", "-p", "nobody"), "There is no persona 'nobody'"),
-        (("context-instruct", "-p", "ada", "-p", "ben", "--script", "x"), "A script is one persona's"),
+        (
+            ("context-instruct", "-p", "ada", "-p", "ben", "--script", "x"),
+            "A script belongs to one persona",
+        ),
         (("context-instruct", "-p", "ada", "--script", "none.txt"), "There is no file none.txt"),
     ],
 )

@@ -34,7 +34,7 @@ def test_all_is_well_with_a_fresh_home_and_looking_leaves_only_a_cache_behind(ho
         *("config folder", "data folder", "cache folder"),
     }
     assert set(found["model"]) == {"what", "state", "found", "advice"}
-    assert found["model"]["found"] == "llamacpp:rolesmol can be used; few-shot-dialogue suits it"
+    assert found["model"]["found"] == "llamacpp:rolesmol works; preferred strategy few-shot-dialogue"
     assert found["data folder"]["found"] == str(home / "data")
     assert [place.name for place in home.iterdir()] == ["cache"]
 
@@ -50,7 +50,7 @@ def test_a_default_model_that_does_not_exist_is_a_problem() -> None:
     assert [what for what, one in found.items() if one["state"] == "problem"] == ["model"]
     assert found["model"]["found"].startswith("There is no model 'workstation'")
     assert f"FIX   model: {found['model']['found']}\n" in for_people
-    assert "ok    default: workstation with the strategy that suits it\n" in for_people
+    assert "ok    default: workstation with the model's preferred strategy\n" in for_people
 
 
 def test_a_setting_nobody_knows_is_a_problem() -> None:
@@ -85,8 +85,8 @@ def test_the_strategy_that_suits_the_model_is_told() -> None:
     write_models('[models.mine]\nspec = "scripted:Hello."\nstrategy = "zero-shot"\n')
     write_config('model = "mine"\n')
     told = [one.found for one in run_checkup()]
-    assert "mine with the strategy that suits it" in told
-    assert "mine can be used; zero-shot suits it" in told
+    assert "mine with the model's preferred strategy" in told
+    assert "mine works; preferred strategy zero-shot" in told
 
 
 def test_a_strategy_of_a_model_that_nobody_knows_is_a_problem() -> None:

@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import rolellm
 from typer.main import get_command
 
-from rolellm_tui.cli import app
+from rolellm_tui.cli.main import app
 
 HEAVY = ("torch", "transformers", "chromadb", "llama_cpp", "textual", "langgraph", "pydantic")
 TYPERS_OWN = "pydantic"
@@ -23,7 +23,7 @@ ASK_ALL = f"""
 import io, json, sys
 from contextlib import redirect_stdout
 import rolellm_agents
-from rolellm_tui.cli import app
+from rolellm_tui.cli.main import app
 
 told = {{}}
 loaded = {{}}
@@ -50,7 +50,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 
 ALL = dict(commands(ROOT))
-LEAVES = [name for name, command in ALL.items() if not hasattr(command, "commands")]
+LEAVES = [name for name, command in ALL.items() if not hasattr(command, "commands") and not command.hidden]
 
 
 @cache
@@ -101,8 +101,8 @@ def test_every_help_says_how_it_is_used_and_lists_its_options(name: str) -> None
     assert code == 0
     assert text.startswith(" ".join(("Usage: rolellm", name)).rstrip())
     assert "-h, --help" in text
-    for sub in getattr(ALL[name], "commands", {}):
-        assert f"\n  {sub}" in text
+    for sub, command in getattr(ALL[name], "commands", {}).items():
+        assert command.hidden or f"\n  {sub}" in text
     for parameter in ALL[name].params:
         shown = parameter.opts[0] if parameter.param_type_name == "option" else f"  {parameter.name} "
         assert shown in text or f"  {parameter.name}... " in text

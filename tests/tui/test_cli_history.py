@@ -235,7 +235,7 @@ def test_a_file_that_is_there_is_replaced_only_on_demand(tmp_path: Path) -> None
     refused = rolellm_here("history", "export", exported, "--out", str(out))
     assert (refused.returncode, out.read_text()) == (2, "mine")
     assert refused.stderr == (
-        f"rolellm: {out} is there already; name another file, or use --force to replace it.\n"
+        f"rolellm: {out} already exists; name another file, or overwrite it with --force.\n"
     )
     assert rolellm_here("history", "export", exported, "--out", str(out), "--force").returncode == 0
     assert out.read_text().startswith("# A conversation with Shrek")

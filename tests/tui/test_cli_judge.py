@@ -165,7 +165,7 @@ def test_two_systems_are_compared_with_bias_and_interval(tmp_path: Path) -> None
         *["One", "of", "the", "replies", "is", "empty", "and", "loses", "unasked."],
     ] in lines
     assert "A is better than B in 33% of 3 pairs, a tie counting half (95 % interval 0% to 50%" in told
-    assert "what stood first was preferred in 100%, and both orders agreed in 0% of 1 pairs." in told
+    assert "the first reply was preferred in 100%; both orders agreed in 0% of 1 pairs." in told
     found = as_json("pair", a, b, "-m", FIRST)
     assert found["position"] == {"n": 1, "first_preferred": 1.0, "consistent": 0.0}
     assert found["words"] == {"a": pytest.approx(2 / 3), "b": 1.0}
@@ -216,9 +216,9 @@ def test_scenes_of_a_folder_of_the_history_and_chats_are_judged(tmp_path: Path) 
         (("chat", "CHAT", "--judge", "jury"), "There is no judge 'jury'"),
         (("chat", "CHAT", "-m", "nobody"), "There is no model 'nobody'"),
         (("chat", "SCENE"), "is a scene; “rolellm judge scene” judges it"),
-        (("chat", "EMPTY"), "holds no answer to judge"),
-        (("pair", "CHAT", "EMPTY"), "share no question"),
-        (("scene", "FOLDER"), "holds no scene that was played"),
+        (("chat", "EMPTY"), "has no answers to judge"),
+        (("pair", "CHAT", "EMPTY"), "have no question in common"),
+        (("scene", "FOLDER"), "has no run files"),
         (("show", "FOLDER"), "holds no run"),
         (("show", "nothing"), "holds no run"),
     ],
@@ -250,7 +250,7 @@ def test_what_the_model_failed_at_is_an_error_after_all_else_is_shown_and_is_ask
     assert code == 2
     assert "[model_error]" in told
     assert "The judge's model failed at 1 verdicts" in err
-    assert "the same command asks again for these alone." in err
+    assert "Run the same command to retry them." in err
     code, told, _ = judge(*command)
     assert code == 0
     assert told.count("4 of 5") == 2

@@ -62,7 +62,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(play: Path, tmp_path: Pa
     build = ("persona", "build", str(play), "--role", "Ada", "--no-model", "--out", str(out))
     refused = rolellm_here(*build)
     assert (refused.returncode, out.read_text()) == (2, "mine")
-    assert "is there already; name another file with --out, or use --force" in refused.stderr
+    assert "already exists; name another file with --out, or overwrite it with --force" in refused.stderr
     assert rolellm_here(*build, "--force").returncode == 0
     assert read_persona(out).name == "Ada"
 
@@ -115,7 +115,7 @@ def test_hamlet_from_shakespeares_play() -> None:
 def test_the_whole_cast_is_checked_and_the_voices_are_told() -> None:
     checked = rolellm("persona", "check")
     assert checked.returncode == 0, checked.stdout
-    assert "Nothing is wrong in 100 personas." in checked.stdout
+    assert "No findings in 100 personas." in checked.stdout
     assert "Voices (en): " in checked.stdout
     assert "(chance 1%)" in checked.stdout
     assert "among five (chance 20%)" in checked.stdout
@@ -129,7 +129,7 @@ def test_findings_name_the_persona_and_exit_with_two(tmp_path: Path) -> None:
     checked = rolellm_here("persona", "check", str(file))
     assert checked.returncode == 2
     assert "thief: reply 1 is 100% the same as reply 1 of sherlock-holmes" in checked.stdout
-    assert "things are wrong in 1 persona." in checked.stdout
+    assert "findings in 1 persona." in checked.stdout
     as_json = json.loads(rolellm_here("persona", "check", str(file), "--json").stdout)
     assert as_json["personas"] == 1
     assert {finding["persona"] for finding in as_json["findings"]} == {"thief"}

@@ -72,7 +72,7 @@ def test_a_scene_is_shown_without_what_anybody_hides(tmp_path: Path) -> None:
     shown = rolellm_here("scene", "show", scene)
 
     assert (shown.returncode, shown.stderr) == (0, "")
-    for text in ("Market day", "A market square at noon.", "Ada (ada)", "Cy (cy): comes later", "natural"):
+    for text in ("Market day", "A market square at noon.", "Ada (ada)", "Cy (cy): joins later", "natural"):
         assert text in shown.stdout
     assert f"rolellm scene run {scene}" in shown.stdout
     assert not [text for text in HIDDEN if text in shown.stdout]
@@ -120,7 +120,7 @@ def test_good_scenes_are_called_good(tmp_path: Path) -> None:
 
     assert (checked.returncode, checked.stdout, checked.stderr) == (
         0,
-        f"{scene}: good\nlast-booth: good\n",
+        f"{scene}: valid\nlast-booth: valid\n",
         "",
     )
 
@@ -143,7 +143,7 @@ def test_what_is_wrong_is_told_for_each_file_and_is_the_persons_to_put_right(tmp
     assert third.startswith(f"{wrong}, line 4: ")
     assert fourth.startswith("There is no scene 'last-both' (did you mean last-booth?)")
     plain = rolellm_here("scene", "check", *files)
-    assert (plain.returncode, plain.stdout.splitlines()[0]) == (2, f"{good}: good")
+    assert (plain.returncode, plain.stdout.splitlines()[0]) == (2, f"{good}: valid")
 
 
 @pytest.mark.parametrize("command", ["show", "run", "lab"])

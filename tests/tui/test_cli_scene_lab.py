@@ -147,7 +147,7 @@ def test_a_manual_director_has_nobody_to_tell_it_and_says_so(tmp_path: Path) -> 
     said = lab(small_scene(tmp_path, director="manual"), *BOTH, "--json", seeds=1, turns=1)
 
     assert said.returncode == 0
-    assert said.stderr == "rolellm: Nobody is here to say who speaks next, so the director is “natural”.\n"
+    assert said.stderr == "rolellm: The manual director needs a user, so the scene runs with “natural”.\n"
 
 
 def complaint(said: subprocess.CompletedProcess[str]) -> str:
@@ -164,7 +164,7 @@ def test_what_is_named_wrong(tmp_path: Path, asked: list[Asked]) -> None:
         "There is no provider 'scriptd' (did you mean scripted?)"
     )
     assert complaint(lab(scene, "--models", ", ,")) == (
-        "--models ', ,' names no model; write PROVIDER:NAME, with commas between.\n"
+        "--models ', ,' names no model; use a comma-separated list of PROVIDER:NAME.\n"
     )
     assert complaint(lab(scene, *BOTH, "--director", "biding")).startswith("There is no director 'biding' ")
     assert asked == []

@@ -36,7 +36,7 @@ def test_the_tape_gives_the_same_and_asks_no_model(file: Path, asked: list[Asked
     lines = len(file.read_text(encoding="utf-8").splitlines()) - 1
     said = replay(file)
 
-    assert (said.returncode, said.stdout, said.stderr) == (0, f"The same: {lines} lines.\n", "")
+    assert (said.returncode, said.stdout, said.stderr) == (0, f"Identical: {lines} lines.\n", "")
     assert asked == []
 
 
@@ -52,7 +52,7 @@ def test_models_say_it_live_again(file: Path, asked: list[Asked]) -> None:
     said = replay(file, "--live")
 
     assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout.startswith("The same: ")
+    assert said.stdout.startswith("Identical: ")
     assert {one.style for one in asked} == {"one"}
 
 
@@ -75,7 +75,7 @@ def test_a_live_model_that_says_something_else_is_told_and_counts_as_a_failure(
 
     assert (said.returncode, said.stderr) == (1, "")
     first, recorded, now = said.stdout.splitlines()
-    assert first == "The first 3 lines are the same, then:"
+    assert first == "The first 3 lines are identical, then:"
     assert recorded.startswith("  recorded: ")
     assert now.startswith("  now: ")
     assert recorded.removeprefix("  recorded: ") != now.removeprefix("  now: ")
@@ -105,7 +105,7 @@ def test_a_line_that_was_changed_by_hand_is_found(file: Path) -> None:
     said = replay(file)
 
     assert said.returncode == 1
-    assert said.stdout.startswith(f"The first {len(lines) - 2} lines are the same, then:\n  recorded: ")
+    assert said.stdout.startswith(f"The first {len(lines) - 2} lines are identical, then:\n  recorded: ")
     assert "I confess.\n  now: " in said.stdout
 
 
@@ -138,13 +138,13 @@ def test_a_file_that_breaks_off_is_told_and_replays_up_to_there(file: Path) -> N
 
     assert said.returncode == 0
     assert said.stderr.startswith(f"rolellm: {file} breaks off in line ")
-    assert said.stdout.startswith("The same: ")
+    assert said.stdout.startswith("Identical: ")
 
 
 def test_a_file_with_a_scene_alone_has_nothing_to_differ(file: Path) -> None:
     file.write_bytes(file.read_bytes().splitlines(keepends=True)[0])
 
-    assert replay(file).stdout == "The same: 0 lines.\n"
+    assert replay(file).stdout == "Identical: 0 lines.\n"
 
 
 def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_file_that_was_cut_is_told_and_replays_when_it_is_finished(whole: dict
     said = play_on(whole["natural"].with_name("market.yaml"), out)
 
     assert said.stderr == f"rolellm: {out} breaks off in line {lines}; it was read up to there.\n"
-    assert rolellm_here("scene", "replay", str(out)).stdout == f"The same: {lines - 1} lines.\n"
+    assert rolellm_here("scene", "replay", str(out)).stdout == f"Identical: {lines - 1} lines.\n"
 
 
 def test_only_what_is_new_is_printed_when_it_goes_on(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_file_of_another_run_is_refused_and_left_as_it_is(
     said = run(scene, "--out", str(out), *(["--seed", "9"] if other == "seed" else []))
 
     assert refused(out, said, before, asked) == (
-        f"{out} is of another scene or another seed; name another file, or replace it with --force."
+        f"{out} is of another scene or another seed; name another file, or overwrite it with --force."
     )
 
 
@@ -375,7 +375,7 @@ def test_a_file_that_can_only_be_read_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(Path, "open", refusing)
 
     assert complaint(run(scene, "--out", str(out), "--json")) == (
-        f"{out} cannot be written (Permission denied); free it, or name another."
+        f"{out} cannot be written (Permission denied); name another file."
     )
     assert out.read_bytes() == before
 
@@ -399,7 +399,7 @@ def test_a_manual_director_has_nobody_to_tell_it_and_says_so(tmp_path: Path) -> 
     scene = small_scene(tmp_path, director="manual")
     said = run(scene, "--json", "--turns", "2")
 
-    assert said.stderr == "rolellm: Nobody is here to say who speaks next, so the director is “natural”.\n"
+    assert said.stderr == "rolellm: The manual director needs a user, so the scene runs with “natural”.\n"
     assert lasting(lines_of(said)) == lasting(
         lines_of(run(small_scene(tmp_path), "--json", "--turns", "2"))
     )

@@ -190,7 +190,7 @@ async def test_without_a_line_there_is_nothing_to_compare(transcript: Transcript
     async with app.run_test() as pilot:
         await until(pilot, lambda: screen(pilot) == "CompareScreen")
         line = shown(pilot.app.screen.query_one("#compare-line", Static))
-        assert line == "There is nothing to answer yet; write a line first, then compare."
+        assert line == "There is nothing to answer yet; write a line first."
         await pilot.press("enter", "n", "1", "escape")
         await until(pilot, lambda: app.dismissed == [False])
 
@@ -381,7 +381,7 @@ async def test_a_line_that_cannot_be_recorded_is_told(transcript: Transcript) ->
         await begin(pilot)
         await answered(pilot)
         assert str(user_paths().transcript) in status(pilot)
-        assert troubles(pilot) == ["This one was stopped before it began."] * 2
+        assert troubles(pilot) == ["Stopped before it started."] * 2
         await pilot.press("escape")
         await until(pilot, lambda: app.dismissed == [False])
 

@@ -225,7 +225,7 @@ async def test_typing_finds_what_was_said_in_any_conversation(
         await pilot.press(*"moonl")
         await until(pilot, lambda: listed(pilot) == [hit])
         assert drawn(pilot) == (
-            "In what was said " + "─" * 57 + " "
+            "Messages " + "─" * 65 + " "
             "*He smiles.* There was moonlight on a table. 1 May 2024 "
             "Sherlock Holmes in The missing pipe"
         )
@@ -236,7 +236,7 @@ async def test_typing_finds_what_was_said_in_any_conversation(
         find(pilot).value = '"old plans"'
         await until(pilot, lambda: listed(pilot) == [old])
         find(pilot).value = "zythum"
-        await until(pilot, lambda: text_of(pilot, "#nothing") == "Nothing has these words.")
+        await until(pilot, lambda: text_of(pilot, "#nothing") == "No matches.")
         find(pilot).value = ""
         await until(pilot, lambda: len(listed(pilot)) == 3)
         assert text_of(pilot, "#nothing") == ""
@@ -246,7 +246,7 @@ async def test_found_words_stand_out(transcript: Transcript, three: dict[str, st
     async with Conversations(transcript).run_test(size=NARROW) as pilot:
         await until(pilot, lambda: "李白" in drawn(pilot))
         find(pilot).value = "moonlight TAB"
-        await until(pilot, lambda: "In what was said" in drawn(pilot))
+        await until(pilot, lambda: "Messages" in drawn(pilot))
         lines = [rows(pilot).render_line(number) for number in range(rows(pilot).size.height)]
         underlined = [
             segment.text
@@ -295,7 +295,7 @@ async def test_enter_opens_a_found_message_from_the_search_line(
     message = message_with(transcript, three["pipe"], "moonlight")
     async with app.run_test(size=NARROW) as pilot:
         await pilot.press(*"moonl")
-        await until(pilot, lambda: "In what was said" in drawn(pilot))
+        await until(pilot, lambda: "Messages" in drawn(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: app.asked == [("open", three["pipe"], message)])
 
@@ -352,7 +352,7 @@ async def test_a_conversation_is_renamed_and_the_old_title_comes_back(
         await until(pilot, lambda: "The missing pipe [b]! 1 May 2024" in drawn(pilot))
         assert transcript.find_conversation(three["pipe"]).title == "The missing pipe [b]!"
         assert rows(pilot).place == RowTarget(three["pipe"])
-        assert text_of(pilot, "#status") == "It is called “The missing pipe [b]!” now."
+        assert text_of(pilot, "#status") == "Renamed to “The missing pipe [b]!”."
         await pilot.press("ctrl+z")
         await until(pilot, lambda: "The missing pipe 1 May 2024" in drawn(pilot))
         await until(pilot, lambda: "Undo" not in keys_offered(pilot))
@@ -394,7 +394,7 @@ async def test_what_is_put_away_is_found_among_the_archived_and_comes_back(
         await pilot.press("down", "a")
         await until(pilot, lambda: listed(pilot) == [three["moon"], three["rain"]])
         assert rows(pilot).place == RowTarget(three["rain"])
-        assert text_of(pilot, "#status").startswith("It is put away; Ctrl+Z takes it back")
+        assert text_of(pilot, "#status").startswith("Archived. Ctrl+Z undoes it")
         await pilot.press("v")
         await until(pilot, lambda: sorted(listed(pilot)) == sorted([three["pipe"], three["old"]]))
         assert find(pilot).border_subtitle == "2 archived"
@@ -419,7 +419,7 @@ async def test_keys_pressed_in_haste_act_one_after_the_other(
         await until(pilot, lambda: listed(pilot) == [three["rain"]])
         await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
         await until(pilot, lambda: len(listed(pilot)) == 3)
-        assert text_of(pilot, "#status") == "It is back."
+        assert text_of(pilot, "#status") == "Restored."
 
 
 async def test_without_archived_ones_one_is_told_how_to_go_back(
@@ -429,7 +429,9 @@ async def test_without_archived_ones_one_is_told_how_to_go_back(
     async with Conversations(transcript).run_test(size=NARROW) as pilot:
         await to_list(pilot, 4)
         await pilot.press("v")
-        await until(pilot, lambda: text_of(pilot, "#nothing").startswith("Nothing is put away. Press v"))
+        await until(
+            pilot, lambda: text_of(pilot, "#nothing").startswith("No archived conversations. Press v")
+        )
 
 
 async def test_that_nothing_is_deleted_is_said_where_one_would_look_for_it(
@@ -551,12 +553,14 @@ async def test_a_file_that_is_there_is_replaced_only_when_one_says_so_twice(
         await pilot.press("enter")
         await until(
             pilot,
-            lambda: text_of(pilot, "#complaint") == "a.md is there already; Enter once more replaces it.",
+            lambda: (
+                text_of(pilot, "#complaint") == "a.md already exists; press Enter again to overwrite it."
+            ),
         )
         path(pilot).value = "b.md"
         await until(pilot, lambda: text_of(pilot, "#complaint") == "")
         await pilot.press("enter")
-        await until(pilot, lambda: text_of(pilot, "#complaint").startswith("b.md is there already"))
+        await until(pilot, lambda: text_of(pilot, "#complaint").startswith("b.md already exists"))
         assert [(here / name).read_text() for name in ("a.md", "b.md")] == ["mine", "mine"]
         await pilot.press("enter")
         await until(pilot, lambda: name_of_screen(pilot) == "ConversationsScreen")
@@ -567,7 +571,7 @@ async def test_a_file_that_is_there_is_replaced_only_when_one_says_so_twice(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("", "Name a file first."),
+        ("", "Enter a file name first."),
         ("folder", "is a folder; name a file in it."),
         ("file/x.md", "x.md cannot be written ("),
     ],
@@ -618,14 +622,14 @@ async def test_what_is_brought_in_is_highlighted(
         await until(pilot, lambda: len(listed(pilot)) == 4)
         new = transcript.conversations("shrek")[0].id
         await until(pilot, lambda: rows(pilot).place == RowTarget(new))
-        assert text_of(pilot, "#status") == "A conversation is here now."
+        assert text_of(pilot, "#status") == "One conversation was imported."
         await until(pilot, lambda: "Who goes?" in drawn(pilot))
 
 
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("", "Name a file first."),
+        ("", "Enter a file name first."),
         ("missing.json", "missing.json cannot be read (No such file or directory)"),
         ("nobody.json", "does not tell whom it is with"),
     ],
@@ -681,7 +685,7 @@ async def test_where_there_is_room_the_highlighted_conversation_is_shown(
             ),
         )
         await pilot.press("slash", *"moonl")
-        await until(pilot, lambda: "In what was said" in drawn(pilot))
+        await until(pilot, lambda: "Messages" in drawn(pilot))
         await until(pilot, lambda: text_of(pilot, "#preview Static").startswith("You I lost my pipe."))
 
 
@@ -720,7 +724,7 @@ def test_found_messages_look_as_they_did(
         await until(pilot, lambda: "李白" in drawn(pilot))
         hold_still(pilot)
         await pilot.press(*"pipe")
-        await until(pilot, lambda: "In what was said" in drawn(pilot))
+        await until(pilot, lambda: "Messages" in drawn(pilot))
 
     assert snap_compare(Conversations(transcript), run_before=look, terminal_size=NARROW)
 

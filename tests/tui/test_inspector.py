@@ -180,7 +180,7 @@ async def test_the_prompt_is_shown_byte_for_byte_as_the_model_was_sent_it(transc
         assert json.loads(pilot.app.clipboard) == [
             {"role": roles[message.type], "content": message.content} for message in sent
         ]
-    assert {"instruction", "example", "lore", "history", "line"} == {
+    assert {"instruction", "example", "author note", "card prompt", "history", "line"} == {
         heading.split("  ")[0] for heading, _ in drawn
     }
 
@@ -370,11 +370,11 @@ async def test_messages_that_were_left_out_are_told_apart_and_not_counted(transc
         headings = [
             heading.rpartition("  ")[2].strip() for heading, _ in parts_on_screen(prompt_view(pilot))
         ]
-        assert headings[1:] == [*["left out, the context was full"] * 2, *["1 token"] * 3]
+        assert headings[1:] == [*["dropped, context full"] * 2, *["1 token"] * 3]
         legend = text_of(pilot, type(pilot.app.screen.query_one("_Legend")))
         assert "history 2" in legend
         await to_tab(pilot, "numbers")
-        assert "2 oldest messages were left out because the context was full" in text_of(pilot)
+        assert "2 oldest messages were dropped because the context was full" in text_of(pilot)
 
 
 TURNS = st.lists(
@@ -450,11 +450,11 @@ async def test_lore_that_stayed_silent_is_told_with_its_reasons_the_nearest_firs
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
         await until(pilot, lambda: "stayed silent" in text_of(pilot))
-        _, _, after = text_of(pilot).partition("Lore that stayed silent")
+        _, _, after = text_of(pilot).partition("Inactive lore")
         assert after.partition(" Demonstrations")[0] == (
             " 5 “Fog” is not active: its key “lit” was found, but its secondary keys decide against it."
             " “Gulls” is not active: it is switched off."
-            " No key was found of “Rock”, “Storm”, “Wreck”."
+            " No key matched for “Rock”, “Storm”, “Wreck”."
         )
 
 
@@ -496,7 +496,7 @@ async def test_recalled_passages_are_told_with_their_source(transcript: Transcri
     (passage,) = [item for item in told.made.recalled if item["kind"] == "passage"]
     async with Host(told.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
-        assert "Lore that came to mind 1" in text_of(pilot)
+        assert "Recalled lore 1" in text_of(pilot)
         assert f"{passage['score']:.2f} · {passage['why']} · {passage['source']}" in text_of(pilot)
         assert "The lamp burns herring oil." in text_of(pilot)
 
@@ -524,10 +524,10 @@ async def test_a_line_that_is_typed_shows_what_the_next_prompt_would_bring_up(
         await pilot.press(*"A wreck")
         await until(pilot, lambda: "stayed silent" in text_of(pilot))
         now = text_of(pilot)
-        assert "Lore that was active 2" in now
+        assert "Active lore 2" in now
         assert "“Lamp” is active: it stays so for some messages." in now
         assert "“Wreck” is active: its key “wreck” was found in message 3." in now
-        assert "No key was found of “Rock”, “Storm”." in now
+        assert "No key matched for “Rock”, “Storm”." in now
         assert "Demonstrations 1" in now
 
         await pilot.press("left", "s")
@@ -707,7 +707,7 @@ async def test_of_an_earlier_session_it_shows_what_the_transcript_keeps(lamp: Wr
     async with Host(lamp.later()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
         note = shown(pilot.app.screen.query_one("#why-note"))
-        assert note == "This answer is from an earlier session: its prompt is not kept, but this much is."
+        assert note == "This answer is from an earlier session; its prompt was not saved."
         assert not pilot.app.screen.query(PromptView)
         assert "User Who are you? Ada I keep the lamp." in text_of(pilot)
         assert "“Lamp” is active: its key “lamp” was found in message 1. · The rock" in text_of(pilot)
@@ -721,24 +721,24 @@ async def test_a_demonstration_that_is_gone_since_is_told(lamp: WrittenLine) -> 
     bare = session_of(lamp.voice.persona.model_copy(update={"demonstrations": ()}), Transcript())
     async with Host(replace(lamp, voice=bare.voice).later()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
-        assert "It is no longer in the persona's file." in text_of(pilot)
+        assert "This is no longer in the persona file." in text_of(pilot)
 
 
 @pytest.mark.parametrize(
     ("speaker", "made_by", "sentence"),
     [
-        ("ada", {"greeting": True}, "This is the persona's greeting; no model wrote it."),
+        ("ada", {"greeting": True}, "This is the persona's greeting, not a model's answer."),
         (
             "ada",
             {"edited": "1"},
-            "These words were put in the place of others by hand; no model wrote them.",
+            "This text was edited by hand.",
         ),
         (
             "ada",
             {"sillytavern": {"extra": {}}},
             "This message was imported; what wrote it is not known.",
         ),
-        (USER, {}, "You said this; no model wrote it."),
+        (USER, {}, "You wrote this message."),
     ],
 )
 async def test_what_no_model_is_known_to_have_written_says_what_it_is(

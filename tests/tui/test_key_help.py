@@ -66,7 +66,9 @@ async def test_each_key_stands_with_what_it_does_where_it_works() -> None:
             ("e", "Labelled"),
             ("o", "Cannot be done now."),
         ]
-        assert {("f1", "All keys."), ("^q", "Leave; everything said is kept.")} <= set(rows[1])
+        assert {("f1", "Key bindings of this screen."), ("^q", "Quit. All messages are saved.")} <= set(
+            rows[1]
+        )
         assert [row.has_class("off") for row in columns.first().query(".row")] == [False] * 3 + [True]
 
 
@@ -99,8 +101,8 @@ async def test_the_keys_are_those_of_what_has_the_focus(transcript: Transcript) 
         pilot.app.screen.query_one("#conversations").focus()
         await pilot.pause()
         after = {key.does for key in keys_of(pilot.app.screen)}
-        assert "Give it a title." in after - before
-        assert "To the list, where each conversation has its keys." in before - after
+        assert "Edit the title." in after - before
+        assert "To the list of conversations." in before - after
 
 
 # Pictures

@@ -408,7 +408,7 @@ async def test_many_broken_files_leave_room_for_the_list() -> None:
     async with LibraryApp().run_test(size=(200, 40)) as pilot:
         await read(pilot)
         assert notes(pilot).count("broken-") == 3
-        assert "And 9 more; “rolellm persona list” tells." in notes(pilot)
+        assert "And 9 more; see “rolellm persona list”." in notes(pilot)
 
 
 async def test_a_defect_while_the_cast_is_read_is_told_and_the_app_goes_on(

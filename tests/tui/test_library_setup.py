@@ -72,7 +72,7 @@ async def test_with_whom_one_has_talked_one_goes_on() -> None:
     app = LibraryApp(["ada"])
     async with app.run_test(size=NARROW) as pilot:
         await set_up(pilot)
-        assert offered(pilot, "new") == ["go on where you stopped", "begin a new conversation"]
+        assert offered(pilot, "new") == ["resume the last conversation", "start a new conversation"]
         await pilot.press("f6")
         assert settings_of(await outcome(app, pilot)) == (None, None, 0, False)
 
@@ -99,7 +99,7 @@ async def test_every_strategy_is_offered_with_a_sentence_that_explains_it() -> N
     async with app.run_test(size=NARROW) as pilot:
         await set_up(pilot)
         assert offered(pilot, "strategy") == [
-            "as usual",
+            "default",
             *(f"{name} {EXPLAINED[name]}" for name in STRATEGIES),
         ]
         await pilot.press("tab", "enter")
@@ -115,7 +115,7 @@ async def test_another_model_can_be_typed_and_enter_begins() -> None:
     app = LibraryApp(["ada"])
     async with app.run_test(size=NARROW) as pilot:
         await set_up(pilot)
-        assert offered(pilot, "model") == ["as usual", "llamacpp:rolesmol"]
+        assert offered(pilot, "model") == ["default", "llamacpp:rolesmol"]
         await pilot.press("tab", "tab", "tab", *"openai:gpt-4o-mini", "enter")
         assert settings_of(await outcome(app, pilot)) == (None, "openai:gpt-4o-mini", 0, False)
 

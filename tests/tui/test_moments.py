@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolellm_tui.widgets.common.times import today, told
+from rolellm_tui.widgets.common.formatting import local_now, relative_time
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 """A Saturday."""
@@ -28,22 +28,22 @@ NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
     ],
 )
 def test_a_moment_is_told_as_people_say_it(moment: str, words: str) -> None:
-    assert told(moment, NOW) == words
+    assert relative_time(moment, NOW) == words
 
 
 def test_the_clock_and_the_day_are_those_of_the_place() -> None:
     east = NOW.astimezone(timezone(timedelta(hours=10)))
-    assert told("2026-11-21T14:00:00.000Z", east) == "today 00:00"
-    assert told("2026-11-21T13:59:00.000Z", east) == "yesterday 23:59"
+    assert relative_time("2026-11-21T14:00:00.000Z", east) == "today 00:00"
+    assert relative_time("2026-11-21T13:59:00.000Z", east) == "yesterday 23:59"
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.integers(0, 4_000_000_000), st.integers(-12, 14))
 def test_whatever_the_moment_is_it_has_words(seconds: int, hours: int) -> None:
     now = NOW.astimezone(timezone(timedelta(hours=hours)))
-    words = told(datetime.fromtimestamp(seconds, UTC).isoformat(), now)
+    words = relative_time(datetime.fromtimestamp(seconds, UTC).isoformat(), now)
     assert 0 < len(words) <= len("Wednesday 00:00")
 
 
 def test_now_has_a_time_zone() -> None:
-    assert today().tzinfo is not None
+    assert local_now().tzinfo is not None

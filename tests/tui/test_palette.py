@@ -82,7 +82,7 @@ async def test_at_first_it_offers_what_the_screen_below_can_do(transcript: Trans
         await open_palette(pilot)
         ours = [one.split("\n") for one in offered(pilot)]
         assert ["Count[b]", "Count [link=x]on[/link] \\[.  z"] in ours
-        assert ["Help", "All keys.  f1"] in ours
+        assert ["Help", "Key bindings of this screen.  f1"] in ours
         assert not [name for name, _ in ours if name in ("Count", "Gone", "palette")]
 
 
@@ -92,7 +92,7 @@ async def test_an_action_is_done_on_the_screen_it_belongs_to(transcript: Transcr
         await run(pilot, "count", "Count[b]")
         await until(pilot, lambda: below.counted == [2])
         await open_palette(pilot, "help")
-        await until(pilot, lambda: offered(pilot)[:1] == ["Help\nAll keys.  f1"])
+        await until(pilot, lambda: offered(pilot)[:1] == ["Help\nKey bindings of this screen.  f1"])
         await pilot.press("enter")
         await until(pilot, lambda: name_of_screen(pilot) == "KeysScreen")
 
@@ -116,17 +116,17 @@ async def test_every_conversation_can_be_gone_on_with(transcript: Transcript) ->
     async with app.run_test() as pilot:
         await open_palette(pilot, "go on with")
         wanted = {
-            "Go on with Sherlock Holmes – The missing [b]pipe[/b]",
-            "Go on with Shrek – Why onions?",
-            "Go on with nobody-known – Hello there.",
+            "Resume Sherlock Holmes – The missing [b]pipe[/b]",
+            "Resume Shrek – Why onions?",
+            "Resume nobody-known – Hello there.",
         }
         await until(pilot, lambda: wanted <= {one.split("\n")[0] for one in offered(pilot)})
         below = next(one for one in offered(pilot) if "pipe" in one).split("\n")[1]
         assert below.startswith("today ")
         assert below.endswith(" · 1 message")
         await pilot.press("escape")
-        await run(pilot, "missing [b]pi", "Go on with Sherlock Holmes – The missing [b]pipe[/b]")
-        await run(pilot, "why onions", "Go on with Shrek – Why onions?")
+        await run(pilot, "missing [b]pi", "Resume Sherlock Holmes – The missing [b]pipe[/b]")
+        await run(pilot, "why onions", "Resume Shrek – Why onions?")
         await until(pilot, lambda: app.asked == [("go on", pipe, None), ("go on", onion, None)])
 
 
@@ -134,7 +134,7 @@ async def test_every_strategy_can_be_used(transcript: Transcript) -> None:
     app = ScreenApp(Below(), transcript)
     async with app.run_test() as pilot:
         await open_palette(pilot, "answer by")
-        wanted = {f"Answer by {name}" for name in STRATEGIES}
+        wanted = {f"Use strategy {name}" for name in STRATEGIES}
         await until(pilot, lambda: wanted <= {one.split("\n")[0] for one in offered(pilot)})
         await pilot.press("escape")
         await run(pilot, "answer by few-shot-dialogue", "Answer by few-shot-dialogue")

@@ -121,7 +121,7 @@ def test_an_answer_goes_on_from_where_it_ended() -> None:
     told = talk("Hello.", "/continue", "/history", model="scripted:Once upon|  a time.")
 
     assert told == [
-        *("You: Hello.", "Ada: Once upon", "You: /continue", "Ada goes on: a time."),
+        *("You: Hello.", "Ada: Once upon", "You: /continue", "Ada continues: a time."),
         *("You: /history", "1. Ada: Good day.", "2. You: Hello.", "3. Ada: Once upon  a time.", ""),
     ]
 
@@ -135,7 +135,7 @@ def test_words_are_put_in_place_of_others_and_back() -> None:
     assert told == [
         *("You: Hello.", "Ada: One.", "You: And you?", "Ada: Two."),
         *("You: /edit 2 Good evening.", "Ada: Three."),
-        "The 3 messages after it stayed with the old words; /undo goes back to them.",
+        "The 3 messages after it stay on the old branch; /undo returns to it.",
         *("You: /history", "1. Ada: Good day.", "2. You: Good evening.", "3. Ada: Three."),
         *("You: /undo", "The conversation ends with:", "5. Ada: Two."),
         *("You: /edit 5 Nobody.", "5. Ada: Nobody."),
@@ -144,7 +144,7 @@ def test_words_are_put_in_place_of_others_and_back() -> None:
         *("You: /undo", "The conversation ends with:", "5. Ada: Two."),
         *("You: /undo", "The conversation ends with:", "3. Ada: One."),
         *("You: /undo", "The conversation ends with:", "1. Ada: Good day."),
-        *("You: /undo", "There is nothing to take back.", ""),
+        *("You: /undo", "Nothing to undo.", ""),
     ]
 
 
@@ -153,12 +153,12 @@ def test_a_branch_leaves_the_old_one_as_it_is() -> None:
 
     assert told == [
         *("You: Hello.", "Ada: One."),
-        *("You: /branch 1", "You go on after message 1, on branch-2.", "You: Good evening.", "Ada: Two."),
+        *("You: /branch 1", "Continuing after message 1, on branch-2.", "You: Good evening.", "Ada: Two."),
         *("You: /branches", "1. main, 3 messages, ends with “One.”"),
         "2. branch-2, 3 messages, ends with “Two.” (you are here)",
-        *("You: /branches 1", "You are where main is.", "The conversation ends with:", "3. Ada: One."),
-        *("You: /branches 2", "You are where branch-2 is.", "The conversation ends with:", "3. Ada: Two."),
-        *("You: /redo", "Nothing was taken back.", ""),
+        *("You: /branches 1", "Now on main.", "The conversation ends with:", "3. Ada: One."),
+        *("You: /branches 2", "Now on branch-2.", "The conversation ends with:", "3. Ada: Two."),
+        *("You: /redo", "Nothing to redo.", ""),
     ]
     (conversation,) = conversation_ids()
     with Transcript(user_paths().transcript) as transcript:
@@ -186,7 +186,7 @@ def test_one_may_ask_why() -> None:
         f"Message 3 comes from {MODEL} with the strategy few-shot-dialogue.",
     ]
     assert re.fullmatch(r"Known of it: [\d.]+ seconds, the first word after [\d.]+\.", told[4])
-    assert told[5] == "Nothing was recalled for it."
+    assert told[5] == "Nothing was recalled."
     assert re.fullmatch(
         r"The prompt had 3 messages with [\d,]+ characters: instruction 1, history 1, line 1\.", told[6]
     )
@@ -203,16 +203,16 @@ def test_of_an_answer_of_another_day_only_what_is_kept_is_told() -> None:
 
     told, complaints = talk_badly("/why all", "/swipe 1", "/why")
 
-    assert complaints == ["rolellm: The prompt of this answer is not known any more; /why tells what is."]
+    assert complaints == ["rolellm: The prompt of this answer was not saved; /why prints what was."]
     assert told[5] == f"Message 3 comes from {MODEL} with the strategy few-shot-dialogue."
-    assert told[-2] == "Nothing was recalled for it."
+    assert told[-2] == "Nothing was recalled."
 
 
 def test_help_and_quit() -> None:
     told = talk("/help", "/quit", "This is not said any more.")
 
     assert told[0] == "You: /help"
-    assert told[1] == "/again: have another answer to your last line."
+    assert told[1] == "/again: generate another answer to your last line."
     assert told[-1] == "You: /quit"
     assert conversation_ids() == []
 
@@ -222,10 +222,10 @@ def test_help_and_quit() -> None:
     [
         ("/again", "There is nothing to answer yet; say something first."),
         ("/continue", "There is nothing to answer yet; say something first."),
-        ("/swipe left", "There is no answer here yet; say something, or /again."),
-        ("/why", "There is no answer here yet; say something, or /again."),
-        ("/edit 1 Other words.", "There is no message 1; /history tells their numbers."),
-        ("/branch 1", "There is no message 1; /history tells their numbers."),
+        ("/swipe left", "There is no answer yet; type a line, or /again."),
+        ("/why", "There is no answer yet; type a line, or /again."),
+        ("/edit 1 Other words.", "There is no message 1; /history prints the numbers."),
+        ("/branch 1", "There is no message 1; /history prints the numbers."),
         ("/branches 1", "There is no branch 1; /branches lists them."),
     ],
 )
@@ -238,7 +238,7 @@ def test_what_cannot_be_done_yet_is_told_in_a_line_and_it_goes_on(line: str, com
 
 @pytest.mark.parametrize("line", ["/history", "/branches"])
 def test_before_the_first_line_there_is_nothing_to_tell(line: str) -> None:
-    assert talk(line) == [f"You: {line}", "Nothing is said yet; type a line and press Enter.", ""]
+    assert talk(line) == [f"You: {line}", "No messages yet; type a line and press Enter.", ""]
 
 
 def test_an_error_of_the_model_is_told_in_a_line_and_the_line_can_be_answered_again() -> None:
@@ -248,7 +248,7 @@ def test_an_error_of_the_model_is_told_in_a_line_and_the_line_can_be_answered_ag
 
     assert complaints == [
         "rolellm: The scripted model has no reply left after 1.",
-        "rolellm: There is no answer here yet; say something, or /again.",
+        "rolellm: There is no answer yet; type a line, or /again.",
     ]
     assert told[-2] == "4. You: And you?"
     assert talk("/again", model=MODEL) == ["You: /again", "Ada: One.", ""]

@@ -66,7 +66,7 @@ def test_what_no_model_wrote_is_said_to_be_so() -> None:
 def test_of_an_answer_with_nothing_left_out_nothing_is_said_of_that() -> None:
     assert lines.why(2, message(model="m", strategy="system", dropped_messages=0)) == [
         "Message 2 comes from m with the strategy system.",
-        "Nothing was recalled for it.",
+        "Nothing was recalled.",
     ]
 
 

@@ -41,9 +41,9 @@ def test_orders_are_told_from_what_is_said(text: str, meant: SceneCommand | Utte
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("/next", "/next wants a name; there are Ann Grey, Ben Stone, 李白, Narrator."),
-        ("/next anne", "Nobody is called 'anne' (did you mean ann"),
-        ("/out zoe", "Nobody is called 'zoe'; there are Ann Grey"),
+        ("/next", "/next needs a name; known are Ann Grey, Ben Stone, 李白, Narrator."),
+        ("/next anne", "No one is named 'anne' (did you mean ann"),
+        ("/out zoe", "No one is named 'zoe'; known are Ann Grey"),
         ("/leap", "There is no command /leap"),
     ],
 )

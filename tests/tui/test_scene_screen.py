@@ -356,7 +356,7 @@ async def test_turn_follows_turn_until_one_rests(transcript: Transcript) -> None
         turns = stage.turns
         await pilot.pause(0.1)
         assert stage.turns == turns
-        assert "at rest" in course(pilot)
+        assert "paused" in course(pilot)
 
 
 async def test_two_keys_do_not_begin_two_turns(transcript: Transcript) -> None:
@@ -381,12 +381,12 @@ async def test_the_pause_between_turns_is_made_longer_and_shorter(transcript: Tr
         await opened(pilot)
         await pilot.press("plus", "plus", "plus", "plus", "plus", "plus", "plus", "space")
         await until(pilot, lambda: stage.turns == 1 and not scene(pilot).busy)
-        assert "pauses of 8 s" in course(pilot)
+        assert "pause 8 s" in course(pilot)
         await pilot.press("minus")
-        assert "pauses of 4 s" in course(pilot)
+        assert "pause 4 s" in course(pilot)
         await pilot.press("s")  # a key need not wait for the pause
         await at_rest(pilot, 2)
-        assert "at rest" in course(pilot)
+        assert "paused" in course(pilot)
 
 
 async def test_the_next_speaker_is_chosen(transcript: Transcript) -> None:
@@ -526,8 +526,8 @@ async def test_what_is_typed_is_whispered_done_thought_and_narrated(transcript: 
     [
         ("/whisper nobody hush", "Nobody here is called 'nobody'"),
         ("/dance", "There is no command /dance"),
-        ("/next zoe", "Nobody is called 'zoe'"),
-        ("/in", "/in wants a name"),
+        ("/next zoe", "No one is named 'zoe'"),
+        ("/in", "/in needs a name"),
         ("/act", "There is nothing after /act"),
     ],
 )
@@ -644,7 +644,7 @@ async def test_what_was_done_is_taken_back_and_done_again(transcript: Transcript
         await pilot.press("ctrl+y")
         await until(pilot, lambda: told(pilot)[-1] == "Ben Stone Two.")
         await pilot.press("ctrl+y")
-        await until(pilot, lambda: status(pilot) == "There is nothing to do again.")
+        await until(pilot, lambda: status(pilot) == "Nothing to redo.")
 
 
 async def test_again_is_another_swipe_by_the_same_speaker(transcript: Transcript) -> None:

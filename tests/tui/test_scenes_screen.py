@@ -98,7 +98,7 @@ async def test_each_scene_stands_with_its_cast_and_no_secrets(transcript: Transc
         assert "Ann Grey · Ben Stone · Sherlock Holmes" in text_of(pilot, "#scenes")
         about = text_of(pilot, "#about")
         assert "A ferry in fog." in about
-        assert "Ben Stone comes later" in about
+        assert "Ben Stone joins later" in about
         assert "Sherlock Holmes you" in about
         assert "rope" not in about
         assert "English · round-robin director · at most 24 turns" in about
@@ -151,7 +151,7 @@ async def test_a_scene_is_opened_from_the_conversations_at_what_was_found(transc
         await until(pilot, lambda: "Scene Not I." in text_of(pilot, "#conversations"))
         await until(pilot, lambda: "Ann Grey" in text_of(pilot, "#preview Static"))
         pilot.app.screen.query_one("#find", Input).value = "rows"
-        await until(pilot, lambda: "In what was said" in text_of(pilot, "#conversations"))
+        await until(pilot, lambda: "Messages" in text_of(pilot, "#conversations"))
         await pilot.press("enter")
         await in_scene(pilot, ["Who rows?"])
         screen = pilot.app.screen

@@ -108,7 +108,7 @@ async def test_what_holds_is_shown() -> None:
         names = ("temperature", "max-tokens", "recall-k", "recall-floor", "user-name")
         assert [line(pilot, name).value for name in names] == ["0.25", "", "5", "", "Eve"]
         assert row(pilot, "remember").query_one(Switch).value
-        assert line(pilot, "max-tokens").placeholder == "the model's own"
+        assert line(pilot, "max-tokens").placeholder == "the model's default"
         assert note(pilot, "strategy")
 
 
@@ -182,7 +182,7 @@ async def test_what_is_picked_is_kept(name: str, value: str, line_in_file: str) 
         before = note(pilot, "strategy")
         await pick(pilot, name, value)
         await until(pilot, lambda: written() == f"{line_in_file}\n")
-        await until(pilot, lambda: text_of(pilot, "#status") == "Kept.")
+        await until(pilot, lambda: text_of(pilot, "#status") == "Saved.")
         assert (note(pilot, "strategy") != before) == (name == "strategy")
 
 
@@ -200,7 +200,12 @@ async def test_a_strategy_that_suits_the_model_is_no_line_in_the_file() -> None:
         await filled(pilot)
         await pick(pilot, "strategy", "")
         await until(pilot, lambda: written() == "")
-        await until(pilot, lambda: note(pilot, "strategy") == "As it was tuned, or else few-shot-dialogue.")
+        await until(
+            pilot,
+            lambda: (
+                note(pilot, "strategy") == "The strategy the model was tuned with, or few-shot-dialogue."
+            ),
+        )
 
 
 async def test_a_switch_is_kept() -> None:
@@ -278,7 +283,7 @@ async def test_when_no_other_model_is_typed_the_one_before_holds(key: str) -> No
         (
             "model",
             "rolesm",
-            "There is no model 'rolesm' (did you mean llamacpp:rolesmol?); a model is named provider:name.",
+            "There is no model 'rolesm' (did you mean llamacpp:rolesmol?); write provider:name.",
         ),
         ("embeddings", "mini", "There are no embeddings 'mini'"),
     ],
@@ -319,7 +324,7 @@ async def test_a_wrong_value_is_told_at_its_place_and_not_written(name: str, tex
         assert row(pilot, name).has_class("wrong")
         assert (line(pilot, name).value, written()) == (text, BY_HAND)
         await pilot.press("escape")
-        await until(pilot, lambda: text_of(pilot, "#status") == "Escape once more leaves it as it was.")
+        await until(pilot, lambda: text_of(pilot, "#status") == "Press Escape again to discard the change.")
         assert not app.left
         await pilot.press("escape")
         await until(pilot, lambda: app.left)
@@ -408,7 +413,7 @@ async def test_one_is_chosen_in_the_menu_and_only_a_name_again() -> None:
         await filled(pilot)
         await pick(pilot, "you", "ada")
         await until(pilot, lambda: written() == 'you = "ada"\n')
-        await until(pilot, lambda: note(pilot, "you") == "Nothing more is told about you.")
+        await until(pilot, lambda: note(pilot, "you") == "No description.")
         await pick(pilot, "you", "")
         await until(pilot, lambda: written() == "")
         await until(pilot, lambda: row(pilot, "user-name").size.height > 0)
@@ -418,7 +423,7 @@ async def open_yourselves(pilot: Pilot[Any]) -> None:
     await filled(pilot)
     await pilot.press("f4")
     await until(pilot, lambda: name_of_screen(pilot) == "YourselvesScreen")
-    await until(pilot, lambda: "Only a name" in text_of(pilot, "#yourselves"))
+    await until(pilot, lambda: "Name only" in text_of(pilot, "#yourselves"))
 
 
 async def test_one_is_changed() -> None:
@@ -443,7 +448,7 @@ async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
         await open_yourselves(pilot)
         assert "Ada ● you are this one" in text_of(pilot, "#yourselves")
         await pilot.press(key)
-        await until(pilot, lambda: text_of(pilot, "#complaint") == "Ada is out; Ctrl+Z brings it back.")
+        await until(pilot, lambda: text_of(pilot, "#complaint") == "Ada was removed; Ctrl+Z restores it.")
         assert (user_personas(), load_settings().you) == ([], "")
         await pilot.press("ctrl+z")
         await until(pilot, lambda: "Ada ● you are this one" in text_of(pilot, "#yourselves"))

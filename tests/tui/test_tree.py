@@ -410,7 +410,7 @@ async def test_marks_on_one_branch_are_no_two_branches(session: Session) -> None
     async with app_of(session).run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         await pilot.press("space", "up", "space", "c")
-        await until(pilot, lambda: hint(pilot) == "one follows the other; mark another")
+        await until(pilot, lambda: hint(pilot) == "one contains the other; mark another")
         assert screen(pilot) == "TreeScreen"
         await pilot.press("space")
         await until(pilot, lambda: hint(pilot).startswith("1 marked"))

@@ -196,9 +196,7 @@ async def test_without_the_token_everything_is_refused_in_a_sentence(method: str
 
     assert refused.status == HTTPStatus.FORBIDDEN
     assert refused.content_type == "text/plain"
-    assert told == (
-        "This page opens only with the link that rolellm printed when it started; open that link.\n"
-    )
+    assert told == ("Open the link that rolellm printed at startup.\n")
     assert "Set-Cookie" not in refused.headers
 
 
@@ -299,7 +297,7 @@ async def test_when_it_ends_every_app_ends_and_what_was_said_is_kept(
 
     assert len(apps) == 1
     assert process.returncode == exit_code
-    assert (out.decode(), err.decode()) == ("Open this link in a browser. Ctrl-C here ends it.\n", "")
+    assert (out.decode(), err.decode()) == ("Open this link in a browser. Press Ctrl-C to stop.\n", "")
     (conversation,) = conversation_ids()
     answer = kept(conversation)[-1]
     assert answer.text.startswith("word0 word1 word2")
@@ -405,8 +403,8 @@ async def test_whoever_opens_it_to_others_is_warned_in_a_sentence(
         await serving
 
     warning = (
-        "rolellm: Whoever has this link can talk with your models and read your conversations, and the "
-        "network between can read along.\n"
+        "rolellm: Anyone with this link can use your models and read your conversations. The "
+        "connection is not encrypted.\n"
     )
     assert err == (warning if is_warned else "")
 

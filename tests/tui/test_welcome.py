@@ -99,7 +99,7 @@ async def test_it_tells_what_this_is_what_runs_and_what_the_keys_do() -> None:
         assert "the small model in the box, offline" in words
         assert "rolellm chat --model openai:gpt-4o-mini" in words
         assert "rolellm models list" in words
-        assert {"Talk", "Everybody"} <= keys_offered(pilot)
+        assert {"Talk", "Library"} <= keys_offered(pilot)
 
 
 async def test_without_animations_the_greeting_is_there_at_once() -> None:

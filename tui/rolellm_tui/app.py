@@ -1,4 +1,4 @@
-"""The app: pick a persona in the library and talk in the chat, or pick a scene and watch it play."""
+"""The app: the library, chats, scenes, conversations and settings."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class OpenSession(Protocol):
-    """Makes a session as the command line and the settings say."""
+    """Opens sessions with the options of the command line and the settings."""
 
     def __call__(
         self,
@@ -65,25 +65,25 @@ class OpenSession(Protocol):
 
 
 _TERMINAL_SECONDS = 1.0
-"""How often the app looks whether its terminal is still there."""
+"""Seconds between checks whether the terminal still exists."""
 
 
 def has_terminal() -> bool:
-    """Whether the keys come from a terminal that is still open."""
+    """Whether standard input is a terminal that is still open."""
     return sys.__stdin__ is not None and not sys.__stdin__.closed and os.isatty(sys.__stdin__.fileno())
 
 
 class RoleApp(App[RoleLLMError]):
-    """Talk with persona agents in the terminal; `run` returns what kept it from beginning, if anything."""
+    """The app. `run` returns the error that prevented its start, or None."""
 
     TITLE = "RoleLLM"
     CSS_PATH = "app.tcss"
     COMMANDS = App.COMMANDS | {RoleCommands}
     BINDINGS = [
         Binding("ctrl+s", "conversations", "Talks", id="conversations", tooltip="All conversations."),
-        Binding("f2", "settings", "Settings", id="settings", tooltip="Model, strategy, looks.", show=False),
-        Binding("f1", "keys", "Keys", id="keys", tooltip="All keys."),
-        Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Leave; everything said is kept."),
+        Binding("f2", "settings", "Settings", id="settings", tooltip="Model, strategy, theme.", show=False),
+        Binding("f1", "keys", "Keys", id="keys", tooltip="Key bindings of this screen."),
+        Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Quit. All messages are saved."),
     ]
 
     def __init__(
@@ -107,10 +107,10 @@ class RoleApp(App[RoleLLMError]):
             open_session: makes the session for a chosen persona.
             transcript: to find conversations in.
             first: go straight to this one instead of showing the library.
-            new: begin a new conversation with `first` instead of going on with the last.
+            new: start a new conversation with `first` instead of going on with the last.
             welcome: greet who has never talked with anybody.
             theme: one of Textual's; its own choice when empty or unknown.
-            user: what stands for `{{user}}` in cards.
+            user: replaces `{{user}}` in cards.
             flags: settings that the command line gave.
             pixels: what draws portraits in real pixels; half blocks when None.
             stage: go straight to this scene.
@@ -132,7 +132,7 @@ class RoleApp(App[RoleLLMError]):
         self._theme_kept = self.theme
 
     def on_mount(self) -> None:
-        """Show the library, and over it the first chat or scene, or who comes first a welcome."""
+        """Show the library, and on top of it the first chat or scene, or the welcome screen."""
         if has_terminal():
             self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
@@ -150,10 +150,9 @@ class RoleApp(App[RoleLLMError]):
             self._welcome()
 
     def _leave_with_terminal(self) -> None:
-        """End when the terminal was closed: Textual would go on reading from it, as fast as it can.
+        """Quit when the terminal was closed; Textual would keep polling it.
 
-        Usually the hang-up ends the process, but not when it was started by a program that waits for it,
-        such as `make`.
+        SIGHUP usually ends the process, but not under a parent that waits for it, such as `make`.
         """
         if not has_terminal():
             self.exit()
@@ -174,7 +173,7 @@ class RoleApp(App[RoleLLMError]):
     # What screens and commands ask for
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
-        """Open the chat with the persona that was picked."""
+        """Open the chat with the chosen persona."""
         self._open(
             ChatOpening(
                 event.persona,
@@ -186,17 +185,17 @@ class RoleApp(App[RoleLLMError]):
         )
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
-        """Replace the chat by an empty one with the same persona."""
+        """Start a new conversation with the same persona."""
         self._open(ChatOpening(event.persona, new=True))
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
-        """The library shows first whom one talked with last."""
+        """Sort the library by most recent conversation."""
         for screen in self.screen_stack:
             if isinstance(screen, LibraryScreen):
                 screen.recent = _recent(self.transcript.conversations())
 
     def on_conversations_screen_opened(self, event: ConversationsScreen.Opened) -> None:
-        """Go on with the conversation that was picked."""
+        """Open the chosen conversation."""
         self.go_on_with(event.conversation, event.message)
 
     def talk_with(self, persona_id: str) -> None:
@@ -209,7 +208,7 @@ class RoleApp(App[RoleLLMError]):
         self._open(opening)
 
     def go_on_with(self, conversation: str, message: str | None = None) -> None:
-        """Open a conversation, at a message if one is named; it may be a scene."""
+        """Open a conversation or a scene, at a message if one is named."""
         try:
             found = self.transcript.find_conversation(conversation)
             persona = None if found.persona.startswith(SCENE) else load_persona(found.persona)
@@ -222,11 +221,11 @@ class RoleApp(App[RoleLLMError]):
             self._open(ChatOpening(persona, conversation, at=message))
 
     def use_strategy(self, name: str) -> None:
-        """Let the present chat go on by another strategy."""
+        """Switch the strategy of the current chat."""
         if isinstance(self.screen, ChatScreen):
             self._open(replace(self.screen.opening, strategy=name))
         else:
-            self.notify("Open a chat first; a strategy is how somebody answers.")
+            self.notify("Open a chat first; a strategy applies to a chat.")
 
     def action_conversations(self) -> None:
         """Show all conversations."""
@@ -234,12 +233,12 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(ConversationsScreen(self.transcript))
 
     def action_settings(self) -> None:
-        """Show the settings; a chat takes them over at once."""
+        """Show the settings. A chat applies changes at once."""
         if not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen(self._flags), self._take_settings)
 
     def action_keys(self) -> None:
-        """Show all keys of what is on the screen."""
+        """Show the key bindings of the screen."""
         if not isinstance(self.screen, KeysScreen):
             self.push_screen(KeysScreen())
 
@@ -252,9 +251,9 @@ class RoleApp(App[RoleLLMError]):
             case ChatScreen() as chat if chat is self.screen and not chat.answering:
                 self._open(replace(chat.opening, strategy=None, model=None))
             case ChatScreen():
-                self.notify("This chat goes on as it began; the settings hold from the next one on.")
+                self.notify("The settings apply from the next chat on.")
             case SceneScreen():
-                self.notify("This scene goes on as it began; the settings hold from the next one on.")
+                self.notify("The settings apply from the next scene on.")
 
     def _take_name(self) -> None:
         try:
@@ -267,13 +266,13 @@ class RoleApp(App[RoleLLMError]):
                 screen.user = self._user
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
-        """Textual's own, without those that the app has in its own way."""
+        """Textual's system commands, without those that the app replaces."""
         for command in super().get_system_commands(screen):
             if command.title not in ("Keys", "Quit"):
                 yield command
 
     def watch_theme(self, theme: str) -> None:
-        """A theme that is picked is kept."""
+        """Save a chosen theme."""
         if self.is_running and theme != self._theme_kept:
             self._theme_kept = theme
             self._keep_theme(theme)
@@ -288,7 +287,7 @@ class RoleApp(App[RoleLLMError]):
     # Chats
 
     def _open(self, opening: ChatOpening) -> None:
-        """Show a chat, or tell why it cannot be had."""
+        """Show a chat, or a notification with the error."""
         try:
             chat = self._chat(opening)
         except RoleLLMError as error:
@@ -311,7 +310,7 @@ class RoleApp(App[RoleLLMError]):
         return earlier[0].id if earlier else None
 
     def _show(self, screen: ChatScreen | SceneScreen) -> None:
-        """Over the library, in the place of what was there."""
+        """Replace the screen above the library."""
         while not isinstance(self.screen, LibraryScreen) and len(self.screen_stack) > 1:
             self.pop_screen()
         self.push_screen(screen)
@@ -323,7 +322,7 @@ class RoleApp(App[RoleLLMError]):
         self.push_screen(ScenesScreen(self.transcript))
 
     def on_scenes_screen_chosen(self, event: ScenesScreen.Chosen) -> None:
-        """Play the scene that was picked, from where it was left unless it is to be new."""
+        """Play the chosen scene, resumed unless a new start is requested."""
         offered = event.offered
         if offered.begun and not event.new:
             self._go_on_with_scene(offered.begun.id)
@@ -331,11 +330,11 @@ class RoleApp(App[RoleLLMError]):
             self._open_scene(lambda: (cast_scene(offered.scene, offered.found.path), None))
 
     def on_scene_screen_new_scene(self, event: SceneScreen.NewScene) -> None:
-        """Begin a scene anew."""
+        """Restart a scene."""
         self._open_scene(lambda: (event.scene, None))
 
     def on_scene_screen_export_wanted(self, event: SceneScreen.ExportWanted) -> None:
-        """Let the person write a scene as a file."""
+        """Export a scene."""
         try:
             found = self.transcript.find_conversation(event.conversation)
         except RoleLLMError as error:
@@ -361,7 +360,7 @@ class RoleApp(App[RoleLLMError]):
         *,
         at: str | None = None,
     ) -> None:
-        """Show a scene, or tell why it cannot be had."""
+        """Show a scene, or a notification with the error."""
         try:
             scene, seed = find()
             sown = {} if seed is None else {"seed": seed}
@@ -378,5 +377,5 @@ class RoleApp(App[RoleLLMError]):
 
 
 def _recent(conversations: Sequence[ConversationSummary]) -> list[str]:
-    """Ids of personas, the last talked with first."""
+    """Ids of personas, most recent conversation first."""
     return list(dict.fromkeys(one.persona for one in conversations))

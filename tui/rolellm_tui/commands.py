@@ -17,8 +17,7 @@ from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_tui.screens.start_with import EXPLAINED
-from rolellm_tui.widgets.common.counting import counted
-from rolellm_tui.widgets.common.times import today, told
+from rolellm_tui.widgets.common.formatting import counted, local_now, relative_time
 
 _NAVIGATION = ("command_palette", "app.command_palette")
 _AT_ONCE = 20
@@ -32,7 +31,7 @@ class RoleActions(Protocol):
 
     @property
     def transcript(self) -> Transcript:
-        """Where the conversations are."""
+        """Where the conversations were."""
 
     def talk_with(self, persona_id: str) -> None:
         """Open the chat with a persona."""
@@ -99,7 +98,7 @@ class RoleCommands(Provider):
     def _strategies(self) -> Iterator[_Command]:
         for name in STRATEGIES:
             run = partial(self._actions.use_strategy, name)
-            yield _Command(f"Answer by {name}", EXPLAINED.get(name, ""), run)
+            yield _Command(f"Use strategy {name}", EXPLAINED.get(name, ""), run)
 
     def _goals(
         self, cast_: tuple[FoundPersona, ...], conversations: list[ConversationSummary]
@@ -109,14 +108,14 @@ class RoleCommands(Provider):
             about = one_line(found.persona.description, _ABOUT)
             run = partial(self._actions.talk_with, found.persona.id)
             yield _Command(f"Talk with {names[found.persona.id]}", about, run)
-        now = today()
+        now = local_now()
         for one in conversations:
             is_scene = one.persona.startswith(SCENE)
             name = "the scene" if is_scene else names.get(one.persona, one.persona)
             title = one_line(one.title or one.last, _ABOUT)
             yield _Command(
-                f"Go on with {name} – {title}",
-                f"{told(one.updated, now)} · {counted(one.messages, 'message')}",
+                f"Resume {name} – {title}",
+                f"{relative_time(one.updated, now)} · {counted(one.messages, 'message')}",
                 partial(self._actions.go_on_with, one.id),
             )
 

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -14,7 +14,7 @@ from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
-from rolellm_graphs.chat.graph_run import GraphRun
+from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.chat.recording import Recording
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed
@@ -61,7 +61,7 @@ class PendingAnswer:
             speaker=voice.persona.id,
             branch=branch,
         )
-        self._run = GraphRun(self._stream(note))
+        self._stream = GraphStream(self._astream(note))
         self._conclusion: asyncio.Future[Event] | None = None  # its last words being recorded
         self._prompt_hash = ""
         self._looked_up: dict[str, Any] = {}
@@ -74,14 +74,14 @@ class PendingAnswer:
 
     def cancel(self) -> None:
         """Stop it; what was said of it is kept."""
-        self._run.cancel()
+        self._stream.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Let the voice answer. Whoever stops listening stops the answer."""
         try:
-            async with aclosing(self._run.batches()) as batches:
-                async for parts in batches:
-                    for event in self._take(parts):
+            async with aclosing(self._stream) as parts:
+                async for part in parts:
+                    if event := self._take(part):
                         yield event
             self._conclusion = asyncio.ensure_future(asyncio.to_thread(self._conclude))
             yield await asyncio.shield(self._conclusion)
@@ -101,7 +101,7 @@ class PendingAnswer:
         finally:
             self.cancel()
 
-    def _stream(self, note: str) -> AsyncIterator[Any]:
+    def _astream(self, note: str) -> Any:
         said = RoleInput(
             messages=[as_langchain(message) for message in self._path], lore=lore_so_far(self._path)
         )
@@ -113,25 +113,20 @@ class PendingAnswer:
             version="v2",
         )
 
-    def _take(self, parts: Sequence[Any]) -> list[Event]:
-        """Turn parts of the graph's stream into events; words that wait together come together."""
-        events: list[Event] = []
-        words = ""
-        for part in parts:
-            if part["type"] == "messages":
-                chunk, _ = part["data"]
-                words += chunk.text if isinstance(chunk, AIMessage) else ""
-            elif "recall" in part["data"]:
-                recalled = part["data"]["recall"]
-                self._looked_up = record_of(recalled)
-                events.append(Recalled(items=tuple(recalled["recalled"])))
-            elif "compose" in part["data"]:
-                events.append(self._prompted(part["data"]["compose"]["prompt"]))
-            elif "speak" in part["data"]:
-                self._whole = part["data"]["speak"]["messages"][-1]
-        if words:
-            events += self._take_words(words)
-        return events
+    def _take(self, part: Any) -> Event | None:
+        """Turn a part of the graph's stream into an event, if it has one to tell."""
+        if part["type"] == "messages":
+            chunk, _ = part["data"]
+            return self._take_words(chunk.text) if isinstance(chunk, AIMessage) and chunk.text else None
+        if "recall" in part["data"]:
+            recalled = part["data"]["recall"]
+            self._looked_up = record_of(recalled)
+            return Recalled(items=tuple(recalled["recalled"]))
+        if "compose" in part["data"]:
+            return self._prompted(part["data"]["compose"]["prompt"])
+        if "speak" in part["data"]:
+            self._whole = part["data"]["speak"]["messages"][-1]
+        return None
 
     def _prompted(self, prompt: list[dict[str, Any]]) -> Prompted:
         self._prompt_hash = hash_prompt(prompt)
@@ -142,7 +137,7 @@ class PendingAnswer:
             sampling={**describe_sampling(self._voice.model), "seed": self._seed},
         )
 
-    def _take_words(self, words: str) -> list[Event]:
+    def _take_words(self, words: str) -> Event:
         made_by = {
             "model": self._voice.model_name,
             "strategy": self._voice.strategy,
@@ -150,7 +145,7 @@ class PendingAnswer:
         }
         begun = "" if self._recording.begun else self._begun
         audience = (USER, self._voice.persona.id)
-        return [self._recording.add(begun + words, audience=audience, made_by=made_by)]
+        return self._recording.add(begun + words, audience=audience, made_by=made_by)
 
     def _conclude(self) -> Event:
         seed = {} if self._seed is None else {"seed": self._seed}

@@ -5,9 +5,9 @@ the graph gets its history from there and needs no checkpointer.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -18,6 +18,7 @@ from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.prompting.suggestion import line_prompt
 from rolellm_agents.recall import RecallOptions, memories_of
 from rolellm_agents.text import whole
@@ -27,7 +28,18 @@ from rolellm_graphs.chat.answer import PendingAnswer, as_langchain, lore_so_far
 from rolellm_graphs.chat.comparison import Compared, follow_all
 from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_graphs.chat.voice import Voice
-from rolellm_graphs.events import Event, MessageDone
+from rolellm_graphs.events import Event, MessageDone, TurnFailed
+
+
+class Opening(NamedTuple):
+    """What a turn begins with."""
+
+    path: list[Message] | None
+    """The messages up to the one that is answered; None when nothing is answered."""
+    said: Message | None = None
+    """What the person said just now."""
+    begun: str = ""
+    """Words that the answer begins with."""
 
 
 class Session(ConversationCursor):
@@ -40,7 +52,7 @@ class Session(ConversationCursor):
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
         model_name: str | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         conversation: str | None = None,
         seed: int | None = None,
         user_name: str = DEFAULT_USER,
@@ -56,7 +68,7 @@ class Session(ConversationCursor):
             transcript: where everything said is kept.
             model: any LangChain chat model, or a spec for `get_model`.
             model_name: what the transcript calls the model; its spec when None.
-            strategy: how the persona reaches the model; what suits a model that is named when None.
+            strategy: a strategy or its name; the model's preferred strategy when None.
             conversation: the id of one to go on with; a new one begins with the first message.
             seed: makes answers repeatable; each swipe of an answer adds one to it.
             user_name: what the persona calls the person, for `{{user}}` in cards.
@@ -162,21 +174,21 @@ class Session(ConversationCursor):
         if not self._path and self.greeting:
             self._say([], self.persona.id, self.greeting, made_by={"greeting": True})
 
-    async def send(self, text: str) -> AsyncGenerator[Event, None]:
-        """Say something and hear the answer.
+    def send(self, text: str) -> AsyncGenerator[Event, None]:
+        """Say something and receive the answer.
 
         Raises:
             MessageError: the text is empty, or an answer is still on its way. Nothing was recorded.
             StorageError: the text could not be recorded.
         """
-        line = _checked(text)
-        with self._turn():
-            yield MessageDone(message=self._say(self._path, USER, line))
-            async with aclosing(self._hear(self._path)) as events:
-                async for event in events:
-                    yield event
 
-    async def regenerate(self) -> AsyncGenerator[Event, None]:
+        def said() -> Opening:
+            message = self._say(self._path, USER, _checked(text))
+            return Opening(self._path, said=message)
+
+        return self._answer(said)
+
+    def regenerate(self) -> AsyncGenerator[Event, None]:
         """Answer the person's last line again; the answer before stays, as a swipe.
 
         When no new answer comes, the one before stays in view.
@@ -184,12 +196,9 @@ class Session(ConversationCursor):
         Raises:
             MessageError: there is nothing to answer, or an answer is still on its way.
         """
-        with self._turn():
-            async with aclosing(self._hear(self._asked())) as events:
-                async for event in events:
-                    yield event
+        return self._answer(lambda: Opening(self._asked()))
 
-    async def continue_answer(self) -> AsyncGenerator[Event, None]:
+    def continue_answer(self) -> AsyncGenerator[Event, None]:
         """Go on from the last words of the last answer; the answer as it was stays, as a swipe.
 
         A local model goes on in the middle of a sentence; of servers, those do that know how to.
@@ -197,15 +206,16 @@ class Session(ConversationCursor):
         Raises:
             MessageError: the last message is no answer, or an answer is on its way.
         """
-        with self._turn():
+
+        def last_answer() -> Opening:
             asked = self._asked()
             if len(self._path) != len(asked) + 1:
                 raise MessageError("There is no answer to go on with; say something first.")
-            async with aclosing(self._hear(asked, begun=self._path[-1].text)) as events:
-                async for event in events:
-                    yield event
+            return Opening(asked, begun=self._path[-1].text)
 
-    async def edit(self, message_id: str, text: str) -> AsyncGenerator[Event, None]:
+        return self._answer(last_answer)
+
+    def edit(self, message_id: str, text: str) -> AsyncGenerator[Event, None]:
         """Put other words beside a message of this branch and go on from there; the old ones stay.
 
         A line of the person's is answered anew.
@@ -213,16 +223,15 @@ class Session(ConversationCursor):
         Raises:
             MessageError: the text is empty, there is no such message, or an answer is on its way.
         """
-        line = _checked(text)
-        with self._turn():
+
+        def edited() -> Opening:
+            line = _checked(text)
             place = self._place_of(message_id)
             old = self._path[place]
-            edited = self._say(self._path[:place], old.speaker, line, made_by={"edited": old.id})
-            yield MessageDone(message=edited)
-            if edited.speaker == USER:
-                async with aclosing(self._hear(self._path)) as events:
-                    async for event in events:
-                        yield event
+            message = self._say(self._path[:place], old.speaker, line, made_by={"edited": old.id})
+            return Opening(self._path if message.speaker == USER else None, said=message)
+
+        return self._answer(edited)
 
     async def compare(self, text: str, voices: Sequence[Voice]) -> AsyncGenerator[Compared, None]:
         """Say something and let several voices answer at once.
@@ -258,7 +267,7 @@ class Session(ConversationCursor):
     def another_voice(
         self,
         *,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         model: BaseChatModel | None = None,
         model_name: str | None = None,
     ) -> Voice:
@@ -271,7 +280,7 @@ class Session(ConversationCursor):
             self.persona,
             model=model or self.model,
             model_name=model_name or (None if model else self.model_name),
-            strategy=strategy or self.strategy,
+            strategy=strategy or self.voice.prompting.strategy_function,
             **self._voice_options,
         )
 
@@ -357,27 +366,37 @@ class Session(ConversationCursor):
     ) -> Message:
         return self._append(path, speaker, text, audience=(USER, self.persona.id), made_by=made_by)
 
-    async def _hear(self, path: list[Message], begun: str = "") -> AsyncGenerator[Event, None]:
-        """Let the persona answer the last message of a path, and go on from its answer if one comes."""
-        answer = PendingAnswer(
-            self.voice,
-            self._transcript,
-            path,
-            branch=self._branch,
-            seed=self._next_seed(path),
-            note=self._note,
-            begun=begun,
-        )
-        self._listen_to([answer])
-        try:
-            async with aclosing(answer.events()) as events:
-                async for event in events:
-                    if answer.message:
-                        self._path = [*path, answer.message]
-                    yield event
-        finally:
-            if answer.message:
-                self._path = [*path, answer.message]
+    async def _answer(self, begin: Callable[[], Opening]) -> AsyncGenerator[Event, None]:
+        """One turn: let the persona answer, and go on from its answer if one comes.
+
+        Args:
+            begin: records what the turn begins with, and says what is answered.
+        """
+        with self._turn():
+            opening = begin()
+            if opening.said:
+                yield MessageDone(message=opening.said)
+            if opening.path is None:
+                return
+            answer = PendingAnswer(
+                self.voice,
+                self._transcript,
+                opening.path,
+                branch=self._branch,
+                seed=self._next_seed(opening.path),
+                note=self._note,
+                begun=opening.begun,
+            )
+            self._listen_to([answer])
+            try:
+                async with aclosing(answer.events()) as events:
+                    async for event in events:
+                        if isinstance(event, MessageDone | TurnFailed) and answer.message:
+                            self._path = [*opening.path, answer.message]
+                        yield event
+            finally:
+                if answer.message:
+                    self._path = [*opening.path, answer.message]
 
     def _listen_to(self, answers: list[PendingAnswer]) -> None:
         """Let `cancel` reach them, even if it came before they did."""

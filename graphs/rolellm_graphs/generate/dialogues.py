@@ -27,7 +27,7 @@ from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat
 from rolellm_agents.scene.scene import Director, OpeningLine, Stop
 from rolellm_agents.scene.turns import turns as turns_of
-from rolellm_agents.scene.view import own_line
+from rolellm_agents.scene.view import render_own_line
 from rolellm_agents.text.language import Language
 from rolellm_graphs.generate.run import GenerationOutcome, GenerationPlan, run_plan
 from rolellm_graphs.runs.items import Generation, RunCallbacks, RunLimits
@@ -214,9 +214,9 @@ def _messages(loaded: LoadedScene, persona: Persona, lines: Sequence[SceneLine])
     return [
         {
             "role": "assistant" if line["speaker"] == persona.id else "user",
-            "content": cleaned(own_line(loaded, line), persona)
+            "content": cleaned(render_own_line(loaded, line), persona)
             if line["speaker"] == persona.id
-            else own_line(loaded, line),
+            else render_own_line(loaded, line),
         }
         for line in lines
     ]

@@ -31,6 +31,7 @@ from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.prompting.strategies import STRATEGIES, Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.conversation import conversation_of
 from rolellm_graphs.role.replaced_model import with_model
@@ -81,7 +82,7 @@ class RoleChatModel(BaseChatModel):
         persona: Persona | str,
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         user: str = DEFAULT_USER,
         lorebooks: Sequence[Lorebook] = (),
         recall: RecallOptions | None = None,
@@ -93,7 +94,7 @@ class RoleChatModel(BaseChatModel):
         Args:
             persona: a persona, or its id, name or path.
             model: any LangChain chat model, or a spec for `get_model`.
-            strategy: how the persona reaches the model; what suits a model that is named when None.
+            strategy: a strategy or its name; the model's preferred strategy when None.
             user: the display name of the person who talks with it, for `{{user}}` in cards.
             lorebooks: of the world, beside the persona's own.
             recall: how passages are looked up; what suits the strategy when None.
@@ -109,10 +110,9 @@ class RoleChatModel(BaseChatModel):
         """
         found = load_persona(persona) if isinstance(persona, str) else persona
         inner = get_model(model) if isinstance(model, str) else model
-        strategy = strategy or default_strategy(model)
         prompting = Prompting(
             with_macros(found, user),
-            strategy,
+            strategy or default_strategy(model),
             user=user,
             lorebooks=lorebooks,
             recall=recall,
@@ -121,15 +121,15 @@ class RoleChatModel(BaseChatModel):
         super().__init__(
             persona=found,
             model=inner,
-            strategy=strategy,
+            strategy=prompting.strategy,
             user=user,
             lorebooks=tuple(lorebooks),
             recall=recall,
             memories=tuple(memories),
             **{**_manners_of(inner), **_given(chat_model)},
         )
-        told = run_metadata(found, strategy, describe_model(inner))
-        self.tags = [*run_tags(found, strategy), *(inner.tags or []), *(self.tags or [])]
+        told = run_metadata(found, prompting.strategy, describe_model(inner))
+        self.tags = [*run_tags(found, prompting.strategy), *(inner.tags or []), *(self.tags or [])]
         self.metadata = {**(inner.metadata or {}), **(self.metadata or {}), **told}
         self._prompting = prompting
 
@@ -350,7 +350,9 @@ class RoleChatModel(BaseChatModel):
     @cached_property
     def _digest(self) -> str:
         """Of what else decides over the prompt, so that LangChain's cache keeps unlike personas apart."""
-        told = repr((self.persona, self.lorebooks, self.recall, self.memories))
+        # Two strategies of one's own may have one name.
+        own = () if self.strategy in STRATEGIES else (self._prompting.strategy_function,)
+        told = repr((self.persona, self.lorebooks, self.recall, self.memories, *own))
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:

@@ -30,6 +30,7 @@ from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.call_context import context_of
 from rolellm_graphs.role.model_node import Node
@@ -89,7 +90,7 @@ def role_graph(
     persona: Persona | str,
     *,
     model: BaseChatModel | str = DEFAULT_MODEL,
-    strategy: str | None = None,
+    strategy: str | Strategy | None = None,
     checkpointer: Checkpointer = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
@@ -101,7 +102,7 @@ def role_graph(
     Args:
         persona: a persona, or its id, name or path.
         model: any LangChain chat model, or a spec for `get_model`.
-        strategy: the name of one of `STRATEGIES`; None takes the model's preferred strategy.
+        strategy: a strategy or its name; the model's preferred strategy when None.
         checkpointer: anybody's; None keeps nothing between calls.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
         lorebooks: of the world, beside the persona's own.

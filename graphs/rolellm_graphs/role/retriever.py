@@ -16,8 +16,8 @@ from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.recall import (
     Hit,
     Index,
+    IndexFactory,
     LoreRecall,
-    Method,
     Passage,
     RecallOptions,
     demonstrations_of,
@@ -51,7 +51,7 @@ class PersonaRetriever(BaseRetriever):
     """Documents at most; a call may say otherwise."""
     floor: float = Field(ge=0, le=1)
     """The closeness below which a document is left out."""
-    method: Method = Field(frozen=True)
+    method: str | IndexFactory = Field(frozen=True)
     embeddings: str = Field(frozen=True)
     chroma_url: str | None = Field(frozen=True)
     chroma_folder: Path | None = Field(frozen=True)
@@ -67,7 +67,7 @@ class PersonaRetriever(BaseRetriever):
         *,
         k: int = 5,
         kinds: Sequence[Searched] = ("demonstration", "knowledge"),
-        method: str = "bm25",
+        method: str | IndexFactory = "bm25",
         floor: float = 0.0,
         embeddings: str = DEFAULT_EMBEDDINGS,
         chroma_url: str | None = None,
@@ -82,7 +82,7 @@ class PersonaRetriever(BaseRetriever):
             k: documents at most; fewer only if there are not so many, or by the floor.
             kinds: what is searched: `demonstration`, `knowledge`, and `lore` that nothing but its keys
                 keeps back.
-            method: `bm25` by words, `chroma` by vectors, or `hybrid`, both fused.
+            method: `bm25` by words, `chroma` by vectors, `hybrid`, both fused, or a method of your own.
             floor: the closeness, from 0 to 1, below which a document is left out; 0 keeps the `k` nearest
                 however far.
             embeddings: for vectors; a name for `rolellm_agents.recall.embeddings.get_embeddings`.
@@ -104,7 +104,7 @@ class PersonaRetriever(BaseRetriever):
             persona=found,
             k=k,
             kinds=tuple(kinds),
-            method=method_named(method),
+            method=method_named(method) if isinstance(method, str) else method,
             floor=floor,
             embeddings=embeddings,
             chroma_url=chroma_url,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.persona import Persona, id_of
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.text import one_line
 from rolellm_graphs.role.chat_model import RoleChatModel
@@ -27,7 +28,7 @@ def persona_tool(
     persona: Persona | str,
     *,
     model: BaseChatModel | str = DEFAULT_MODEL,
-    strategy: str | None = None,
+    strategy: str | Strategy | None = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
@@ -43,7 +44,7 @@ def persona_tool(
     Args:
         persona: a persona, or its id, name or path.
         model: who plays it: any LangChain chat model, or a spec for `get_model`.
-        strategy: how the persona reaches the model; what suits a model that is named when None.
+        strategy: a strategy or its name; the model's preferred strategy when None.
         user: what the persona calls whoever asks, for `{{user}}` in cards.
         lorebooks: of the world, beside the persona's own.
         recall: how passages are looked up; what suits the strategy when None.

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from pydantic import BaseModel, Field, create_model
 
+from rolellm_agents.errors import SceneError
 from rolellm_agents.models.forms import fill_form
 from rolellm_agents.prompting.prompts import load_prompt
-from rolellm_agents.scene.chance import chance_for
-from rolellm_agents.scene.directors import DIRECTORS
+from rolellm_agents.scene.directors import DIRECTORS, DirectorFunction, director_named
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.events import check_present
+from rolellm_agents.scene.scene import DirectorKind
 from rolellm_agents.scene.summaries import latest_summary
-from rolellm_agents.scene.turns import last_speaker, turns
-from rolellm_agents.scene.view import history_for, instruction_for, told_line
+from rolellm_agents.scene.turns import last_speaker, random_for, turns
+from rolellm_agents.scene.view import history_for, instruction_for, render_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -44,7 +45,8 @@ def director_node(
         seed_of: tells the running call's seed.
         persons_of: tells in which seats people sit; models do not bid for them.
     """
-    kind = ensemble.loaded.scene.director.kind
+    kind = ensemble.director_kind
+    provided = _provided_director(ensemble)
 
     def situation(state: SceneState) -> Situation | NextSpeaker:
         return _situation(ensemble, state, seed_of())
@@ -58,23 +60,47 @@ def director_node(
         found = situation(state)
         if isinstance(found, NextSpeaker):
             return chosen(found)
-        if kind not in ("bidding", "model"):
+        if provided:
+            # In a thread where the graph runs asynchronously: it may take its time.
+            return ModelRequest(RunnableLambda(provided), found, {})
+        if kind and kind in DIRECTORS:
             return chosen(DIRECTORS[kind](found))
         if len(found.present) == 1:
             return chosen(NextSpeaker(seat=found.present[0], why="Nobody else is there."))
-        if kind == "model":
-            return _choosing(ensemble, found)
-        asked = [seat for seat in _others(found) if seat not in persons_of()]
-        return ModelRequest(_bids(ensemble, found, asked), None, {})
+        return _choosing(ensemble, found) if kind == "model" else _bidding(ensemble, found, persons_of())
 
     def take(state: SceneState, answer: Any) -> dict[str, Any]:
         found = situation(state)
         if isinstance(found, NextSpeaker):
             return chosen(found)
-        choose = _highest if kind == "bidding" else _named
+        choose = _checked if provided else _highest if kind == "bidding" else _named
         return chosen(choose(ensemble, found, answer))
 
     return ModelNode(ask, take, name="direct")
+
+
+def _provided_director(ensemble: Ensemble) -> DirectorFunction | None:
+    """A director that is none of ours: given to the ensemble, or an entry point that the scene names."""
+    kind = ensemble.director_kind
+    if kind is None:
+        return ensemble.choose_speaker
+    return None if kind in get_args(DirectorKind) else director_named(kind)
+
+
+def _checked(_ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
+    """What a director of one's own returned.
+
+    Raises:
+        SceneError: it is no `NextSpeaker`, or its seat is not there.
+    """
+    if not isinstance(answer, NextSpeaker):
+        raise SceneError(f"The director returned {answer!r}; it must return a NextSpeaker.")
+    if answer.seat is not None and answer.seat not in found.present:
+        raise SceneError(
+            f"The director chose {answer.seat!r}, who is not present; it must choose one of "
+            f"{', '.join(found.present)}, or None to end the scene."
+        )
+    return answer
 
 
 def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | NextSpeaker:
@@ -91,7 +117,7 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
         lines=state["lines"],
         present=there,
         turn=turn,
-        chance=chance_for(seed, "director", turn, len(passed)),
+        chance=random_for(seed, "director", turn, len(passed)),
     )
 
 
@@ -105,7 +131,7 @@ def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
     prompt = load_prompt("scene-director", language).fill(
         setting=loaded.scene.setting,
         present=", ".join(names),
-        lines="\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
+        lines="\n".join(render_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
     return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
@@ -117,6 +143,11 @@ def _named(ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
         return NextSpeaker(seat=seats[answer.next], why="The director's model chose.")
     fallback = DIRECTORS["natural"](found)
     return NextSpeaker(seat=fallback.seat, why=f"The director's model named nobody there. {fallback.why}")
+
+
+def _bidding(ensemble: Ensemble, found: Situation, persons: Collection[str]) -> ModelRequest:
+    asked = [seat for seat in _others(found) if seat not in persons]
+    return ModelRequest(_bids(ensemble, found, asked), None, {})
 
 
 def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:

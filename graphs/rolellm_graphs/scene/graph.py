@@ -17,9 +17,18 @@ from langgraph.types import Checkpointer, interrupt
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, load_scene
-from rolellm_agents.scene.events import ScheduledEvent, check_present, coming, due, going, happened
+from rolellm_agents.scene.directors import DirectorFunction
+from rolellm_agents.scene.events import (
+    ScheduledEvent,
+    check_present,
+    due_lines,
+    event_line,
+    join_event,
+    leave_event,
+)
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript.message import Kind
@@ -45,7 +54,8 @@ def scene_graph(
     *,
     model: BaseChatModel | str | None = None,
     models: Mapping[str, BaseChatModel | str] | None = None,
-    strategy: str | None = None,
+    director: DirectorFunction | None = None,
+    strategy: str | Strategy | None = None,
     checkpointer: Checkpointer = None,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
@@ -64,6 +74,7 @@ def scene_graph(
         scene: a scene, its id, or its path.
         model: for all who have none of their own, in place of the scene's; a chat model or a spec.
         models: for single seats.
+        director: a function that decides who speaks next, in place of the scene's director.
         strategy: how personas reach their models, in place of the scene's.
         checkpointer: anybody's; None keeps nothing between calls.
         lorebooks: of the world, beside each persona's own.
@@ -80,6 +91,7 @@ def scene_graph(
         loaded,
         model=model,
         models=models,
+        director=director,
         strategy=strategy,
         lorebooks=lorebooks,
         recall=recall,
@@ -135,12 +147,12 @@ class _Course:
 
     def events(self, state: SceneState) -> dict[str, Any]:
         lines = state.get("lines") or []
-        new = due(self._loaded, lines)
+        new = due_lines(self._loaded, lines)
         return {"lines": new, "ended": ending(self._scene, [*lines, *new]) or ""}
 
     def witness(self, state: SceneState) -> dict[str, Any]:
         lines = state["lines"]
-        line = happened(self._loaded, lines, _turn(self._loaded, state))
+        line = event_line(self._loaded, lines, _turn(self._loaded, state))
         counted = (state.get("turns") or 0) + 1
         over = ending(self._scene, [*lines, line]) or ""
         return {"lines": [line], "turns": counted, "ended": over, **_NOBODYS_TURN}
@@ -153,7 +165,7 @@ class _Course:
     def after_direct(self, state: SceneState) -> str:
         speaker = state.get("speaker")
         if speaker is None:
-            return "person" if self._scene.director.kind == "manual" else END
+            return "person" if self._ensemble.director_kind == "manual" else END
         return "person" if speaker in self.persons() else "remember"
 
     def after_guard(self, state: SceneState) -> str:
@@ -242,11 +254,11 @@ def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: Persons
     if kind not in get_args(Kind):
         raise MessageError(f"There is no kind {kind!r}; kinds are {', '.join(get_args(Kind))}.")
     if kind == "join":
-        return coming(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
+        return join_event(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
     if seat != NARRATOR:
         check_present(loaded, seat, lines)
     if kind == "leave":
-        return going(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
+        return leave_event(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
     if not text:
         raise MessageError("The message is empty; type something to say.")
     if kind == "whisper" and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:

@@ -7,12 +7,11 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene import NARRATOR, Scene, SceneLine
-from rolellm_agents.scene.chance import seed_for
-from rolellm_agents.scene.events import ScheduledEvent, happened
+from rolellm_agents.scene.events import ScheduledEvent, event_line
 from rolellm_agents.scene.scene import Narrator
 from rolellm_agents.scene.stopping import ending
-from rolellm_agents.scene.turns import is_by_a_seat, turns
-from rolellm_agents.scene.view import told_line
+from rolellm_agents.scene.turns import is_seat_line, seed_for, turns
+from rolellm_agents.scene.view import render_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -48,7 +47,7 @@ def narrator_node(
         told = load_prompt("scene-narrator", scene.language).fill(
             setting=scene.setting, time=scene.time, about=scene.narrator.about
         )
-        happened_so_far = "\n".join(told_line(loaded, line) for line in heard[-_LOOKED_BACK:])
+        happened_so_far = "\n".join(render_line(loaded, line) for line in heard[-_LOOKED_BACK:])
         messages = [SystemMessage(told), HumanMessage(happened_so_far)]
         seed = seed_for(seed_of(), "narrator", len(turns(lines)))
         return ModelRequest(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
@@ -60,7 +59,7 @@ def narrator_node(
         made_by = {"usage": dict(answer.usage_metadata or {})}
         return {
             "lines": [
-                happened(loaded, state["lines"], ScheduledEvent(NARRATOR, "narrate", (), text, made_by))
+                event_line(loaded, state["lines"], ScheduledEvent(NARRATOR, "narrate", (), text, made_by))
             ]
         }
 
@@ -69,7 +68,7 @@ def narrator_node(
 
 def _is_due(scene: Scene, narrator: Narrator, lines: Sequence[SceneLine]) -> bool:
     """Whether the last line is a turn that the narrator is to follow; it is not, when one has followed."""
-    if not lines or not is_by_a_seat(lines[-1]) or "opening" in lines[-1]["made_by"]:
+    if not lines or not is_seat_line(lines[-1]) or "opening" in lines[-1]["made_by"]:
         return False
     acted = narrator.answers and lines[-1]["kind"] == "act"
     moves = narrator.every and len(turns(lines)) % narrator.every == 0

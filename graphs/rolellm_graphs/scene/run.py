@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from rolellm_agents.scene import NARRATOR, SceneLine
-from rolellm_agents.scene.events import ScheduledEvent, happened
+from rolellm_agents.scene.events import ScheduledEvent, event_line
 from rolellm_agents.scene.run_file import RunFile
 from rolellm_agents.transcript import Message
 from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed, YourTurn
@@ -77,4 +77,4 @@ def owed_narration(record: RunFile) -> SceneLine | None:
         return None
     text = " ".join(calls[-1]["text"].split())
     told = ScheduledEvent(NARRATOR, "narrate", (), text, {})
-    return happened(record.loaded, record.lines, told) if text else None
+    return event_line(record.loaded, record.lines, told) if text else None

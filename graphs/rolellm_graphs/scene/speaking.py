@@ -7,12 +7,11 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from rolellm_agents.models.local import LocalModel
 from rolellm_agents.scene import LoadedScene, SceneLine
-from rolellm_agents.scene.chance import seed_for
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
-from rolellm_agents.scene.message_kinds import Utterance, utterance_of
+from rolellm_agents.scene.message_kinds import Utterance, parse_utterance
 from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summary_needed
-from rolellm_agents.scene.turns import turns
+from rolellm_agents.scene.turns import seed_for, turns
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_graphs.chat.recording import told_at_the_end
@@ -125,7 +124,7 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     others = known_names(loaded, seat, lines)
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
-    utterance = utterance_of(cut, loaded.scene.turn_kinds, heard_by_name(loaded, seat, lines), own)
+    utterance = parse_utterance(cut, loaded.scene.turn_kinds, heard_by_name(loaded, seat, lines), own)
     fault = fault_in(
         utterance.text,
         speaker=seat,

@@ -6,10 +6,10 @@ on where it stood.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -20,13 +20,13 @@ from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, line_of
-from rolellm_agents.scene.events import check_present, coming, going, happened
+from rolellm_agents.scene.events import check_present, event_line, join_event, leave_event
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.chat.cursor import ConversationCursor
-from rolellm_graphs.chat.graph_run import GraphRun
+from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.events import MessageDone, SceneEnded, SceneEvent, TurnFailed
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.graph import staged_scene_graph
@@ -36,6 +36,16 @@ from rolellm_graphs.scene.turn import SET_ASIDE, SceneTurn
 
 _STEPS = 60
 """LangGraph's recursion limit for one turn: a turn takes ten steps, and people may pass theirs on."""
+
+
+class TurnRequest(NamedTuple):
+    """What one turn is to be."""
+
+    given: SceneInput
+    path: list[Message]
+    """What happened before it."""
+    beside: int = 0
+    """How many answers stand in its place already."""
 
 
 class Stage(ConversationCursor):
@@ -79,7 +89,7 @@ class Stage(ConversationCursor):
         self._listeners = tuple(listeners)
         self._saver = InMemorySaver()
         self._graph = staged_scene_graph(ensemble, checkpointer=self._saver)
-        self._run: GraphRun | None = None
+        self._stream: GraphStream | None = None
 
     @property
     def lines(self) -> list[SceneLine]:
@@ -140,7 +150,7 @@ class Stage(ConversationCursor):
         for model in self.ensemble.models:
             await asyncio.to_thread(load_model, model)
 
-    async def step(self, *, speaker: str | None = None) -> AsyncGenerator[SceneEvent, None]:
+    def step(self, *, speaker: str | None = None) -> AsyncGenerator[SceneEvent, None]:
         """Play one turn, and what happens before and after it.
 
         Args:
@@ -150,27 +160,30 @@ class Stage(ConversationCursor):
             MessageError: a turn is on its way.
             SceneError: there is no such seat.
         """
-        given = SceneInput(next=self.loaded.check_seat(speaker) if speaker else None)
-        async with aclosing(self._play(given)) as events:
-            async for event in events:
-                yield event
+        return self._play(
+            lambda: TurnRequest(
+                SceneInput(next=self.loaded.check_seat(speaker) if speaker else None), self._path
+            )
+        )
 
-    async def say(self, said: PersonsLine) -> AsyncGenerator[SceneEvent, None]:
+    def say(self, said: PersonsLine) -> AsyncGenerator[SceneEvent, None]:
         """Let a person in a seat do something: the turn is theirs, asked or unasked.
 
         Raises:
             MessageError: the text is empty, the seat is not there, or a turn is on its way.
             SceneError: there is no such seat.
         """
-        if self._seat(said["seat"]) != NARRATOR:
-            check_present(self.loaded, said["seat"], self.lines)
-        if not said["text"].strip():
-            raise MessageError("The message is empty; type something to say.")
-        async with aclosing(self._play(SceneInput(said=said))) as events:
-            async for event in events:
-                yield event
 
-    async def again(self) -> AsyncGenerator[SceneEvent, None]:
+        def checked() -> TurnRequest:
+            if self._seat(said["seat"]) != NARRATOR:
+                check_present(self.loaded, said["seat"], self.lines)
+            if not said["text"].strip():
+                raise MessageError("The message is empty; type something to say.")
+            return TurnRequest(SceneInput(said=said), self._path)
+
+        return self._play(checked)
+
+    def again(self) -> AsyncGenerator[SceneEvent, None]:
         """Let the last speaker say it anew, with another seed; what was said stays, as a swipe.
 
         When nothing new comes, what was said stays in view.
@@ -178,16 +191,16 @@ class Stage(ConversationCursor):
         Raises:
             MessageError: nobody has spoken yet, or a turn is on its way.
         """
-        places = [place for place, line in enumerate(self.lines) if "model" in line["made_by"]]
-        if not places:
-            raise MessageError("Nobody has spoken yet; let the scene play a turn.")
-        last = self._path[places[-1]]
-        beside = len(self._transcript.siblings(last.id))
-        async with aclosing(
-            self._play(SceneInput(next=last.speaker), self._path[: places[-1]], beside)
-        ) as events:
-            async for event in events:
-                yield event
+
+        def before_last() -> TurnRequest:
+            places = [place for place, one in enumerate(self._path) if "model" in one.made_by]
+            if not places:
+                raise MessageError("Nobody has spoken yet; let the scene play a turn.")
+            last = self._path[places[-1]]
+            beside = len(self._transcript.siblings(last.id))
+            return TurnRequest(SceneInput(next=last.speaker), self._path[: places[-1]], beside)
+
+        return self._play(before_last)
 
     def take_over(self, lines: Sequence[SceneLine]) -> None:
         """Begin with what happened elsewhere, such as in a file.
@@ -211,7 +224,7 @@ class Stage(ConversationCursor):
         if self.loaded.check_seat(seat) in self.present:
             raise MessageError(f"{self.loaded.names[seat]} is there already.")
         with self._turn():
-            return self._record(happened(self.loaded, self.lines, coming(self.loaded, seat, text)))
+            return self._record(event_line(self.loaded, self.lines, join_event(self.loaded, seat, text)))
 
     def let_out(self, seat: str, text: str = "") -> Message:
         """Let somebody leave.
@@ -222,12 +235,12 @@ class Stage(ConversationCursor):
         """
         check_present(self.loaded, seat, self.lines)
         with self._turn():
-            return self._record(happened(self.loaded, self.lines, going(self.loaded, seat, text)))
+            return self._record(event_line(self.loaded, self.lines, leave_event(self.loaded, seat, text)))
 
     def cancel(self) -> None:
         """Stop the turn that is on its way, if any; what was said is kept."""
-        if self._run is not None:
-            self._run.cancel()
+        if self._stream is not None:
+            self._stream.cancel()
 
     def _begin_conversation(self) -> str:
         scene = self.loaded.scene
@@ -238,18 +251,21 @@ class Stage(ConversationCursor):
         self._transcript.rename(conversation, scene.title)
         return conversation
 
-    async def _play(
-        self, given: SceneInput, path: list[Message] | None = None, beside: int = 0
-    ) -> AsyncGenerator[SceneEvent, None]:
-        """One call of the graph; `beside` is how many answers stand in this place already."""
+    async def _play(self, begin: Callable[[], TurnRequest]) -> AsyncGenerator[SceneEvent, None]:
+        """One call of the graph.
+
+        Args:
+            begin: checks and says what is played.
+        """
+        request = begin()
         with self._turn():
             tape, thread = Tape(), uuid4().hex
-            turn = self._turn_after(self._path if path is None else path)
-            self._run = GraphRun(self._stream(given, turn.path, beside, tape, thread))
+            turn = self._turn_after(request.path)
+            stream = self._stream = GraphStream(self._astream(request, list(turn.lines), tape, thread))
             try:
-                async with aclosing(self._run.batches()) as batches:
-                    async for parts in batches:
-                        for event in turn.take(parts):
+                async with aclosing(stream) as parts:
+                    async for part in parts:
+                        for event in turn.take(part):
                             self._follow(turn)
                             yield event
                 if stopped := turn.stop():
@@ -267,7 +283,7 @@ class Stage(ConversationCursor):
                 self._follow(turn)
                 self.calls = tape.calls
                 self._saver.delete_thread(thread)
-                self._run = None
+                self._stream = None
             if over := self.ended:
                 yield SceneEnded(why=over)
 
@@ -295,10 +311,8 @@ class Stage(ConversationCursor):
             self.conversation = self._begin_conversation()
         return SceneTurn(self.ensemble, self._transcript, self.conversation, self._branch, path)
 
-    def _stream(
-        self, given: SceneInput, path: list[Message], beside: int, tape: Tape, thread: str
-    ) -> AsyncIterator[Any]:
-        lines = [line_of(message) for message in path]
+    def _astream(self, request: TurnRequest, lines: list[SceneLine], tape: Tape, thread: str) -> Any:
+        given = request.given
         return self._graph.astream(
             SceneInput(lines=lines, said=given.get("said"), next=given.get("next")),
             {
@@ -306,7 +320,7 @@ class Stage(ConversationCursor):
                 "callbacks": [tape, *self._listeners],
                 "configurable": {"thread_id": thread},
             },
-            context=SceneContext(seed=self.seed + beside, turns=1, persons=self.persons),
+            context=SceneContext(seed=self.seed + request.beside, turns=1, persons=self.persons),
             stream_mode=["messages", "updates"],
             subgraphs=True,
             version="v2",

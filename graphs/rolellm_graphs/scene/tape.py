@@ -28,6 +28,8 @@ class Call(TypedDict):
 class Tape(BaseCallbackHandler):
     """Listens to the models of one turn."""
 
+    ignore_chain = True
+    """Nodes and graphs are of no interest."""
     run_inline = True  # else each event is handed to a thread and back, a hundred times a turn
 
     def __init__(self) -> None:
@@ -35,11 +37,6 @@ class Tape(BaseCallbackHandler):
         self.calls: list[Call] = []
         """In the order in which they ended."""
         self._begun: dict[UUID, tuple[str, str]] = {}
-
-    @property
-    def ignore_chain(self) -> bool:
-        """Nodes and graphs are of no interest."""
-        return True
 
     def on_chat_model_start(
         self,

@@ -1,6 +1,6 @@
 """One turn of a scene as the graph's stream tells of it: it is recorded, and becomes events."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.scene import SceneLine, line_of
-from rolellm_agents.scene.message_kinds import OpeningWords
+from rolellm_agents.scene.message_kinds import UtteranceStream
 from rolellm_agents.scene.witness import audience_of, present_in
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.chat.answer import hash_prompt, record_of
@@ -54,6 +54,8 @@ class SceneTurn:
         """
         self.path = list(path)
         """What stands, with what this turn has brought."""
+        self.lines = [line_of(message) for message in path]
+        """The same as the scene's rules see it."""
         self._began = len(path)
         self._ensemble = ensemble
         self._transcript = transcript
@@ -61,7 +63,7 @@ class SceneTurn:
         self._branch = branch
         self._speaker = ""
         self._recording: Recording | None = None
-        self._opening: OpeningWords | None = None
+        self._opening: UtteranceStream | None = None
         self._answer: AIMessage | None = None
         self._told: dict[str, Any] = {}
         self._present: tuple[str, ...] = ()
@@ -72,21 +74,14 @@ class SceneTurn:
         """Whether something stands that did not before."""
         return len(self.path) > self._began
 
-    def take(self, parts: Iterable[Any]) -> list[SceneEvent]:
-        """Turn parts of the graph's stream into events; words that wait together come together."""
-        events: list[SceneEvent] = []
-        words = ""
-        for part in parts:
-            speaking = bool(part["ns"]) and part["ns"][0].startswith("speak:")
-            if part["type"] == "messages":
-                chunk, _ = part["data"]
-                words += chunk.text if speaking and isinstance(chunk, AIMessage) else ""
-                continue
-            events += self._heard(words)
-            words = ""
-            for node, update in part["data"].items():
-                events += self._speaking(node, update) if speaking else self._happening(node, update)
-        return [*events, *self._heard(words)]
+    def take(self, part: Any) -> list[SceneEvent]:
+        """Turn a part of the graph's stream into events."""
+        speaking = bool(part["ns"]) and part["ns"][0].startswith("speak:")
+        if part["type"] == "messages":
+            chunk, _ = part["data"]
+            return self._heard(chunk.text) if speaking and isinstance(chunk, AIMessage) else []
+        take = self._speaking if speaking else self._happening
+        return [event for node, update in part["data"].items() for event in take(node, update)]
 
     def stop(self) -> Message | None:
         """Keep what was said of a turn that was stopped; nothing is left to do after one that ended."""
@@ -102,10 +97,10 @@ class SceneTurn:
             return None
         if self._opening and self._opening.utterance:
             said = replace(self._opening.utterance, text=recording.text)
-            lines = [line_of(message) for message in self.path]
-            recording.text = broken_off(self._ensemble.loaded, self._speaker, lines, said)
+            recording.text = broken_off(self._ensemble.loaded, self._speaker, self.lines, said)
         end(recording)
-        self.path += [recording.message] if recording.message else []
+        if recording.message:
+            self._stands(recording.message)
         return recording.message
 
     def _speaking(self, node: str, update: dict[str, Any]) -> list[SceneEvent]:
@@ -128,10 +123,9 @@ class SceneTurn:
             "strategy": voice.strategy,
             "prompt": hash_prompt(prompt),
         }
-        lines = [line_of(message) for message in self.path]
-        self._present = present_in(self._ensemble.loaded.scene, lines)
+        self._present = present_in(self._ensemble.loaded.scene, self.lines)
         self._recording = self._recorder()
-        self._opening = self._opening_words(lines)
+        self._opening = self._opening_words()
         return Prompted(
             parts=parts_of(prompt),
             model=voice.model_name,
@@ -148,10 +142,10 @@ class SceneTurn:
             branch=self._branch,
         )
 
-    def _opening_words(self, lines: Sequence[SceneLine]) -> OpeningWords:
+    def _opening_words(self) -> UtteranceStream:
         loaded = self._ensemble.loaded
-        names = heard_by_name(loaded, self._speaker, lines)
-        return OpeningWords(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
+        names = heard_by_name(loaded, self._speaker, self.lines)
+        return UtteranceStream(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
 
     def _heard(self, words: str) -> list[SceneEvent]:
         return self._shown(self._opening.feed(words)) if words and self._opening else []
@@ -188,9 +182,7 @@ class SceneTurn:
     def _guarded(self, attempts: list[Attempt]) -> list[SceneEvent]:
         """An attempt that must not stand is kept beside the next one."""
         last = attempts[-1]
-        again = is_to_be_said_again(
-            self._ensemble, self._speaker, [line_of(one) for one in self.path], attempts
-        )
+        again = is_to_be_said_again(self._ensemble, self._speaker, self.lines, attempts)
         if not again or self._recording is None:
             return []
         made_by = {**self._told, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}
@@ -219,7 +211,7 @@ class SceneTurn:
             )
         stands = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])
         if stands is not None:
-            self.path.append(stands)
+            self._stands(stands)
             events.append(MessageDone(message=stands))
         return events
 
@@ -234,5 +226,9 @@ class SceneTurn:
             made_by=line["made_by"] or None,
             branch=self._branch,
         )
-        self.path.append(message)
+        self._stands(message)
         return message
+
+    def _stands(self, message: Message) -> None:
+        self.path.append(message)
+        self.lines.append(line_of(message))

@@ -6,8 +6,7 @@ These are plain ASGI, since what wraps responses would hold streams back.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
@@ -79,45 +78,24 @@ class BodyMemory:
         """Allow so many bytes."""
         self._left = most
 
-    @contextmanager
-    def share(self) -> Iterator["BodyShare"]:
-        """One request's share, which is given back in the end."""
-        share = BodyShare(self)
-        try:
-            yield share
-        finally:
-            self._left += share.size
-
-    def take(self, size: int) -> bool:
-        """Take so many bytes, if they are there."""
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
-
-
-class BodyShare:
-    """What one request's body takes so far."""
-
-    def __init__(self, memory: BodyMemory) -> None:
-        """Begin with nothing."""
-        self._memory = memory
-        self.size = 0
-
-    def grow(self, size: int) -> None:
-        """Take so many bytes more.
+    def take(self, size: int) -> None:
+        """Take so many bytes.
 
         Raises:
             ApiError: all requests together are too large.
         """
-        if not self._memory.take(size):
+        if size > self._left:
             raise ApiError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "The server holds as many bytes of requests as it may; try again in a second.",
                 code="overloaded",
                 headers={"Retry-After": _AGAIN, "Connection": "close"},
             )
-        self.size += size
+        self._left -= size
+
+    def give_back(self, size: int) -> None:
+        """Free so many bytes, when their request is answered."""
+        self._left += size
 
 
 class BodyLimit:
@@ -134,36 +112,40 @@ class BodyLimit:
         """Pass it on whole, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        with self._memory.share() as share:
+        pieces: list[bytes] = []
+        try:
             try:
                 async with asyncio.timeout(self._seconds):
-                    body = await self._read(Headers(scope=scope), receive, share)
+                    is_complete = await self._read(Headers(scope=scope), receive, pieces)
             except TimeoutError:
-                slow = ApiError(
-                    HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive; send it again."
-                )
-                return await slow.response()(scope, receive, send)
+                slow = "The request took too long to arrive; send it again."
+                return await ApiError(HTTPStatus.REQUEST_TIMEOUT, slow).response()(scope, receive, send)
             except ApiError as error:
                 return await error.response()(scope, receive, send)
-            return None if body is None else await self._app(scope, replayed(body, receive), send)
+            if is_complete:
+                await self._app(scope, replayed(b"".join(pieces), receive), send)
+        finally:
+            self._memory.give_back(sum(map(len, pieces)))
 
-    async def _read(self, headers: Headers, receive: Receive, share: BodyShare) -> bytes | None:
-        """The whole of it; None when the client went away."""
+    async def _read(self, headers: Headers, receive: Receive, pieces: list[bytes]) -> bool:
+        """Read all of it; False when the client went away."""
         told = headers.get("content-length", "0")
         if told.isdecimal() and int(told) > self._size:
             raise self._too_large()
-        body = bytearray()
+        size = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return None
+                return False
             piece = message.get("body", b"")
-            if len(body) + len(piece) > self._size:
+            size += len(piece)
+            if size > self._size:
                 raise self._too_large()
-            share.grow(len(piece))
-            body += piece
+            self._memory.take(len(piece))
+            pieces.append(piece)
             if not message.get("more_body", False):
-                return bytes(body)
+                pieces[:] = [b"".join(pieces)]  # so that no second copy lives while it is answered
+                return True
 
     def _too_large(self) -> ApiError:
         return ApiError(

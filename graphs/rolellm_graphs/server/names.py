@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_graphs.server.failures import ApiError
 
@@ -48,18 +48,19 @@ def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) 
     """
     told, *suffixes = name.strip().split("@")
     is_scene = told.startswith(SCENE)
-    strategy = _one_of(STRATEGIES, headers.get(STRATEGY_HEADER.lower()), STRATEGY_HEADER, "strategy")
+    strategies = strategy_names()
+    strategy = _one_of(strategies, headers.get(STRATEGY_HEADER.lower()), STRATEGY_HEADER, "strategy")
     model = _one_of(models, headers.get(MODEL_HEADER.lower()), MODEL_HEADER, "model")
     seat = headers.get(SEAT_HEADER.lower()) if is_scene else None
     for suffix in suffixes:
-        if suffix in STRATEGIES:
+        if suffix in strategies:
             strategy = suffix
         elif suffix in models:
             model = suffix
         elif is_scene:
             seat = suffix
         else:
-            _one_of([*STRATEGIES, *models], suffix, "model", "strategy or model")
+            _one_of([*strategies, *models], suffix, "model", "strategy or model")
     return AgentName(told.removeprefix(SCENE), is_scene, strategy, model, seat)
 
 

@@ -5,8 +5,8 @@ from contextlib import aclosing
 from http import HTTPStatus
 
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine, line_of
-from rolellm_agents.scene.events import ScheduledEvent, due, happened
-from rolellm_agents.scene.message_kinds import line_typed
+from rolellm_agents.scene.events import ScheduledEvent, due_lines, event_line
+from rolellm_agents.scene.message_kinds import parse_typed_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed
@@ -106,7 +106,7 @@ class SceneAgent:
         if self.seat == NARRATOR:
             return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=text.strip())
         others = {seat: self._loaded.names[seat] for seat in present if seat != self.seat}
-        done = line_typed(text, others)
+        done = parse_typed_line(text, others)
         return PersonsLine(seat=self.seat, kind=done.kind, to=list(done.to), text=done.text)
 
     def _sees(self, message: Message) -> bool:
@@ -125,13 +125,13 @@ class SceneAgent:
             return remembered
         lines: list[SceneLine] = []
         for message in messages:
-            by_itself = due(self._loaded, lines)
+            by_itself = due_lines(self._loaded, lines)
             lines += by_itself
             stood = {(line["speaker"], line["text"]) for line in by_itself}
             for told in self._tellings(message, lines):
                 if (told.speaker, told.text) not in stood:
                     happening = ScheduledEvent(*told, {})
-                    lines.append(happened(self._loaded, lines, happening))
+                    lines.append(event_line(self._loaded, lines, happening))
         return lines
 
     def _tellings(self, message: ChatMessage, lines: Sequence[SceneLine]) -> list[WrittenLine]:

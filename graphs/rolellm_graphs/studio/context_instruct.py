@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -107,7 +107,4 @@ def _graph(choice: ContextChoice) -> PassGraph:
     )
     builder.add_node("plan", plan, input_schema=PassInput)
     builder.add_node("interview", talk)
-    builder.add_edge(START, "plan")
-    builder.add_edge("plan", "interview")
-    builder.add_edge("interview", END)
-    return builder.compile(name="context_instruct")
+    return builder.set_entry_point("plan").add_edge("plan", "interview").compile(name="context_instruct")

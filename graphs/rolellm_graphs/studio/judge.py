@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
@@ -94,12 +94,8 @@ def _graph(choice: JudgeChoice) -> JudgedChatGraph:
     builder = StateGraph(
         JudgedChat, context_schema=JudgeChoice, input_schema=_INPUT, output_schema=JudgeOutput
     )
-    builder.add_node("read", Node(_reader(persona)))
-    builder.add_node("judge", judge_graph([judging]))
-    builder.add_edge(START, "read")
-    builder.add_edge("read", "judge")
-    builder.add_edge("judge", END)
-    return builder.compile(name="judge")
+    builder.add_sequence([("read", Node(_reader(persona))), ("judge", judge_graph([judging]))])
+    return builder.set_entry_point("read").compile(name="judge")
 
 
 def _reader(persona: Persona) -> Callable[[JudgedChat], dict[str, Any]]:

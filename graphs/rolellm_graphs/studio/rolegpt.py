@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -86,7 +86,4 @@ def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     )
     builder.add_node("plan", plan, input_schema=RowInput)
     builder.add_node("answer", voice)
-    builder.add_edge(START, "plan")
-    builder.add_edge("plan", "answer")
-    builder.add_edge("answer", END)
-    return builder.compile(name="rolegpt")
+    return builder.set_entry_point("plan").add_edge("plan", "answer").compile(name="rolegpt")

@@ -189,20 +189,10 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         self._end(run_id, {"gen_ai.tool.call.result": whole(told)} if self._content else {})
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """A graph or a step has failed, or waits for somebody."""
+        """A run has failed, waits for a person, or nobody reads its answer any more."""
         self._end(run_id, {}, error)
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """The model has failed, or nobody listens to it any more."""
-        self._end(run_id, {}, error)
-
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """It could not be looked up."""
-        self._end(run_id, {}, error)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """The tool has failed."""
-        self._end(run_id, {}, error)
+    on_llm_error = on_retriever_error = on_tool_error = on_chain_error
 
     def _parent(self, run_id: UUID | None) -> tuple[Context, str | None]:
         """The context of the run that a new one is part of, or else the caller's; and whose run that is."""

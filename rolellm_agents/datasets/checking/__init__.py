@@ -1,11 +1,11 @@
-"""Check a data set: its form, its answers, and whether its test is known from training."""
+"""Check a data set: its schema, its answers, and leaks of its test into training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rolellm_agents.datasets.checking.files import see_file
+from rolellm_agents.datasets.checking.files import scan_file
 from rolellm_agents.datasets.checking.finding import DatasetFinding, Findings
 from rolellm_agents.datasets.checking.leaks import check_leaks
 from rolellm_agents.datasets.checking.within import (
@@ -27,19 +27,19 @@ __all__ = ["DatasetFinding", "DatasetReport", "check_source"]
 
 @dataclass(frozen=True)
 class DatasetReport:
-    """What was checked, and what was found."""
+    """The result of a check."""
 
     files: Mapping[str, int]
-    """The rows that could be read, by file."""
+    """Readable rows by file."""
     findings: tuple[DatasetFinding, ...]
 
     @property
     def is_usable(self) -> bool:
-        """Nothing leaks, and every row can be read."""
+        """Whether there are no findings of severity `leak` or `schema`."""
         return not any(finding.severity in ("leak", "schema") for finding in self.findings)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs, with everything that was found."""
+        """The report as JSON values."""
         return {
             "usable": self.is_usable,
             "files": dict(self.files),
@@ -48,19 +48,19 @@ class DatasetReport:
 
 
 def check_source(source: Path, cast: Mapping[str, Language]) -> DatasetReport:
-    """Check a file, a folder in RoleBench's layout or a run's.
+    """Check a file, a folder in RoleBench's layout or the folder of a run.
 
     Args:
-        source: what is checked.
-        cast: the personas there are, by name, with the language they speak; roles may also have a profile
+        source: the file or folder.
+        cast: the language of each known persona, by name. A role without a persona may have a profile
             beside the data (`profiles-*/desc.json`).
 
     Raises:
-        RoleBenchError: the source cannot be read, or holds no row that could be.
+        RoleBenchError: the source cannot be read, or has no readable row.
     """
     findings = Findings()
     known = {role_key(name): language for name, language in cast.items()}
-    files = [see_file(file, known, findings) for file in source_files(source)]
+    files = [scan_file(file, known, findings) for file in source_files(source)]
     if not any(file.rows for file in files):
         raise RoleBenchError(f"{source} holds no samples; name a JSONL file of RoleBench.")
     for file in files:

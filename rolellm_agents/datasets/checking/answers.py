@@ -1,4 +1,4 @@
-"""What can be wrong with one answer, seen alone."""
+"""Checks of a single answer."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from rolellm_agents.text.language import Language, is_in_other_language
 _SHORT = 3
 _LONG = 512
 _SENTENCE = 12
-"""A list or a headline needs no full stop, and has rarely so many words."""
+"""Least words of an answer that must end a sentence; lists and headlines, which need not, are shorter."""
 _CUT_OFF = re.compile(r"[\w,，、;；]\Z")
 _MARK = re.compile(
     r"<\|\w+\|>|</?s>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>"
@@ -23,48 +23,48 @@ _LABEL = re.compile(
     r"^(?:human|user|assistant|ai|question|answer|response|completeness|用户|助手|问题|回答)[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What stands before a turn in a prompt's examples."""
+"""The label of a turn in a prompt's examples."""
 
 
-class Wrong(NamedTuple):
-    """A rule that is broken, and the words that show it."""
+class Violation(NamedTuple):
+    """A violated rule, and the words that show it."""
 
     rule: str
     shown: str
 
 
-def check_answer(answer: str, role: str, language: Language) -> Iterator[Wrong]:
-    """The rules that an answer breaks; it is not empty.
+def check_answer(answer: str, role: str, language: Language) -> Iterator[Violation]:
+    """The rules that an answer violates.
 
     Args:
-        answer: a reference.
-        role: whose answer it is.
-        language: that the role speaks.
+        answer: a reference that is not empty.
+        role: the answer's role.
+        language: the role's language.
     """
     text = answer.strip()
     if is_in_other_language(text, language):
-        yield Wrong("wrong-language", text)
+        yield Violation("wrong-language", text)
     else:
         yield from _check_length(text, word_count(text, language))
     if phrase := ai_talk(text):
-        yield Wrong("ai-talk", f"“{phrase}” in: {text}")
+        yield Violation("ai-talk", f"“{phrase}” in: {text}")
     if found := _template_mark(text):
-        yield Wrong("template-leak", f"“{found}” in: {text}")
+        yield Violation("template-leak", f"“{found}” in: {text}")
     if text.startswith(role) and text.removeprefix(role).lstrip()[:1] in (":", "："):
-        yield Wrong("name-before-answer", text)
+        yield Violation("name-before-answer", text)
 
 
-def _check_length(text: str, words: int) -> Iterator[Wrong]:
+def _check_length(text: str, words: int) -> Iterator[Violation]:
     if words <= _SHORT:
-        yield Wrong("short-answer", text)
+        yield Violation("short-answer", text)
     if words > _LONG:
-        yield Wrong("long-answer", f"{words}: {text}")
+        yield Violation("long-answer", f"{words}: {text}")
     if words >= _SENTENCE and _CUT_OFF.search(text):
-        yield Wrong("unfinished-answer", f"… {text[-60:]}")
+        yield Violation("unfinished-answer", f"… {text[-60:]}")
 
 
 def _template_mark(text: str) -> str | None:
-    # Most answers have none of these signs, and looking for a sign is much quicker than for a pattern.
+    # Most answers have none of these characters, and finding a character is faster than matching a pattern.
     found = _MARK.search(text) if any(sign in text for sign in "<[{#") else None
     if found is None and (":" in text or "：" in text):
         found = _LABEL.search(text)

@@ -1,4 +1,4 @@
-"""Read a file for the check: what each row breaks by itself, and what later checks need of it."""
+"""Read a file for the check: violations of single rows, and the data that later checks need."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,26 +6,26 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from rolellm_agents.datasets.checking.answers import Wrong, check_answer
+from rolellm_agents.datasets.checking.answers import Violation, check_answer
 from rolellm_agents.datasets.checking.finding import Findings
 from rolellm_agents.datasets.keys import question_key, role_key
-from rolellm_agents.datasets.reading import fields_of, given_of, numbered_lines, row_of, what_is_wrong
+from rolellm_agents.datasets.reading import describe_error, fields_of, file_defaults, numbered_lines, row_of
 from rolellm_agents.datasets.sample import Kind, Sample
 from rolellm_agents.datasets.sources import BASELINE, SourceFile
 from rolellm_agents.text.language import Language
 
 
-class SeenRow(NamedTuple):
-    """What is kept of a row."""
+class ScannedRow(NamedTuple):
+    """The data of a row that later checks need."""
 
     line: int
     role: str
     question: str
-    """Its key."""
+    """The question's key."""
     answers: frozenset[int]
-    """Their hashes."""
+    """Hashes of the answers."""
     number: int
-    """Of answers."""
+    """Number of answers."""
     kind: Kind
     language: Language
     type_form: str
@@ -33,53 +33,53 @@ class SeenRow(NamedTuple):
 
 
 @dataclass
-class SeenFile:
-    """A file, and what is kept of it."""
+class ScannedFile:
+    """A file with the scanned data of its rows."""
 
     source: SourceFile
-    rows: list[SeenRow] = field(default_factory=list)
+    rows: list[ScannedRow] = field(default_factory=list)
     content: bytes = b""
-    """Stands for all its lines."""
+    """Digest of all lines."""
 
     @property
     def name(self) -> str:
-        """From the folder that was named."""
+        """The file's path relative to the source."""
         return self.source.name
 
 
-def see_file(source: SourceFile, cast: Mapping[str, Language], findings: Findings) -> SeenFile:
-    """Read a file, and find what its rows break each by itself.
+def scan_file(source: SourceFile, cast: Mapping[str, Language], findings: Findings) -> ScannedFile:
+    """Read a file and check its rows one by one.
 
     Args:
         source: the file.
-        cast: the language that a role speaks, by the key of its name, where it is known.
-        findings: gets what is found.
+        cast: the language of known roles, by the key of the role's name.
+        findings: collects the violations.
 
     Raises:
         RoleBenchError: the file cannot be read.
     """
-    seen = SeenFile(source)
+    scanned = ScannedFile(source)
     content = blake2b(digest_size=16)
-    given = given_of(source.path)
+    defaults = file_defaults(source.path)
     for number, line in numbered_lines(source.path):
         content.update(line + b"\n")
         try:
             fields = fields_of(line)
             row = row_of(fields)
         except (ValueError, RecursionError) as error:
-            findings.add("unreadable-row", seen.name, number, what_is_wrong(error))
+            findings.add("unreadable-row", scanned.name, number, describe_error(error))
             continue
-        sample = given.sample(row)
+        sample = defaults.sample(row)
         speaks = cast.get(role_key(sample.role), sample.language)
-        for wrong in (*_check_fields(fields), *_check_sample(sample, source, speaks)):
-            findings.add(wrong.rule, seen.name, number, wrong.shown)
-        seen.rows.append(_kept(number, sample, fields))
-    seen.content = content.digest()
-    return seen
+        for violation in (*_check_fields(fields), *_check_sample(sample, source, speaks)):
+            findings.add(violation.rule, scanned.name, number, violation.shown)
+        scanned.rows.append(_kept(number, sample, fields))
+    scanned.content = content.digest()
+    return scanned
 
 
-def _kept(number: int, sample: Sample, fields: Mapping[str, Any]) -> SeenRow:
-    return SeenRow(
+def _kept(number: int, sample: Sample, fields: Mapping[str, Any]) -> ScannedRow:
+    return ScannedRow(
         number,
         sample.role,
         question_key(sample.question),
@@ -95,22 +95,22 @@ def _form(value: object) -> str:
     return "none" if value is None else "list" if isinstance(value, list) else "text"
 
 
-def _check_fields(fields: Mapping[str, Any]) -> Iterator[Wrong]:
-    """What reading puts right, and others stumble over."""
+def _check_fields(fields: Mapping[str, Any]) -> Iterator[Violation]:
+    """Irregularities that our reader corrects and other programs may not."""
     question, answers = str(fields["question"]), [str(text) for text in fields["generated"]]
     if any(text != text.strip() for text in (question, *answers)):
-        yield Wrong("white-space", repr(question))
+        yield Violation("white-space", repr(question))
     if not answers or not all(map(str.strip, answers)):
-        yield Wrong("empty-answer", question)
+        yield Violation("empty-answer", question)
     types = fields.get("type")
     if isinstance(types, list) and len(types) != len(answers):
-        yield Wrong("type-length", f"{len(types)} for {len(answers)}: {question}")
+        yield Violation("type-length", f"{len(types)} for {len(answers)}: {question}")
 
 
-def _check_sample(sample: Sample, source: SourceFile, speaks: Language) -> Iterator[Wrong]:
+def _check_sample(sample: Sample, source: SourceFile, speaks: Language) -> Iterator[Violation]:
     for text, times in Counter(map(str.strip, sample.references)).items():
         if times > 1:
-            yield Wrong("repeated-answer", text)
+            yield Violation("repeated-answer", text)
     for reference in sample.references:
         yield from check_answer(reference, sample.role, speaks)
     if (
@@ -118,4 +118,4 @@ def _check_sample(sample: Sample, source: SourceFile, speaks: Language) -> Itera
         and source.part != BASELINE
         and sample.question.startswith(sample.role)
     ):
-        yield Wrong("role-in-question", sample.question)
+        yield Violation("role-in-question", sample.question)

@@ -1,4 +1,4 @@
-"""What the check of a data set finds: rules, and the rows that break them."""
+"""The rules of a data set's check, and findings of rows that violate them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from typing import Any, Final, Literal, NamedTuple
 from rolellm_agents.text import one_line
 
 Severity = Literal["leak", "schema", "quality"]
-"""The test is known from training; programs stumble over it; or it is merely not good."""
+"""`leak`: the test occurs in training; `schema`: programs may fail on it; `quality`: everything else."""
 
 
 class Rule(NamedTuple):
-    """One thing that can be wrong."""
+    """One rule of the check."""
 
     severity: Severity
-    told: str
-    """What is counted."""
+    description: str
+    """What the finding counts."""
 
 
 RULES: Final[Mapping[str, Rule]] = {
@@ -52,18 +52,18 @@ EXAMPLES: Final = 3
 
 
 class Spot(NamedTuple):
-    """One thing that was counted."""
+    """One violation."""
 
     line: int | None
-    """None for what is in no line, such as a role."""
+    """None for a violation without a line, for example of a role."""
     shown: str
     other: str = ""
-    """The file and line that it is laid beside, as `train.jsonl:7`."""
+    """The file and line that it repeats or contradicts, for example `train.jsonl:7`."""
 
 
 @dataclass
 class DatasetFinding:
-    """What breaks one rule in one file."""
+    """All violations of one rule in one file."""
 
     rule: str
     file: str
@@ -71,25 +71,25 @@ class DatasetFinding:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
+        """The rule's severity."""
         return RULES[self.rule].severity
 
     @property
-    def told(self) -> str:
-        """What is counted."""
-        return RULES[self.rule].told
+    def description(self) -> str:
+        """What the finding counts."""
+        return RULES[self.rule].description
 
     @property
     def count(self) -> int:
-        """How often."""
+        """Number of violations."""
         return len(self.spots)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs, with everything that was counted."""
+        """The finding as JSON values, with all violations."""
         return {
             "rule": self.rule,
             "severity": self.severity,
-            "told": self.told,
+            "told": self.description,
             "file": self.file,
             "count": self.count,
             "spots": [spot._asdict() for spot in self.spots],
@@ -97,17 +97,17 @@ class DatasetFinding:
 
 
 class Findings:
-    """Findings as they are made."""
+    """Collects findings."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, str], DatasetFinding] = {}
 
     def add(self, rule: str, file: str, line: int | None, shown: str, other: str = "") -> None:
-        """Count one thing."""
+        """Add one violation."""
         finding = self._held.setdefault((rule, file), DatasetFinding(rule, file))
         finding.spots.append(Spot(line, one_line(shown, _SHOWN), other))
 
     def __iter__(self) -> Iterator[DatasetFinding]:
-        """By rule, in the order of `RULES`, and by file."""
+        """Findings in the order of `RULES`, then by file."""
         order = {rule: number for number, rule in enumerate(RULES)}
         return iter(sorted(self._held.values(), key=lambda found: (order[found.rule], found.file)))

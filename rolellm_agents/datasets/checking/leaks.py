@@ -1,10 +1,10 @@
-"""What training tells of the test: the same questions, nearly the same ones, the same roles."""
+"""Leaks of a test into training: equal questions, near duplicates, and roles."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rolellm_agents.datasets.checking.files import SeenFile, SeenRow
+from rolellm_agents.datasets.checking.files import ScannedFile, ScannedRow
 from rolellm_agents.datasets.checking.finding import Findings
 from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.datasets.near_duplicates import near_duplicates
@@ -12,25 +12,25 @@ from rolellm_agents.datasets.sample import Part, Split
 from rolellm_agents.text.language import Language
 
 
-class _Near(NamedTuple):
+class _NearQuestion(NamedTuple):
     likeness: float
     question: str
 
 
 class _Sides(NamedTuple):
-    """Training and test of one split in one language, general and role-specific: one model learns both."""
+    """Training and test of one split in one language, for both kinds together, as one model learns both."""
 
-    train: Mapping[str, tuple[SeenFile, SeenRow]]
-    """The first row that asks a question."""
-    test: Sequence[tuple[SeenFile, SeenRow]]
+    train: Mapping[str, tuple[ScannedFile, ScannedRow]]
+    """The first row of each question, by the question's key."""
+    test: Sequence[tuple[ScannedFile, ScannedRow]]
     train_roles: frozenset[str]
 
 
-def check_leaks(files: Sequence[SeenFile], findings: Findings) -> None:
-    """Find what of each test is known from training, and near questions to one role within a file.
+def check_leaks(files: Sequence[ScannedFile], findings: Findings) -> None:
+    """Find test rows that leak into training, and near-duplicate questions to one role within a file.
 
-    Where roles are new questions may be old ones, and the other way round; rows in no split are looked
-    at as if their questions were to be new.
+    In role generalization only roles can leak, in instruction generalization only questions. Rows without a
+    split count as instruction generalization.
     """
     near = _near_questions(files)
     _check_near_repeats(files, near, findings)
@@ -46,17 +46,21 @@ def check_leaks(files: Sequence[SeenFile], findings: Findings) -> None:
 
 
 def _check_near(
-    file: SeenFile, row: SeenRow, sides: _Sides, near: Mapping[str, Sequence[_Near]], findings: Findings
+    file: ScannedFile,
+    row: ScannedRow,
+    sides: _Sides,
+    near: Mapping[str, Sequence[_NearQuestion]],
+    findings: Findings,
 ) -> None:
     for likeness, question in near.get(row.question, ()):
         if found := sides.train.get(question):
-            told = f"{likeness:.0%} alike: {row.question} / {question}"
-            findings.add("near-question-in-train", file.name, row.line, told, _place(*found))
+            shown = f"{likeness:.0%} alike: {row.question} / {question}"
+            findings.add("near-question-in-train", file.name, row.line, shown, _place(*found))
             return
 
 
 def _check_near_repeats(
-    files: Sequence[SeenFile], near: Mapping[str, Sequence[_Near]], findings: Findings
+    files: Sequence[ScannedFile], near: Mapping[str, Sequence[_NearQuestion]], findings: Findings
 ) -> None:
     for file in files:
         first: dict[tuple[str, str], int] = {}
@@ -66,43 +70,43 @@ def _check_near_repeats(
             for likeness, question in near.get(row.question, ()):
                 before = first.get((row.role, question))
                 if before is not None and before < row.line:
-                    told = f"{likeness:.0%} alike: {row.question} / {question}"
-                    findings.add("near-question", file.name, row.line, told, f"{file.name}:{before}")
+                    shown = f"{likeness:.0%} alike: {row.question} / {question}"
+                    findings.add("near-question", file.name, row.line, shown, f"{file.name}:{before}")
                     break
 
 
-def _near_questions(files: Sequence[SeenFile]) -> dict[str, list[_Near]]:
-    """For each question those that are near it, the nearest first; the question itself is none."""
+def _near_questions(files: Sequence[ScannedFile]) -> dict[str, list[_NearQuestion]]:
+    """The near duplicates of each question, nearest first."""
     questions = sorted({row.question for file in files for row in file.rows})
-    near: dict[str, list[_Near]] = defaultdict(list)
+    near: dict[str, list[_NearQuestion]] = defaultdict(list)
     for first, second, likeness in near_duplicates(questions):
-        near[questions[first]].append(_Near(likeness, questions[second]))
-        near[questions[second]].append(_Near(likeness, questions[first]))
+        near[questions[first]].append(_NearQuestion(likeness, questions[second]))
+        near[questions[second]].append(_NearQuestion(likeness, questions[first]))
     for found in near.values():
-        found.sort(key=lambda one: (-one.likeness, one.question))
+        found.sort(key=lambda near: (-near.likeness, near.question))
     return near
 
 
-def _sides(files: Sequence[SeenFile]) -> Iterator[tuple[Split | None, _Sides]]:
-    rows: dict[tuple[Split | None, Language], dict[Part, list[tuple[SeenFile, SeenRow]]]] = {}
+def _sides(files: Sequence[ScannedFile]) -> Iterator[tuple[Split | None, _Sides]]:
+    rows: dict[tuple[Split | None, Language], dict[Part, list[tuple[ScannedFile, ScannedRow]]]] = {}
     for file in files:
         for row in file.rows:
             if file.source.part:
                 parts = rows.setdefault((file.source.place.split, row.language), {})
                 parts.setdefault(file.source.part, []).append((file, row))
     for (split, _), parts in rows.items():
-        train, first = parts.get("train", []), dict[str, tuple[SeenFile, SeenRow]]()
+        train, first = parts.get("train", []), dict[str, tuple[ScannedFile, ScannedRow]]()
         for file, row in train:
             first.setdefault(row.question, (file, row))
         roles = frozenset(role_key(row.role) for _, row in train)
         yield split, _Sides(first, parts.get("test", []), roles)
 
 
-def _same(row: SeenRow, known: SeenRow) -> str:
+def _same(row: ScannedRow, known: ScannedRow) -> str:
     who = "the same role" if role_key(known.role) == role_key(row.role) else f"asked of {known.role}"
     answered = ", the same answer" if known.answers & row.answers else ""
     return f"{who}{answered}: {row.question}"
 
 
-def _place(file: SeenFile, row: SeenRow) -> str:
+def _place(file: ScannedFile, row: ScannedRow) -> str:
     return f"{file.name}:{row.line}"

@@ -1,16 +1,16 @@
-"""What is wrong with a file as a whole, or with several beside each other."""
+"""Checks of a whole file, and of several files together."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
-from rolellm_agents.datasets.checking.files import SeenFile
+from rolellm_agents.datasets.checking.files import ScannedFile
 from rolellm_agents.datasets.checking.finding import Findings
 from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.datasets.sources import BASELINE
 
 
-def check_repeats(file: SeenFile, findings: Findings) -> None:
-    """Rows that ask a role what it was asked before."""
+def check_repeats(file: ScannedFile, findings: Findings) -> None:
+    """Find rows that repeat a question to the same role."""
     first: dict[tuple[str, str], int] = {}
     for row in file.rows:
         before = first.setdefault((row.role, row.question), row.line)
@@ -18,16 +18,16 @@ def check_repeats(file: SeenFile, findings: Findings) -> None:
             findings.add("repeated-row", file.name, row.line, row.question, f"{file.name}:{before}")
 
 
-def check_numbers(file: SeenFile, findings: Findings) -> None:
-    """General rows with fewer answers than most, and roles with fewer test questions than most."""
+def check_numbers(file: ScannedFile, findings: Findings) -> None:
+    """Find general rows with fewer answers than most, and roles with fewer test questions than most."""
     if file.source.part == BASELINE:
         return
     general = [row for row in file.rows if row.kind == "general"]
     usual = _most(Counter(row.number for row in general))
     for row in general:
         if 0 < row.number < usual:
-            told = f"{row.number}, most have {usual}: {row.question}"
-            findings.add("fewer-answers", file.name, row.line, told)
+            shown = f"{row.number}, most have {usual}: {row.question}"
+            findings.add("fewer-answers", file.name, row.line, shown)
     if file.source.part != "test":
         return
     asked = Counter(row.role for row in file.rows if row.kind == "role_specific")
@@ -37,8 +37,8 @@ def check_numbers(file: SeenFile, findings: Findings) -> None:
             findings.add("uneven-roles", file.name, None, f"{role}: {number}, most have {usual}")
 
 
-def check_types(files: Sequence[SeenFile], findings: Findings) -> None:
-    """Role-specific rows whose type is given in another form than in most."""
+def check_types(files: Sequence[ScannedFile], findings: Findings) -> None:
+    """Find role-specific rows whose `type` has another form than in most rows."""
     forms: Counter[str] = Counter()
     for file in files:
         if file.source.part != BASELINE:
@@ -49,17 +49,17 @@ def check_types(files: Sequence[SeenFile], findings: Findings) -> None:
     for file in files:
         for row in file.rows:
             if row.kind == "role_specific" and row.type_form != usual and file.source.part != BASELINE:
-                told = f"a {row.type_form}, in most rows a {usual}: {row.question}"
-                findings.add("mixed-type", file.name, row.line, told)
+                shown = f"a {row.type_form}, in most rows a {usual}: {row.question}"
+                findings.add("mixed-type", file.name, row.line, shown)
 
 
-def check_roles(files: Sequence[SeenFile], profiles: Collection[str], findings: Findings) -> None:
-    """Roles that nothing is known of, and roles that are written in several ways.
+def check_roles(files: Sequence[ScannedFile], profiles: Collection[str], findings: Findings) -> None:
+    """Find roles without a profile or persona, and roles that are spelled in several ways.
 
     Args:
-        files: all of a source.
-        profiles: the keys of the names that have a profile.
-        findings: gets what is found.
+        files: all files of a source.
+        profiles: the keys of the role names that have a profile or a persona.
+        findings: collects the violations.
     """
     written: dict[str, set[str]] = defaultdict(set)
     for file in files:
@@ -73,8 +73,8 @@ def check_roles(files: Sequence[SeenFile], profiles: Collection[str], findings: 
                 findings.add("role-spelling", file.name, None, f"{role}, elsewhere {', '.join(others)}")
 
 
-def check_copies(files: Sequence[SeenFile], findings: Findings) -> None:
-    """Files with the same lines."""
+def check_copies(files: Sequence[ScannedFile], findings: Findings) -> None:
+    """Find files with the same lines."""
     first: dict[bytes, str] = {}
     for file in files:
         before = first.setdefault(file.content, file.name)
@@ -82,8 +82,8 @@ def check_copies(files: Sequence[SeenFile], findings: Findings) -> None:
             findings.add("copied-file", file.name, None, "every line is the same", before)
 
 
-def check_baselines(files: Sequence[SeenFile], findings: Findings) -> None:
-    """What of a test RoleGPT's file beside it does not answer, and what it answers besides."""
+def check_baselines(files: Sequence[ScannedFile], findings: Findings) -> None:
+    """Find test questions without RoleGPT's answer, and RoleGPT's answers without a test question."""
     baselines = {file.source.path.parent: file for file in files if file.source.part == BASELINE}
     for test in files:
         baseline = baselines.get(test.source.path.parent)
@@ -101,7 +101,7 @@ def check_baselines(files: Sequence[SeenFile], findings: Findings) -> None:
 
 
 def _most(numbers: Counter[int]) -> int:
-    """The number that more than half have; 0 when there is none."""
+    """The number that more than half of the items have; 0 when there is none."""
     if not numbers:
         return 0
     number, times = numbers.most_common(1)[0]

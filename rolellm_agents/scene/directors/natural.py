@@ -8,8 +8,8 @@ from collections.abc import Collection
 
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.names import names_of, ready
-from rolellm_agents.scene.turns import is_by_a_seat, last_speaker
+from rolellm_agents.scene.names import index_names, names_of
+from rolellm_agents.scene.turns import is_seat_line, last_speaker
 
 
 def natural(situation: Situation) -> NextSpeaker:
@@ -36,13 +36,13 @@ def _called(situation: Situation, others: Collection[str]) -> NextSpeaker | None
             return NextSpeaker(seat=named[0], why="Was named.")
         if line["kind"] == "whisper" and heard:
             return NextSpeaker(seat=heard[0], why="Was whispered to.")
-        if is_by_a_seat(line):
+        if is_seat_line(line):
             return None
     return None
 
 
 def _named(situation: Situation, line: SceneLine) -> tuple[str, ...]:
-    return ready(names_of(situation.scene)).mentioned(line["text"])
+    return index_names(names_of(situation.scene)).mentioned(line["text"])
 
 
 def _willing(situation: Situation, others: Collection[str]) -> NextSpeaker:

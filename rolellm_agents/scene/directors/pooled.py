@@ -5,14 +5,14 @@ spoke; and when all have, anybody but the last. Here then the next round begins.
 """
 
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
-from rolellm_agents.scene.turns import is_by_a_seat, last_speaker
+from rolellm_agents.scene.turns import is_seat_line, last_speaker
 
 
 def pooled(situation: Situation) -> NextSpeaker:
     """One of those who have not spoken in this round; a line of a person begins a round."""
     spoken: set[str] = set()
     for line in situation.lines:
-        if not is_by_a_seat(line):
+        if not is_seat_line(line):
             continue
         if line["speaker"] in spoken or line["made_by"].get("person"):
             spoken = set()

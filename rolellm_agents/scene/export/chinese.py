@@ -7,13 +7,13 @@ from typing import Literal
 from rolellm_agents.scene.export.parts import THOUGHT, UNTHOUGHT, split_first_sentence
 from rolellm_agents.scene.export.people import cast_of, name_of
 from rolellm_agents.scene.export.signs import inside_quotes, printed
-from rolellm_agents.scene.export.wording import Rotation, Telling
+from rolellm_agents.scene.export.wording import Rotation, SpeechContext
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
 from rolellm_agents.scene.names import forms_of
 
 _SHORT, _MIDDLE = 24, 60
-"""Characters of a first sentence behind which the speaker is named; of a speech at whose end they are."""
+"""Most characters of a first sentence that the speaker's name follows; of a speech that it ends."""
 
 _SAYS = ("道", "说", "说道")
 _ASKS = ("问", "问道")
@@ -35,62 +35,62 @@ _PRONOUN = re.compile(r"\A(“[^”]*”)[他她]")
 
 
 class ChineseWording:
-    """Tells a scene in Chinese."""
+    """Writes a scene in Chinese."""
 
     blank = ""
 
     def __init__(self, loaded: LoadedScene, lines: Sequence[SceneLine]) -> None:
-        """Prepare names; only what the lines tell is used."""
+        """Collect the names that the lines use."""
         self._rotation = Rotation()
         self._names = {seat.id: name_of(loaded, seat.id) for seat in cast_of(loaded, lines)}
         known = [form for name in self._names.values() for form in forms_of(name)]
         self._subjects = (*_SUBJECTS, *known)
 
-    def told(self, text: str) -> str:
-        """What nobody says."""
+    def narrate(self, text: str) -> str:
+        """Narration."""
         return _sentence(printed(text))
 
-    def quoted(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """Words in quotes."""
         return f"“{_sentence(inside_quotes(printed(text)))}”"
 
-    def told_by_itself(self, seat: str, text: str) -> str:
-        """What somebody said, where their words have quotes already and tell of them in between."""
+    def narrate_quoting(self, seat: str, text: str) -> str:
+        """A line that has its own quotation marks, with narration between them."""
         name = self._name(seat)
-        named, changed = _PRONOUN.subn(lambda found: found[1] + name, self.told(text), count=1)
+        named, changed = _PRONOUN.subn(lambda found: found[1] + name, self.narrate(text), count=1)
         return named if changed else f"{name}开口了。{named}"
 
-    def did(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
-        """A sentence for what somebody did."""
+    def action(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
+        """A sentence for an action."""
         if self._has_subject(text):
-            return self.told(text)
+            return self.narrate(text)
         subject = {"": self._name(seat), "done": "接着", "said": "说着"}[after]
-        return self.told(f"{subject}{text}")
+        return self.narrate(f"{subject}{text}")
 
-    def said(self, seat: str, text: str, telling: Telling) -> str:
-        """Words in quotes, and who said them."""
+    def speech(self, seat: str, text: str, context: SpeechContext) -> str:
+        """Words in quotes with a speech tag."""
         words = _sentence(inside_quotes(printed(text)))
-        if telling.aloud:
+        if context.aloud:
             return f"开口道：“{words}”"
         first, rest = split_first_sentence(words, _SENTENCE_ENDS, _SHORT)
         place = self._rotation.pick("place", ("before", "before", "between", "after"))
         if place == "between" and rest:
-            return f"“{_before_a_tag(first)}”{self._tag(seat, first, telling)}，“{rest}”"
-        tag = self._tag(seat, words, telling)
+            return f"“{_before_a_tag(first)}”{self._tag(seat, first, context)}，“{rest}”"
+        tag = self._tag(seat, words, context)
         if place == "after" and len(words) <= _MIDDLE:
             return f"“{_before_a_tag(words)}”{tag}。"
         return f"{tag}：“{words}”"
 
-    def said_doing(self, seat: str, done: str, text: str, telling: Telling) -> str:
-        """What somebody did, and the words they said with it."""
-        if telling.to is not None or self._has_subject(done) or _SENTENCE_ENDS.search(done.rstrip("。")):
-            told = self.did(seat, done, after="")
-            return told + (self.quoted(text) if telling.to is None else self.said(seat, text, telling))
-        verb = self._verb(text, telling)
-        return f"{self._name(seat)}{printed(done).rstrip('。，')}，{verb}：{self.quoted(text)}"
+    def action_and_speech(self, seat: str, done: str, text: str, context: SpeechContext) -> str:
+        """An action, and the words that go with it."""
+        if context.to is not None or self._has_subject(done) or _SENTENCE_ENDS.search(done.rstrip("。")):
+            told = self.action(seat, done, after="")
+            return told + (self.quote(text) if context.to is None else self.speech(seat, text, context))
+        verb = self._verb(text, context)
+        return f"{self._name(seat)}{printed(done).rstrip('。，')}，{verb}：{self.quote(text)}"
 
     def thought(self, seat: str, text: str, *, known: bool) -> str:
-        """A thought, and whose it is."""
+        """A thought, with the thinker's name unless that is known."""
         words = f"{THOUGHT}{_sentence(printed(text))}{UNTHOUGHT}"
         if known:
             return words
@@ -99,19 +99,19 @@ class ChineseWording:
             return words + _UNSAID.format(n=self._name(seat))
         return f"{self._rotation.pick('thinks', _THINKS).format(n=self._name(seat))}：{words}"
 
-    def _tag(self, seat: str, words: str, telling: Telling) -> str:
+    def _tag(self, seat: str, words: str, context: SpeechContext) -> str:
         name = self._name(seat)
-        if telling.to is None:
-            return name + self._verb(words, telling)
-        if not telling.to:
+        if context.to is None:
+            return name + self._verb(words, context)
+        if not context.to:
             return self._rotation.pick("mutter", _MUTTERS).format(n=name)
-        about, ways = ("back", _WHISPERS_BACK) if telling.answers else ("whisper", _WHISPERS)
-        if len(telling.to) > 1:
+        about, ways = ("back", _WHISPERS_BACK) if context.answers else ("whisper", _WHISPERS)
+        if len(context.to) > 1:
             about, ways = "whisper many", _WHISPERS_MANY
-        to = _listed([self._name(one) for one in telling.to])
+        to = _listed([self._name(one) for one in context.to])
         return self._rotation.pick(about, ways).format(n=name, t=to)
 
-    def _verb(self, words: str, telling: Telling) -> str:
+    def _verb(self, words: str, context: SpeechContext) -> str:
         last = words.rstrip("’”」』\ue001")[-1:]
         known: dict[str, tuple[str, tuple[str, ...]]] = {
             "？": ("ask", _ASKS),
@@ -119,9 +119,9 @@ class ChineseWording:
             "！": ("cry", _CRIES),
         }
         ways = known.get(last)
-        if telling.goes_on and last not in ("？", "?"):
+        if context.goes_on and last not in ("？", "?"):
             ways = ("on", _GOES_ON)
-        if ways is None and telling.answers:
+        if ways is None and context.answers:
             ways = ("answer", _ANSWERS)
         return self._rotation.pick(*(ways or ("say", _SAYS)))
 
@@ -133,13 +133,13 @@ class ChineseWording:
 
 
 def _sentence(text: str) -> str:
-    """A text that has an end."""
+    """A text that ends with a final punctuation mark."""
     ended = text.rstrip(" ，；、,;")
     return ended if _ENDED.search(ended) else f"{ended}。"
 
 
 def _before_a_tag(text: str) -> str:
-    """A stop becomes a comma; questions, exclamations and what breaks off stay."""
+    """Replace a full stop at the end with a comma; other punctuation stays."""
     return _STOP.sub(r"，\1", text)
 
 

@@ -1,21 +1,20 @@
-"""English prose, in the present tense, as scenes are told in."""
+"""English prose in the present tense."""
 
 import re
 from collections.abc import Sequence
 from typing import Literal
 
 from rolellm_agents.scene.export.parts import STRESSED, THOUGHT, UNSTRESSED, UNTHOUGHT, split_first_sentence
-from rolellm_agents.scene.export.people import English as People
-from rolellm_agents.scene.export.people import cast_of, name_of
+from rolellm_agents.scene.export.people import EnglishNames, cast_of, name_of
 from rolellm_agents.scene.export.signs import inside_quotes, printed
-from rolellm_agents.scene.export.wording import Rotation, Telling
+from rolellm_agents.scene.export.wording import Rotation, SpeechContext
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
 from rolellm_agents.scene.names import forms_of
 from rolellm_agents.scripts.people import TITLES
 
 _SHORT, _MIDDLE = 90, 200
-"""Characters of a first sentence behind which the speaker is named; of a speech at whose end they are."""
+"""Most characters of a first sentence that the speaker's name follows; of a speech that it ends."""
 
 _SAYS = ("says", "says", "remarks", "says")
 _AMONG_MANY = ("says", "puts in", "says", "remarks")
@@ -61,37 +60,37 @@ _PAST = re.compile(
 
 
 class EnglishWording:
-    """Tells a scene in English."""
+    """Writes a scene in English."""
 
     blank = " "
 
     def __init__(self, loaded: LoadedScene, lines: Sequence[SceneLine]) -> None:
-        """Prepare names; only what the lines tell is used."""
-        self._people = People(loaded, lines)
+        """Collect the names that the lines use."""
+        self._people = EnglishNames(loaded, lines)
         self._rotation = Rotation()
         names = [name_of(loaded, seat.id) for seat in cast_of(loaded, lines)]
         self._known = {form.split()[0] for name in names for form in forms_of(name)}
 
-    def told(self, text: str) -> str:
-        """What nobody says."""
+    def narrate(self, text: str) -> str:
+        """Narration."""
         return _sentence(printed(text))
 
-    def quoted(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """Words in quotes."""
         return f"“{_sentence(inside_quotes(printed(text)))}”"
 
-    def told_by_itself(self, seat: str, text: str) -> str:
-        """What somebody said, where their words have quotes already and tell of them in between."""
-        told = self.told(text)
+    def narrate_quoting(self, seat: str, text: str) -> str:
+        """A line that has its own quotation marks, with narration between them."""
+        told = self.narrate(text)
         name = self._people.call(seat)
         named, changed = _PRONOUN.subn(lambda found: found[1] + name, told, count=1)
         return named if changed else f"{_capital(name)} speaks. {told}"
 
-    def did(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
-        """A sentence for what somebody did."""
+    def action(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
+        """A sentence for an action."""
         form, done = self._form(text)
         if form == "whole":
-            return self.told(done)
+            return self.narrate(done)
         name = self._people.call(seat)
         match form:
             case "verb":
@@ -104,33 +103,33 @@ class EnglishWording:
                 told = f"{name}’s {done.replace(' ', ' are ', 1)}"
             case _:
                 told = f"{name}, {done}"
-        return self.told(told)
+        return self.narrate(told)
 
-    def said(self, seat: str, text: str, telling: Telling) -> str:
-        """Words in quotes, and who said them."""
+    def speech(self, seat: str, text: str, context: SpeechContext) -> str:
+        """Words in quotes with a speech tag."""
         words = _sentence(inside_quotes(printed(text)))
-        if telling.aloud and self._rotation.pick("aloud", ("bare", "named")) == "bare":
+        if context.aloud and self._rotation.pick("aloud", ("bare", "named")) == "bare":
             return f"Aloud: “{words}”"
         first, rest = split_first_sentence(words, _SENTENCE_ENDS, _SHORT, _ABBREVIATION)
         if len(first) > _MIDDLE:
-            return f"{_capital(self._leading(seat, words, telling))}: “{words}”"
-        tag = self._tag(seat, first, telling)
+            return f"{_capital(self._leading(seat, words, context))}: “{words}”"
+        tag = self._tag(seat, first, context)
         return f"“{_before_a_tag(first)}” {tag}." + (f" “{rest}”" if rest else "")
 
-    def said_doing(self, seat: str, done: str, text: str, telling: Telling) -> str:
-        """What somebody did, and the words they said with it."""
+    def action_and_speech(self, seat: str, done: str, text: str, context: SpeechContext) -> str:
+        """An action, and the words that go with it."""
         form, doing = self._form(done)
-        if telling.to is not None or form not in ("clause", "adverb"):
-            told = self.did(seat, done, after="")
-            spoken = self.quoted(text) if telling.to is None else self.said(seat, text, telling)
+        if context.to is not None or form not in ("clause", "adverb"):
+            told = self.action(seat, done, after="")
+            spoken = self.quote(text) if context.to is None else self.speech(seat, text, context)
             return f"{told} {spoken}"
-        name, verb = self._people.call(seat), self._verb(text, telling)
+        name, verb = self._people.call(seat), self._verb(text, context)
         doing = doing.rstrip(".,")
         told = f"{name} {verb} {doing}" if form == "adverb" else f"{printed(doing)}, {name} {verb}"
-        return f"{_capital(told)}: {self.quoted(text)}"
+        return f"{_capital(told)}: {self.quote(text)}"
 
     def thought(self, seat: str, text: str, *, known: bool) -> str:
-        """A thought, and whose it is."""
+        """A thought, with the thinker's name unless that is known."""
         words = _sentence(printed(text))
         if known:
             return f"{THOUGHT}{words}{UNTHOUGHT}"
@@ -141,41 +140,41 @@ class EnglishWording:
         tag = self._rotation.pick("thinks", _THINKS).format(n=name)
         return f"{THOUGHT}{_before_a_tag(words)}{UNTHOUGHT} {tag}."
 
-    def _tag(self, seat: str, words: str, telling: Telling) -> str:
+    def _tag(self, seat: str, words: str, context: SpeechContext) -> str:
         name = self._people.call(seat)
-        if telling.to is not None:
-            return self._whispering(name, telling)
-        verb = self._verb(words, telling)
+        if context.to is not None:
+            return self._whispering(name, context)
+        verb = self._verb(words, context)
         before = " " not in verb and self._rotation.pick("order", ("verb", "name")) == "verb"
         return f"{verb} {name}" if before else f"{name} {verb}"
 
-    def _whispering(self, name: str, telling: Telling) -> str:
-        if not telling.to:
+    def _whispering(self, name: str, context: SpeechContext) -> str:
+        if not context.to:
             return self._rotation.pick("mutter", _MUTTERS).format(n=name)
-        to = _listed([self._people.call(one) for one in telling.to])
-        about, ways = ("back", _WHISPERS_BACK) if telling.answers else ("whisper", _WHISPERS)
+        to = _listed([self._people.call(one) for one in context.to])
+        about, ways = ("back", _WHISPERS_BACK) if context.answers else ("whisper", _WHISPERS)
         return self._rotation.pick(about, ways).format(n=name, t=to)
 
-    def _leading(self, seat: str, words: str, telling: Telling) -> str:
+    def _leading(self, seat: str, words: str, context: SpeechContext) -> str:
         name = self._people.call(seat)
-        if telling.to is None:
-            return f"{name} {self._verb(words, telling)}"
-        to = _listed([self._people.call(one) for one in telling.to])
+        if context.to is None:
+            return f"{name} {self._verb(words, context)}"
+        to = _listed([self._people.call(one) for one in context.to])
         return f"{name} whispers to {to}" if to else f"{name} mutters, too low for anybody to hear"
 
-    def _verb(self, words: str, telling: Telling) -> str:
-        if telling.aloud:
+    def _verb(self, words: str, context: SpeechContext) -> str:
+        if context.aloud:
             return "says aloud"
         last = words.rstrip(f"’”{UNSTRESSED}")[-1:]
         ways = {"?": ("ask", _ASKS), "!": ("cry", _CRIES)}.get(last)
-        if telling.goes_on and last != "?":
+        if context.goes_on and last != "?":
             ways = ("on", _GOES_ON)
-        if ways is None and telling.answers:
+        if ways is None and context.answers:
             ways = ("answer", _ANSWERS)
-        return self._rotation.pick(*(ways or ("say", _AMONG_MANY if telling.crowd else _SAYS)))
+        return self._rotation.pick(*(ways or ("say", _AMONG_MANY if context.crowd else _SAYS)))
 
     def _form(self, text: str) -> tuple[_Form, str]:
-        """How a sentence is made of what is done, and the words for it."""
+        """The grammatical form of an action, and its words adapted to that form."""
         done = text.strip().strip(",;")
         words = done.split()
         first = words[0].strip(".,;:!?…")
@@ -210,7 +209,7 @@ def _third_person(done: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A text that begins with a capital letter and has an end."""
+    """A text that begins with a capital letter and ends with a final punctuation mark."""
     ended = text.rstrip(" ,;")
     return _capital(ended if _ENDED.search(ended) else f"{ended}.")
 
@@ -223,7 +222,7 @@ def _capital(text: str) -> str:
 
 
 def _before_a_tag(text: str) -> str:
-    """A stop becomes a comma; questions, exclamations and what breaks off stay."""
+    """Replace a full stop at the end with a comma; other punctuation stays."""
     return _STOP.sub(r",\1", text)
 
 

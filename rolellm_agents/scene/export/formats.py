@@ -1,4 +1,4 @@
-"""What a scene can be written as, by whom it was seen, and whether its cast is needed for it."""
+"""The formats that a scene can be exported to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
@@ -18,11 +18,11 @@ SCENE_FORMATS: Mapping[SceneFormat, Callable[[LoadedScene, Sequence[SceneLine]],
     "novel": write_novel,
     "sillytavern": write_sillytavern_group,
 }
-"""Each takes the scene and its lines, and gives a file's text; Markdown, HTML, and JSON lines."""
+"""Writers by format: from a scene and its lines to the file's text, as Markdown, HTML or JSON lines."""
 
 
 def as_seen_by(loaded: LoadedScene, lines: Sequence[SceneLine], seat: str) -> list[SceneLine]:
-    """The lines that a seat witnessed; what is written of them tells nothing else that happened.
+    """The lines that a seat witnessed, for an export from that seat's view.
 
     Raises:
         SceneError: there is no such seat.
@@ -31,11 +31,11 @@ def as_seen_by(loaded: LoadedScene, lines: Sequence[SceneLine], seat: str) -> li
 
 
 def uncast(scene: Scene) -> LoadedScene:
-    """A scene that is only to be read: nobody is looked for, so nobody can play it."""
-    seats = [_called(seat) for seat in scene.cast]
+    """Load a scene for reading only: personas are not looked up, so models cannot play it."""
+    seats = [_with_name(seat) for seat in scene.cast]
     return LoadedScene(scene=scene.model_copy(update={"cast": tuple(seats)}), personas={})
 
 
-def _called(seat: Seat) -> Seat:
+def _with_name(seat: Seat) -> Seat:
     id_ = seat.id or id_of(seat.persona or seat.name)
     return seat.model_copy(update={"id": id_, "name": seat.name or id_.replace("-", " ")})

@@ -1,4 +1,4 @@
-"""A scene as a page of a novel: HTML that needs nothing else, for screens and for paper."""
+"""Write a scene as a page of a novel: one self-contained HTML file for screens and for paper."""
 
 from collections.abc import Sequence
 from html import escape
@@ -25,14 +25,14 @@ _LANGUAGE: dict[Language, str] = {"en": "en", "zh": "zh-Hans"}
 
 
 def write_novel(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
-    """A page that tells the scene as a story, by templates and without a model.
+    """Write a page that tells the scene as a story, from templates and without a model.
 
-    The same lines make the same page. Nothing in it can be run or loaded: texts are escaped, and the page
-    forbids scripts and whatever comes from elsewhere.
+    The page is deterministic. Texts are escaped, and its content security policy forbids scripts and
+    external resources.
 
     Args:
         loaded: the scene.
-        lines: what happened, or what one seat witnessed of it (`as_seen_by`).
+        lines: all lines, or those that one seat witnessed (`as_seen_by`).
     """
     scene = loaded.scene
     names = [name_of(loaded, seat.id) for seat in cast_of(loaded, lines)]
@@ -49,10 +49,10 @@ def write_novel(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
 
 def _paragraph(paragraph: ProseParagraph) -> str:
     section = "<hr>\n" if paragraph.begins_section else ""
-    told = escape(paragraph.text, quote=False)
+    html = escape(paragraph.text, quote=False)
     for sign, mark in _MARKS.items():
-        told = told.replace(sign, mark)
-    return f"{section}<p>{told}</p>"
+        html = html.replace(sign, mark)
+    return f"{section}<p>{html}</p>"
 
 
 def _html(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What somebody says, taken apart: the words, what is done meanwhile, and what is stressed."""
+"""Split a line into speech, actions and stressed words."""
 
 import re
 from typing import Literal, NamedTuple
@@ -7,9 +7,9 @@ from rolellm_agents.scene.names import HAN
 from rolellm_agents.text import plain
 
 STRESSED, UNSTRESSED = "\ue000", "\ue001"
-"""Stand around stressed words in a text, until it is known how a file writes that."""
+"""Enclose stressed words until a writer replaces them with its own markup."""
 THOUGHT, UNTHOUGHT = "\ue002", "\ue003"
-"""Stand around thoughts in a text."""
+"""Enclose thoughts."""
 
 _SIGNS = re.compile(f"[{STRESSED}-{UNTHOUGHT}]")
 _GROUP = re.compile(
@@ -20,33 +20,33 @@ _GROUP = re.compile(
 _BETWEEN_SENTENCES = re.compile(r"""(?:^|[.!?…。！？；;:：—\n"”’」』)）])\s*\Z""")
 _GOES_ON = re.compile(rf"[ \t]*[a-z,.;:!?…，。！？；：、{HAN}]")
 _AROUND = 80
-"""Characters around something in asterisks that tell what it is."""
+"""Characters of context on both sides that decide what a group in asterisks is."""
 _MOST_STRESSED = 4
-"""Words; what is longer between asterisks is done, not stressed."""
+"""Words. A longer group in asterisks is an action."""
 _NEVER = re.compile(r"(?!)")
 _BLANKS = re.compile(r"[ \t]+")
 _LINES = re.compile(r"\s*\n\s*")
 
 
 class Part(NamedTuple):
-    """A stretch of what somebody says, or of what is done meanwhile."""
+    """A part of a line: spoken words or an action."""
 
     kind: Literal["said", "done"]
     text: str
-    """Stressed words stand between `STRESSED` and `UNSTRESSED`."""
+    """`STRESSED` and `UNSTRESSED` enclose stressed words."""
 
 
 def clean(text: str) -> str:
-    """A text from outside, with single blanks and line breaks, and none of the signs used here."""
+    """Collapse blanks and line breaks, and remove control characters and the markers of this module."""
     lines = _LINES.sub("\n", _SIGNS.sub("", plain(text)).strip())
     return _BLANKS.sub(" ", lines)
 
 
 def parts_of(text: str) -> list[Part]:
-    """The parts of an utterance in order; none is empty.
+    """The parts of a line in order; none is empty.
 
-    Between asterisks, or in brackets where a sentence ends, something is done; a few words in the middle of
-    a sentence are stressed.
+    Asterisks, or brackets at the end of a sentence, enclose an action. A few words in asterisks in the
+    middle of a sentence are stressed.
     """
     cleaned = clean(text)
     parts: list[Part] = []
@@ -68,20 +68,20 @@ def parts_of(text: str) -> list[Part]:
 
 
 def without_marks(text: str) -> str:
-    """A text in which nothing is set apart: what somebody does or thinks is one thing."""
+    """A text without asterisks and underscores, for actions and thoughts, which are not split."""
     return _GROUP.sub(_opened, clean(text)).replace("*", "").strip()
 
 
 def split_first_sentence(
     text: str, ends: re.Pattern[str], most: int, goes_on: re.Pattern[str] = _NEVER
 ) -> tuple[str, str]:
-    """The first sentence, and the rest; the whole text and nothing when there is no rest, or it is long.
+    """The first sentence and the rest; the whole text and "" when there is no rest or the sentence is long.
 
     Args:
-        text: what is said.
-        ends: matches the end of a sentence with the blanks behind it.
-        most: characters that the sentence may have.
-        goes_on: matches the end of what looks like a sentence and is none, as “Mr.”
+        text: the spoken words.
+        ends: matches the end of a sentence and the blanks after it.
+        most: the most characters of a first sentence.
+        goes_on: matches an end that is not the end of a sentence, for example “Mr.”
     """
     for found in ends.finditer(text):
         first = text[: found.end()].rstrip()

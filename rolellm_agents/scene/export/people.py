@@ -1,4 +1,4 @@
-"""Who occurs in lines, and what a writer calls them."""
+"""Which seats occur in lines, and the names that a writer uses for them."""
 
 import re
 from collections.abc import Sequence
@@ -21,40 +21,40 @@ def cast_of(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[Seat]:
 
 
 def is_persons(seat: Seat, lines: Sequence[SceneLine]) -> bool:
-    """Whether a person sits there: as the lines tell, or as the scene does where no model spoke."""
-    made_by = [line["made_by"] for line in lines if line["speaker"] == seat.id and is_turn(line)]
-    if any(one.get("person") for one in made_by):
+    """Whether a person has the seat, according to its lines, or to the scene where no model spoke."""
+    sources = [line["made_by"] for line in lines if line["speaker"] == seat.id and is_turn(line)]
+    if any(source.get("person") for source in sources):
         return True
-    return seat.person and not any("model" in one for one in made_by)
+    return seat.person and not any("model" in source for source in sources)
 
 
 def name_of(loaded: LoadedScene, seat: str) -> str:
-    """A seat's name in one line; that of the narrator is empty."""
+    """A seat's name on one line; empty for the narrator."""
     return "" if seat == NARRATOR else one_line(loaded.names.get(seat, seat))
 
 
-def hearers_of(loaded: LoadedScene, line: SceneLine) -> list[str]:
-    """The names of those who witnessed something, its speaker left out."""
+def listeners_of(loaded: LoadedScene, line: SceneLine) -> list[str]:
+    """The names of the seats that witnessed a line, without its speaker."""
     return [name_of(loaded, seat) for seat in line["audience"] if seat not in (line["speaker"], NARRATOR)]
 
 
 def inside(name: str) -> str:
-    """A name as it stands inside an English sentence: “the Fox”."""
+    """A name inside an English sentence: “The Fox” becomes “the Fox”."""
     return _THE.sub("the ", name, count=1)
 
 
-class English:
-    """What English prose calls people: in full first, then as the others in the scene call them most."""
+class EnglishNames:
+    """Names in English prose: the full name first, then the form that the lines use most."""
 
     def __init__(self, loaded: LoadedScene, lines: Sequence[SceneLine]) -> None:
-        """Prepare names for the seats that occur in the lines; nothing else is looked at."""
+        """Collect the names of the seats that occur in the lines."""
         self._full = {seat.id: name_of(loaded, seat.id) for seat in cast_of(loaded, lines)}
         text = "\n".join([loaded.scene.setting, *(line["text"] for line in lines)])
         self._short = {seat: self._shortened(seat, text) for seat in self._full}
         self._told: set[str] = set()
 
     def call(self, seat: str) -> str:
-        """What somebody is called here, inside a sentence."""
+        """The name of a seat inside a sentence."""
         full = self._full.get(seat, seat)
         name = self._short.get(seat, full) if seat in self._told else full
         self._told.add(seat)

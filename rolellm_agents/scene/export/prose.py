@@ -1,4 +1,4 @@
-"""A scene as paragraphs of prose: what belongs together, and who need not be named again."""
+"""Group a scene's lines into paragraphs of prose, and decide where a speaker's name can be left out."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,37 +8,37 @@ from rolellm_agents.scene.export.chinese import ChineseWording
 from rolellm_agents.scene.export.english import EnglishWording
 from rolellm_agents.scene.export.parts import clean, parts_of, without_marks
 from rolellm_agents.scene.export.signs import is_prose, unwrapped
-from rolellm_agents.scene.export.wording import Telling, Wording
+from rolellm_agents.scene.export.wording import SpeechContext, Wording
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
 from rolellm_agents.scene.scene import NARRATOR
 
 _LONG = 500
-"""Characters from which on a paragraph takes no further line."""
+"""Characters after which a paragraph takes no further line."""
 _SECTION = 12
-"""Paragraphs after which an event of the scene's file begins a new section."""
+"""Least paragraphs of a section; the next scheduled event then begins a new one."""
 _MOST_UNNAMED = 2
-"""Paragraphs of speech in a row that can do without a name, while two take turns."""
+"""Most consecutive paragraphs of speech without a name, while two speakers alternate."""
 _ASKED = re.compile(r"[?？]\W*\Z")
 
 
 class ProseParagraph(NamedTuple):
-    """One paragraph; stressed words and thoughts in it stand between the signs of `parts`."""
+    """One paragraph; the markers of `parts` enclose stressed words and thoughts."""
 
     text: str
     begins_section: bool
 
 
 def paragraphs_of(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[ProseParagraph]:
-    """Tell lines as prose; the same lines are always told the same."""
-    teller = _Teller(loaded, lines)
-    told: list[ProseParagraph] = []
+    """Write lines as prose; the result is deterministic."""
+    writer = _ProseWriter(loaded, lines)
+    paragraphs: list[ProseParagraph] = []
     since = 0
     for group in _groups([line for line in lines if _pieces(line)]):
         begins = since >= _SECTION and _is_event(loaded, group[0])
         since = 1 if begins else since + 1
-        told.append(ProseParagraph(teller.paragraph(group, anew=begins), begins))
-    return told
+        paragraphs.append(ProseParagraph(writer.paragraph(group, begins_section=begins), begins))
+    return paragraphs
 
 
 def _groups(lines: Sequence[SceneLine]) -> Iterator[list[SceneLine]]:
@@ -53,20 +53,20 @@ def _groups(lines: Sequence[SceneLine]) -> Iterator[list[SceneLine]]:
 
 
 def _belongs(group: Sequence[SceneLine], line: SceneLine) -> bool:
-    """Whether a line stands in the same paragraph as those before."""
+    """Whether a line belongs to the paragraph of the group."""
     last = group[-1]
     if sum(len(one["text"]) for one in group) > _LONG or last["kind"] == "whisper":
         return False
-    if _is_told(line):
-        # What comes of an act stands with it.
-        return _is_told(last) or (last["kind"] == "act" and line["kind"] == "narrate")
-    if _is_told(last) or last["speaker"] != line["speaker"]:
+    if _is_narrated(line):
+        # Narration of an act's outcome stays with the act.
+        return _is_narrated(last) or (last["kind"] == "act" and line["kind"] == "narrate")
+    if _is_narrated(last) or last["speaker"] != line["speaker"]:
         return False
-    # Who speaks twice in a row begins anew.
+    # A speaker's second speech begins a new paragraph.
     return line["kind"] in ("act", "think") or all(one["kind"] in ("act", "think") for one in group)
 
 
-def _is_told(line: SceneLine) -> bool:
+def _is_narrated(line: SceneLine) -> bool:
     return line["kind"] in ("narrate", "join", "leave") or line["speaker"] == NARRATOR
 
 
@@ -78,62 +78,62 @@ def _is_event(loaded: LoadedScene, line: SceneLine) -> bool:
 
 class _Piece(NamedTuple):
     kind: str
-    """said, done, thought or told; or prose, which tells of its speaker itself."""
+    """"said", "done", "thought" or "narration"; or "prose", which has its own quotes and narration."""
     text: str
     line: SceneLine
 
 
-class _Teller:
-    """Tells paragraph after paragraph, and remembers who has spoken."""
+class _ProseWriter:
+    """Writes one paragraph after another, and remembers who spoke in them."""
 
     def __init__(self, loaded: LoadedScene, lines: Sequence[SceneLine]) -> None:
         zh = loaded.scene.language == "zh"
         self._wording: Wording = ChineseWording(loaded, lines) if zh else EnglishWording(loaded, lines)
         self._spoken: list[SceneLine] = []
-        """The last line of each paragraph of speech, since something else was told."""
+        """The last spoken line of each paragraph, since the last paragraph without speech."""
         self._unnamed = 0
 
-    def paragraph(self, group: Sequence[SceneLine], *, anew: bool) -> str:
-        if anew:
+    def paragraph(self, group: Sequence[SceneLine], *, begins_section: bool) -> str:
+        if begins_section:
             self._spoken = []
         pieces = [piece for line in group for piece in _pieces(line)]
         sentences: list[str] = []
         place = 0
         while place < len(pieces):
-            told, taken = self._told(pieces, place)
-            sentences.append(told)
-            place += taken
+            sentence, used = self._sentences(pieces, place)
+            sentences.append(sentence)
+            place += used
         spoken = [line for line in group if line["kind"] in ("say", "whisper")]
         self._spoken = [*self._spoken, spoken[-1]] if spoken else []
         return self._wording.blank.join(sentences)
 
-    def _told(self, pieces: Sequence[_Piece], place: int) -> tuple[str, int]:
-        """A sentence or more for the piece that stands here, and how many pieces it tells."""
+    def _sentences(self, pieces: Sequence[_Piece], place: int) -> tuple[str, int]:
+        """One or more sentences for the next piece, and the number of pieces that they cover."""
         piece, before = pieces[place], pieces[:place]
         following = pieces[place + 1] if place + 1 < len(pieces) else None
         speaker = piece.line["speaker"]
-        named = bool(before) and before[-1].kind != "told"
+        named = bool(before) and before[-1].kind != "narration"
         match piece.kind:
-            case "told":
-                return self._wording.told(piece.text), 1
+            case "narration":
+                return self._wording.narrate(piece.text), 1
             case "prose" if not named:
-                return self._wording.told_by_itself(speaker, piece.text), 1
+                return self._wording.narrate_quoting(speaker, piece.text), 1
             case "prose":
-                return self._wording.told(piece.text), 1
+                return self._wording.narrate(piece.text), 1
             case "thought":
                 return self._wording.thought(speaker, piece.text, known=named), 1
             case "done" if following and following.kind == "said" and not named:
-                telling = self._telling(following, before)
+                context = self._context(following, before)
                 self._unnamed = 0
-                return self._wording.said_doing(speaker, piece.text, following.text, telling), 2
+                return self._wording.action_and_speech(speaker, piece.text, following.text, context), 2
             case "done":
-                return self._wording.did(speaker, piece.text, after=_after(before)), 1
+                return self._wording.action(speaker, piece.text, after=_after(before)), 1
         if self._goes_unnamed(piece, before, following):
-            return self._wording.quoted(piece.text), 1
-        return self._wording.said(speaker, piece.text, self._telling(piece, before)), 1
+            return self._wording.quote(piece.text), 1
+        return self._wording.speech(speaker, piece.text, self._context(piece, before)), 1
 
     def _goes_unnamed(self, piece: _Piece, before: Sequence[_Piece], following: _Piece | None) -> bool:
-        """Whether it is clear who speaks."""
+        """Whether the speaker is clear without a name."""
         if any(one.kind == "said" and one.line is piece.line for one in before):
             return True
         whispered = piece.line["kind"] == "whisper"
@@ -149,7 +149,7 @@ class _Teller:
         self._unnamed = self._unnamed + 1 if clear else 0
         return clear
 
-    def _telling(self, piece: _Piece, before: Sequence[_Piece]) -> Telling:
+    def _context(self, piece: _Piece, before: Sequence[_Piece]) -> SpeechContext:
         line = piece.line
         last = self._spoken[-1] if self._spoken else None
         by_another = last is not None and last["speaker"] != line["speaker"]
@@ -160,7 +160,7 @@ class _Teller:
             )
         else:
             answers = by_another and last is not None and bool(_ASKED.search(last["text"]))
-        return Telling(
+        return SpeechContext(
             to=tuple(seat for seat in line["audience"] if seat != line["speaker"]) if whispered else None,
             answers=answers,
             goes_on=last is not None and not by_another and not before,
@@ -175,9 +175,9 @@ def _after(before: Sequence[_Piece]) -> Literal["", "done", "said"]:
 
 
 def _pieces(line: SceneLine) -> list[_Piece]:
-    if _is_told(line):
+    if _is_narrated(line):
         words = clean(line["text"])
-        return [_Piece("told", words, line)] if words else []
+        return [_Piece("narration", words, line)] if words else []
     if line["kind"] in ("act", "think"):
         words = without_marks(line["text"])
         return [_Piece("done" if line["kind"] == "act" else "thought", words, line)] if words else []

@@ -1,11 +1,11 @@
-"""A scene as a play: Markdown that reads well as plain text."""
+"""Write a scene as a play's script: Markdown that is readable as plain text."""
 
 import re
 from collections.abc import Sequence
 
-from rolellm_agents.scene.events import coming, going
+from rolellm_agents.scene.events import join_event, leave_event
 from rolellm_agents.scene.export.parts import STRESSED, UNSTRESSED, clean, parts_of, without_marks
-from rolellm_agents.scene.export.people import cast_of, hearers_of, inside, is_persons, name_of
+from rolellm_agents.scene.export.people import cast_of, inside, is_persons, listeners_of, name_of
 from rolellm_agents.scene.export.signs import unwrapped
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
@@ -52,81 +52,77 @@ _ENDED = re.compile(r"""[.!?…。！？—][”’"'」』)）]*\Z""")
 
 
 def write_script(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
-    """A play's script: title, place, characters, and then line by line who says and does what.
+    """Write a play's script: title, place, characters and lines.
 
-    Whispers tell to whom, thoughts are asides. Only who occurs in the lines is among the characters.
+    Whispers name their addressees, thoughts are asides. The characters are those that occur in the lines.
 
     Args:
         loaded: the scene.
-        lines: what happened, or what one seat witnessed of it (`as_seen_by`).
+        lines: all lines, or those that one seat witnessed (`as_seen_by`).
     """
     scene, words = loaded.scene, _WORDS[loaded.scene.language]
     place = [f"*{_escaped(one_line(told))}*" for told in (scene.setting, scene.time) if told.strip()]
-    cast = [f"- {_of_cast(loaded, seat, lines)}" for seat in cast_of(loaded, lines)]
+    cast = [f"- {_cast_entry(loaded, seat, lines)}" for seat in cast_of(loaded, lines)]
     head = [f"# {_escaped(one_line(scene.title))}", *place]
     if cast:
         head += [f"## {words['cast']}", "\n".join(cast)]
-    told = [_told(loaded, line) for line in lines if clean(line["text"])]
-    return "\n\n".join([*head, "---", *told]) + "\n"
+    body = [_script_line(loaded, line) for line in lines if clean(line["text"])]
+    return "\n\n".join([*head, "---", *body]) + "\n"
 
 
-def _of_cast(loaded: LoadedScene, seat: Seat, lines: Sequence[SceneLine]) -> str:
+def _cast_entry(loaded: LoadedScene, seat: Seat, lines: Sequence[SceneLine]) -> str:
     words = _WORDS[loaded.scene.language]
     comes = any(line["kind"] == "join" and line["speaker"] == seat.id for line in lines)
     person = words["person"] if is_persons(seat, lines) else ""
-    return f"{_shout(loaded, seat.id)}{words['later'] if comes and not seat.present else ''}{person}"
+    return f"{_caps(loaded, seat.id)}{words['later'] if comes and not seat.present else ''}{person}"
 
 
-def _told(loaded: LoadedScene, line: SceneLine) -> str:
+def _script_line(loaded: LoadedScene, line: SceneLine) -> str:
     words = _WORDS[loaded.scene.language]
     if line["kind"] in ("join", "leave"):
-        return _direction(loaded, _come_or_gone(loaded, line))
+        return _direction(loaded, _entrance_or_exit(loaded, line))
     if line["kind"] == "narrate" or line["speaker"] == NARRATOR:
         return _direction(loaded, _sentence(clean(line["text"]).replace("\n", " "), loaded))
     how = ""
     if line["kind"] == "whisper":
-        to = [inside(name) for name in hearers_of(loaded, line)]
+        to = [inside(name) for name in listeners_of(loaded, line)]
         how = words["whisper"].format(to=_escaped(_listed(to, loaded))) if to else words["mutter"]
     elif line["kind"] == "think":
         how = words["think"]
-    return words["speech"].format(name=_shout(loaded, line["speaker"]), how=how, text=_spoken(loaded, line))
+    return words["speech"].format(name=_caps(loaded, line["speaker"]), how=how, text=_spoken(loaded, line))
 
 
 def _spoken(loaded: LoadedScene, line: SceneLine) -> str:
     if line["kind"] == "act":
         return _direction(loaded, without_marks(line["text"]).replace("\n", " "))
-    told = [
+    parts = [
         _direction(loaded, part.text)
         if part.kind == "done"
         else _escaped(unwrapped(part.text)).replace(STRESSED, "*").replace(UNSTRESSED, "*")
         for part in parts_of(line["text"])
     ]
-    # Indented, no line of a speech can look like somebody else's.
-    return _WORDS[loaded.scene.language]["blank"].join(told).replace("\n", "  \n    ")
+    # Indented, so that a line break in a speech cannot look like another speaker's line.
+    return _WORDS[loaded.scene.language]["blank"].join(parts).replace("\n", "  \n    ")
 
 
 def _direction(loaded: LoadedScene, text: str) -> str:
     return _WORDS[loaded.scene.language]["direction"].format(text=_escaped(text))
 
 
-def _come_or_gone(loaded: LoadedScene, line: SceneLine) -> str:
-    """What is told of it, or as plays have it."""
-    come = line["kind"] == "join"
-    usual = (coming if come else going)(loaded, line["speaker"]).text if _is_seat(loaded, line) else ""
-    if line["text"].strip() != usual:
+def _entrance_or_exit(loaded: LoadedScene, line: SceneLine) -> str:
+    """The line's own text; “Enter NAME.” or “Exit NAME.” where it has the default text."""
+    event = join_event if line["kind"] == "join" else leave_event
+    default = event(loaded, line["speaker"]).text if line["speaker"] in loaded.seats else ""
+    if line["text"].strip() != default:
         return _sentence(clean(line["text"]).replace("\n", " "), loaded)
     return _WORDS[loaded.scene.language][line["kind"]].format(name=name_of(loaded, line["speaker"]))
-
-
-def _is_seat(loaded: LoadedScene, line: SceneLine) -> bool:
-    return line["speaker"] in loaded.seats
 
 
 def _sentence(text: str, loaded: LoadedScene) -> str:
     return text if _ENDED.search(text) else text + _WORDS[loaded.scene.language]["stop"]
 
 
-def _shout(loaded: LoadedScene, seat: str) -> str:
+def _caps(loaded: LoadedScene, seat: str) -> str:
     return _escaped(name_of(loaded, seat)).upper()
 
 

@@ -1,4 +1,4 @@
-"""Quotes, dashes and ends of sentences as books print them."""
+"""Typographic quotes and dashes."""
 
 import re
 
@@ -16,7 +16,7 @@ _BEGINS_QUOTED = re.compile(
 
 
 def printed(text: str) -> str:
-    """A text with the quotes and dashes of print in place of the typewriter's."""
+    """Replace straight quotes, double hyphens and three dots with typographic characters."""
     text = text.replace("...", "…").replace("--", "—")
     if _HAN.search(text):
         return _alternating(text)
@@ -25,24 +25,24 @@ def printed(text: str) -> str:
 
 
 def inside_quotes(text: str) -> str:
-    """A printed text as it stands between quotes: its own become single ones."""
+    """A text with single quotes in place of double ones, to be put in double quotes."""
     return text.translate(_TO_SINGLE)
 
 
 def unwrapped(text: str) -> str:
-    """A text that stands in quotes as a whole, without them."""
+    """A text without the quotes that enclose all of it."""
     found = _WRAPPED.match(text.strip())
     return next(group for group in found.groups() if group is not None).strip() if found else text
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has its speech in quotes already, and tells of the speaker between them."""
+    """Whether a text has its own quotation marks, with narration between them."""
     found = _BEGINS_QUOTED.match(text.strip())
     return bool(found and re.search(r"\w", text.strip()[found.end() :]))
 
 
 def _alternating(text: str) -> str:
-    """Where words are not set apart, every second sign closes."""
+    """Open and close quotes in turn, for text without blanks between words."""
     parts = text.split('"')
     return (
         "".join(part + ("“" if number % 2 == 0 else "”") for number, part in enumerate(parts[:-1]))

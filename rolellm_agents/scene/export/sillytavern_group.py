@@ -1,4 +1,4 @@
-"""A scene as a group chat of SillyTavern: JSON lines, the first for the chat, then one for each line."""
+"""Write a scene as a SillyTavern group chat: JSON lines, a header and then one object for each line."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,23 @@ from rolellm_agents.text.language import Language
 
 _NARRATOR: dict[Language, str] = {"en": "Narrator", "zh": "旁白"}
 _UNUSED = "unused"
-"""What newer versions write for names that a chat does not need."""
+"""The placeholder that newer versions write for unused names."""
 
 
 def write_sillytavern_group(
     loaded: LoadedScene, lines: Sequence[SceneLine], times: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """A group chat's file.
+    """Write the file of a group chat.
 
-    A person's seat becomes the user, whoever else speaks a member whose card is called like the seat. There
-    every member sees every message: a whisper, a thought or an act is one only by how its words begin, and
-    by `extra.rolellm` (`seat`, `kind`, `audience`), which the program keeps and does not use. Swipes, the
-    scene's definition and what made a line, but for its model, are lost.
+    A person's seat becomes the user; every other speaker becomes a member with a card of the seat's name.
+    In SillyTavern every member sees every message. Whispers, thoughts and acts differ only in how their
+    text begins and in `extra.rolellm` (`seat`, `kind`, `audience`), which SillyTavern keeps and ignores.
+    Swipes, the scene's definition and the provenance of lines, apart from the model, are lost.
 
     Args:
         loaded: the scene.
-        lines: what happened, or what one seat witnessed of it (`as_seen_by`).
-        times: when each was said, in ISO 8601, by the lines' ids; empty where it is not known.
+        lines: all lines, or those that one seat witnessed (`as_seen_by`).
+        times: the time of each line in ISO 8601, by line id; missing where it is unknown.
     """
     persons = [seat.id for seat in cast_of(loaded, lines) if is_persons(seat, lines)]
     header = {
@@ -39,12 +39,15 @@ def write_sillytavern_group(
         "chat_metadata": {"rolellm": {"scene": loaded.scene.id, "title": one_line(loaded.scene.title)}},
     }
     messages = [_message(loaded, line, persons, times.get(line["id"], "")) for line in lines]
-    return "".join(_as_json(one) + "\n" for one in [header, *messages])
+    return "".join(
+        whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n"
+        for value in [header, *messages]
+    )
 
 
 def _message(loaded: LoadedScene, line: SceneLine, persons: Sequence[str], time: str) -> dict[str, Any]:
-    # It brings in LangChain's messages, and they take a moment to load.
-    from rolellm_agents.scene.view import own_line
+    # Imported here because it loads LangChain's messages, which is slow.
+    from rolellm_agents.scene.view import render_own_line
 
     seat = loaded.seats.get(line["speaker"])
     happens = line["kind"] in ("narrate", "join", "leave")
@@ -58,13 +61,9 @@ def _message(loaded: LoadedScene, line: SceneLine, persons: Sequence[str], time:
         "is_user": line["speaker"] in persons and not happens,
         "is_system": False,
         "send_date": time,
-        "mes": plain(own_line(loaded, line)),
+        "mes": plain(render_own_line(loaded, line)),
         "extra": extra,
     }
     if seat and seat.id not in persons and not happens:
         message["original_avatar"] = f"{name}.png"
     return message
-
-
-def _as_json(value: dict[str, Any]) -> str:
-    return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""What the prose of a language has to know: how somebody says, whispers, thinks and does something."""
+"""The interface of a language's prose: sentences for speech, whispers, thoughts and actions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,64 +7,64 @@ from typing import Literal, Protocol
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What stands around something that is said, as far as how it is told depends on it."""
+class SpeechContext:
+    """What the wording of a speech depends on besides the words."""
 
     to: tuple[str, ...] | None = None
-    """The seats that hear a whisper; None when it is no whisper."""
+    """The seats that hear a whisper; None when it is not a whisper."""
     answers: bool = False
-    """Whether somebody else asked, or whispered to the speaker, just before."""
+    """Whether the line before is another speaker's question, or a whisper to this speaker."""
     goes_on: bool = False
-    """Whether the speaker said something just before."""
+    """Whether the line before is by the same speaker."""
     aloud: bool = False
-    """Whether the speaker's thoughts were told just before."""
+    """Whether the sentence before is a thought of the speaker."""
     crowd: bool = False
-    """Whether more than two are there."""
+    """Whether more than two seats witness the line."""
 
 
 class Wording(Protocol):
-    """One language's sentences. Each object remembers what it used last, and uses another one then."""
+    """Sentences in one language. An object varies its verbs and word order from call to call."""
 
     blank: str
-    """What stands between sentences."""
+    """The separator between sentences."""
 
-    def told(self, text: str) -> str:
-        """What nobody says, as it stands in prose."""
+    def narrate(self, text: str) -> str:
+        """Narration."""
 
-    def quoted(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """Words in quotes."""
 
-    def did(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
-        """A sentence for what somebody did.
+    def action(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
+        """A sentence for an action.
 
         Args:
-            seat: who did it.
-            text: what.
-            after: what the sentence before tells of them.
+            seat: the acting seat.
+            text: the action.
+            after: what the sentence before tells about the same seat.
         """
 
-    def said(self, seat: str, text: str, telling: Telling) -> str:
-        """Words in quotes, and who said them."""
+    def speech(self, seat: str, text: str, context: SpeechContext) -> str:
+        """Words in quotes with a speech tag."""
 
-    def told_by_itself(self, seat: str, text: str) -> str:
-        """What somebody said, where their words have quotes already and tell of them in between."""
+    def narrate_quoting(self, seat: str, text: str) -> str:
+        """A line that has its own quotation marks, with narration between them."""
 
-    def said_doing(self, seat: str, done: str, text: str, telling: Telling) -> str:
-        """What somebody did, and the words they said with it."""
+    def action_and_speech(self, seat: str, done: str, text: str, context: SpeechContext) -> str:
+        """An action, and the words that go with it."""
 
     def thought(self, seat: str, text: str, *, known: bool) -> str:
-        """A thought, and whose it is unless that is known."""
+        """A thought, with the thinker's name unless that is known."""
 
 
 class Rotation:
-    """Picks in turn, so that nothing is picked twice in a row where there is a choice."""
+    """Cycles through choices, separately for each topic."""
 
     def __init__(self) -> None:
-        """Nothing was picked yet."""
+        """Start each cycle with its first choice."""
         self._picked: Counter[str] = Counter()
 
     def pick(self, about: str, choices: Sequence[str]) -> str:
-        """The next of the choices there are for this."""
+        """The next of the choices for this topic."""
         number = self._picked[about]
         self._picked[about] += 1
         return choices[number % len(choices)]

@@ -18,7 +18,7 @@ _HELP = "Measure the speed of this machine."
 
 
 class _NotInstalled(TyperGroup):
-    """Takes any benchmark's name and says how to get the benchmarks."""
+    """Accepts any benchmark's name and explains how to get the benchmarks."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command by its name.

@@ -1,6 +1,5 @@
-"""`rolellm models`: what a persona can be played by."""
+"""`rolellm models`: the models that can play a persona."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import typer
@@ -8,22 +7,20 @@ import typer
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import print_json, print_table
 
-app = typer.Typer(
-    name="models", help="List the models there are.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(name="models", help="List models.", no_args_is_help=True, rich_markup_mode=None)
 
 _EXAMPLES: Final = {"llamacpp": "llamacpp:/path/model.gguf"}
-"""Where what a provider shows elsewhere is a model that there is."""
+"""Examples for this list, where the provider's own example is an existing model."""
 
 
 @app.callback()
 def _group() -> None:
-    """List the models there are."""
+    """List models."""
 
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List your own names from models.toml, the models that come along, and what other specs look like.
+    """List the models of your models.toml, the bundled models, and an example spec of each provider.
 
     \b
     Examples:
@@ -38,16 +35,27 @@ def list_(as_json: JsonOption = False) -> None:
     default = load_settings().model
     rows = [
         *(
-            _row(one.name, one.spec, "yours", _joined(_options(one.options), _own(one.strategy)))
+            _row(
+                one.name,
+                one.spec,
+                "yours",
+                _joined(*(f"{key} = {value}" for key, value in one.options.items()), _own(one.strategy)),
+            )
             for one in named_models().values()
         ),
         *(
-            _known(f"llamacpp:{model.name}", "embedded", _joined(model.about, _own(model.strategy)))
+            _row(
+                f"llamacpp:{model.name}",
+                f"llamacpp:{model.name}",
+                "embedded",
+                _joined(model.about, _own(model.strategy)),
+            )
             for model in BUNDLED.values()
         ),
         *(
-            _known(_EXAMPLES.get(provider.name, provider.example), "example", provider.help)
+            _row(spec, spec, "example", provider.help)
             for provider in PROVIDERS.values()
+            for spec in [_EXAMPLES.get(provider.name, provider.example)]
         ),
     ]
     for row in rows:
@@ -64,22 +72,13 @@ def list_(as_json: JsonOption = False) -> None:
     )
 
 
-def _row(name: str, spec: str, kind: str, told: str) -> dict[str, Any]:
-    return {"name": name, "spec": spec, "kind": kind, "help": told}
-
-
-def _known(spec: str, kind: str, told: str) -> dict[str, Any]:
-    """A model that goes by its spec."""
-    return _row(spec, spec, kind, told)
-
-
-def _options(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in options.items())
+def _row(name: str, spec: str, kind: str, text: str) -> dict[str, Any]:
+    return {"name": name, "spec": spec, "kind": kind, "help": text}
 
 
 def _own(strategy: str | None) -> str:
     return f"strategy = {strategy}" if strategy else ""
 
 
-def _joined(*told: str) -> str:
-    return ", ".join(filter(None, told))
+def _joined(*texts: str) -> str:
+    return ", ".join(filter(None, texts))

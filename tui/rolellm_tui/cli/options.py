@@ -1,6 +1,11 @@
-"""Options that several commands share, and how they become a session."""
+"""Options that several commands share, and the session that they open."""
 
-from typing import TYPE_CHECKING, Annotated
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,71 +27,109 @@ ModelOption = Annotated[
 ]
 BaseUrlOption = Annotated[
     str | None,
-    typer.Option("--base-url", help="The OpenAI-compatible server of an openai: model.", metavar="URL"),
+    typer.Option("--base-url", help="OpenAI-compatible server of an openai: model.", metavar="URL"),
 ]
 StrategyOption = Annotated[
     str | None,
     typer.Option(
         "--strategy",
         "-s",
-        help="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval; what suits the model, "
-        "if none.",
+        help="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval. Default: the "
+        "model's preferred strategy.",
         metavar="NAME",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="Makes the answer repeatable.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Sampling seed.")]
 MaxTokensOption = Annotated[
-    int | None, typer.Option("--max-tokens", min=1, help="The longest answer, in tokens.")
+    int | None, typer.Option("--max-tokens", min=1, help="Maximum length of an answer, in tokens.")
 ]
 TemperatureOption = Annotated[
     float | None,
-    typer.Option("--temperature", "-t", min=0, max=5, help="0 always takes the likeliest word."),
+    typer.Option("--temperature", "-t", min=0, max=5, help="Sampling temperature; 0 decodes greedily."),
 ]
 LorebookOption = Annotated[
     list[str] | None,
     typer.Option(
         "--lorebook",
-        help="A lorebook beside the persona's own: a file or an imported one; several may be given.",
+        help="A lorebook besides the persona's own: a file, or the name of an imported one. Repeatable.",
     ),
 ]
 RecallOption = Annotated[
     str | None,
     typer.Option(
         "--recall",
-        help="How passages are looked up: bm25 (by words), chroma (by vectors) or hybrid.",
+        help="Retrieval method: bm25 (keywords), chroma (vectors) or hybrid.",
         metavar="METHOD",
     ),
 ]
 EmbeddingsOption = Annotated[
     str | None,
     typer.Option(
-        "--embeddings", help="For vectors: lexical, minilm, huggingface:… or openai:….", metavar="NAME"
+        "--embeddings", help="Embedding model: lexical, minilm, huggingface:… or openai:….", metavar="NAME"
     ),
 ]
 RememberOption = Annotated[
     bool | None,
-    typer.Option("--remember/--no-remember", help="Recall what was said in other conversations."),
+    typer.Option("--remember/--no-remember", help="Recall what was said in earlier conversations."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+RunFolderOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Folder of the run. Default: a folder among your own runs."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses of options.
+
+    Each parameter whose annotation is a dataclass is replaced by the fields of the dataclass, which Typer
+    reads as options of the command itself.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, type[Any]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation) and isinstance(parameter.annotation, type):
+            groups[parameter.name] = parameter.annotation
+            parameters += inspect.signature(parameter.annotation, eval_str=True).parameters.values()
+        else:
+            parameters.append(parameter)
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    run.__annotations__ = {one.name: one.annotation for one in keywords}
+    run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    return run
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """Options of the commands that talk with one persona."""
+
+    model: ModelOption = None
+    base_url: BaseUrlOption = None
+    strategy: StrategyOption = None
+    seed: SeedOption = None
+    max_tokens: MaxTokensOption = None
+    temperature: TemperatureOption = None
+    lorebook: LorebookOption = None
+    recall: RecallOption = None
+    embeddings: EmbeddingsOption = None
+    remember: RememberOption = None
 
 
 def open_session(
     persona: "Persona",
     transcript: "Transcript",
+    options: SessionOptions,
     *,
-    model: str | None,
-    base_url: str | None,
-    strategy: str | None,
-    seed: int | None = None,
-    max_tokens: int | None = None,
-    temperature: float | None = None,
     conversation: str | None = None,
-    lorebooks: list[str] | None = None,
-    recall: str | None = None,
-    embeddings: str | None = None,
-    remember: bool | None = None,
 ) -> "Session":
-    """A session with these options, and the user's defaults for those not given.
+    """Open a session. Options that are not given default to the user's settings.
 
     Raises:
         RoleLLMError: an option names something that does not exist or cannot be used.
@@ -99,27 +142,27 @@ def open_session(
     from rolellm_graphs.chat.session import Session
 
     settings = load_settings()
-    you = current_user_persona(settings)
-    name = model or settings.model
+    user = current_user_persona(settings)
+    name = options.model or settings.model
     chat_model = get_model(
         name,
-        temperature=settings.temperature if temperature is None else temperature,
-        max_tokens=max_tokens or settings.max_tokens,
-        base_url=base_url,
+        temperature=settings.temperature if options.temperature is None else options.temperature,
+        max_tokens=options.max_tokens or settings.max_tokens,
+        base_url=options.base_url,
     )
     return Session(
         persona,
         transcript,
         model=chat_model,
         model_name=name,
-        strategy=strategy or settings.strategy or default_strategy(name),
+        strategy=options.strategy or settings.strategy or default_strategy(name),
         conversation=conversation,
-        seed=seed,
-        user_name=you.name,
-        about_user=you.about,
-        lorebooks=[find_lorebook(name) for name in lorebooks or ()],
-        recall=recall_options(settings, method=recall, embeddings=embeddings),
-        remember=settings.remember if remember is None else remember,
+        seed=options.seed,
+        user_name=user.name,
+        about_user=user.about,
+        lorebooks=[find_lorebook(name) for name in options.lorebook or ()],
+        recall=recall_options(settings, method=options.recall, embeddings=options.embeddings),
+        remember=settings.remember if options.remember is None else options.remember,
     )
 
 
@@ -131,10 +174,10 @@ def recall_options(
     chroma_url: str | None = None,
     k: int | None = None,
 ) -> "RecallOptions":
-    """What a command was told of recall, and the user's defaults for the rest.
+    """The recall options of a command. What is not given defaults to the user's settings.
 
     Raises:
-        SettingsError: there is no such method.
+        SettingsError: the method is unknown.
     """
     from rolellm_agents.recall import RecallOptions, method_named
 

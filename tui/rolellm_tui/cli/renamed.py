@@ -1,4 +1,4 @@
-"""Commands under their old spelling, which works for one more version."""
+"""Deprecated spellings of commands, which work for one more version."""
 
 import functools
 from collections.abc import Callable
@@ -10,12 +10,12 @@ _GONE_IN = "0.3"
 
 
 def renamed(command: Callable[..., None], old: str, new: str) -> Callable[..., None]:
-    """The command, which first tells on standard error how it is spelled now.
+    """Wrap a command so that it first prints its new spelling on standard error.
 
     Args:
         command: a command function.
-        old: the spelling that was used, without `rolellm`.
-        new: the spelling to use.
+        old: the deprecated spelling, without `rolellm`.
+        new: the present spelling.
     """
 
     @functools.wraps(command)

@@ -1,4 +1,4 @@
-"""`rolellm serve`: the cast and the scenes for every client of OpenAI's API."""
+"""`rolellm serve`: personas and scenes behind an OpenAI-compatible API."""
 
 from typing import Annotated
 
@@ -10,19 +10,27 @@ from rolellm_tui.output import complain, print_text
 
 def serve(
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; wider than this machine needs a key.")
+        str,
+        typer.Option(
+            "--host", help="Address to listen on. Any other than this machine's own requires an API key."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
         int | None,
-        typer.Option("--port", min=0, max=65535, help="8000 or the next that is free; 0 is any."),
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="Port. Default: 8000, or the next free one; 0 picks any free port.",
+        ),
     ] = None,
     api_key: Annotated[
         list[str] | None,
         typer.Option(
             "--api-key",
             envvar="ROLELLM_API_KEY",
-            help="What clients must send; several may be given. Better in ROLELLM_API_KEY: others on this "
-            "machine can read a command line.",
+            help="API key that clients must send. Repeatable. Prefer ROLELLM_API_KEY: other users of "
+            "this machine can read command lines.",
             metavar="KEY",
         ),
     ] = None,
@@ -31,43 +39,42 @@ def serve(
         typer.Option(
             "--model",
             "-m",
-            help="A model spec or a name from models.toml; the first of several is the one that is used "
-            "when a request names none.",
+            help="A model spec or a name from models.toml. Repeatable; the first one is the default of "
+            "requests that name none.",
             metavar="PROVIDER:NAME",
         ),
     ] = None,
     strategy: StrategyOption = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option(
-            "--origin", help="A web page's origin whose scripts may ask (CORS); * is any.", metavar="URL"
-        ),
+        typer.Option("--origin", help="Allowed CORS origin. Repeatable; * allows any.", metavar="URL"),
     ] = None,
     concurrent: Annotated[
-        int, typer.Option("--concurrent", min=1, max=1024, help="Answers at a time; others wait.")
+        int, typer.Option("--concurrent", min=1, max=1024, help="Answers generated at the same time.")
     ] = 32,
     queue: Annotated[
         int,
-        typer.Option(
-            "--queue", min=0, help="Requests that may wait, clients in turn; further requests get 429."
-        ),
+        typer.Option("--queue", min=0, help="Length of the queue; requests beyond it get status 429."),
     ] = 1024,
     queue_seconds: Annotated[
         float,
-        typer.Option("--queue-seconds", min=0.1, help="The longest that a request may wait; then 429."),
+        typer.Option("--queue-seconds", min=0.1, help="Maximum time in the queue; then status 429."),
     ] = 120.0,
     max_tokens: Annotated[
-        int, typer.Option("--max-tokens", min=1, help="The longest answer that may be asked for.")
+        int,
+        typer.Option("--max-tokens", min=1, help="Maximum length of an answer that a client may request."),
     ] = 1024,
     answer_seconds: Annotated[
-        float, typer.Option("--answer-seconds", min=1, help="The longest that an answer may take.")
+        float, typer.Option("--answer-seconds", min=1, help="Maximum time for one answer.")
     ] = 300.0,
-    user: Annotated[str | None, typer.Option("--user", help="What characters call who asks.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", help="Name by which characters address clients.")
+    ] = None,
 ) -> None:
     """Serve personas and scenes behind an OpenAI-compatible API.
 
-    `model` in requests is a persona's id or `scene:` and a scene's; `@` and a strategy, a model of
-    this server, or in a scene a seat, may follow it. README shows how it is asked.
+    The `model` field of a request is a persona's id, or `scene:` followed by a scene's id. `@` and a
+    strategy, a model of this server or, in a scene, a seat may follow. The documentation has examples.
 
     \b
     Examples:
@@ -100,9 +107,7 @@ def serve(
         answer_seconds=answer_seconds,
     )
 
-    def tell(url: str) -> None:
-        print_text(
-            f"{url}\nThis is the base URL for clients. Ctrl-C here ends it when its answers have ended."
-        )
+    def on_ready(url: str) -> None:
+        print_text(f"{url}\nThis is the base URL for clients. Ctrl-C finishes running answers and stops.")
 
-    asyncio.run(serve_forever(options, host=host, port=port, tell=tell))
+    asyncio.run(serve_forever(options, host=host, port=port, tell=on_ready))

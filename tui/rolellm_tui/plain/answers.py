@@ -79,5 +79,5 @@ class Answers:
     def _first_words(self, words: str, begun: str) -> str:
         name = self._session.persona.name
         if begun and words.startswith(begun):
-            return f"{name} goes on: {words[len(begun) :].lstrip()}"
+            return f"{name} continues: {words[len(begun) :].lstrip()}"
         return f"{name}: {words}"

@@ -114,7 +114,7 @@ class PlainChat:
             yield from self._told_from(command.number)
         if later:
             left = lines.counted(later, "message")
-            yield f"The {left} after it stayed with the old words; /undo goes back to them."
+            yield f"The {left} after it stay on the old branch; /undo returns to it."
 
     # Moving about
 
@@ -125,21 +125,21 @@ class PlainChat:
         wanted = command.number or now + (1 if command.text == "right" else -1)
         if not 1 <= wanted <= len(swipes):
             raise MessageError(
-                f"There is no answer {wanted}, this is {now} of {len(swipes)}; /again makes another."
+                f"There is no answer {wanted}, this is {now} of {len(swipes)}; /again generates another."
             )
         place = len(self._session.messages)
         self._session.choose(swipes[wanted - 1].id)
         return [f"Answer {wanted} of {len(swipes)}.", *self._told_from(place)]
 
     def _undo(self, _: Command) -> Iterable[str]:
-        return self._told_end() if self._session.undo() else ["There is nothing to take back."]
+        return self._told_end() if self._session.undo() else ["Nothing to undo."]
 
     def _redo(self, _: Command) -> Iterable[str]:
-        return self._told_end() if self._session.redo() else ["Nothing was taken back."]
+        return self._told_end() if self._session.redo() else ["Nothing to redo."]
 
     def _branch(self, command: Command) -> Iterable[str]:
         name = self._session.branch(self._message(command.number).id)
-        return [f"You go on after message {command.number}, on {name}."]
+        return [f"Continuing after message {command.number}, on {name}."]
 
     def _branches(self, command: Command) -> Iterable[str]:
         conversation = self._session.conversation
@@ -155,7 +155,7 @@ class PlainChat:
             raise MessageError(f"There is no branch {number}; /branches lists them.")
         name, _ = branches[number - 1]
         self._session.go_to_branch(name)
-        return [f"You are where {name} is.", *self._told_end()]
+        return [f"Now on {name}.", *self._told_end()]
 
     # Telling
 
@@ -181,19 +181,19 @@ class PlainChat:
             asked = lines.prompt(prompted) if prompted else []
             return [*lines.why(len(self._session.messages), answer), *asked]
         if prompted is None:
-            raise MessageError("The prompt of this answer is not known any more; /why tells what is.")
+            raise MessageError("The prompt of this answer was not saved; /why prints what was.")
         return lines.whole_prompt(prompted)
 
     def _message(self, number: int) -> Message:
         messages = self._session.messages
         if number > len(messages):
-            raise MessageError(f"There is no message {number}; /history tells their numbers.")
+            raise MessageError(f"There is no message {number}; /history prints the numbers.")
         return messages[number - 1]
 
     def _last_answer(self) -> Message:
         messages = self._session.messages
         if not messages or messages[-1].speaker == USER:
-            raise MessageError("There is no answer here yet; say something, or /again.")
+            raise MessageError("There is no answer yet; type a line, or /again.")
         return messages[-1]
 
 

@@ -63,13 +63,13 @@ def parse(line: str) -> Command:
     if found is None:
         name = one_line(word, 40)
         raise MessageError(
-            f"There is no command /{name}{did_you_mean(name, _NAMES)}; /help lists them, and // begins a "
-            "line that is said with a slash."
+            f"There is no command /{name}{did_you_mean(name, _NAMES)}; see /help. To say a line "
+            "that starts with a slash, type //."
         )
     try:
         text, number = _FORMS[found].read(rest)
     except ValueError:
-        raise MessageError(f"It is written {_usage(found)}; /help tells more.") from None
+        raise MessageError(f"Usage: {_usage(found)}. See /help.") from None
     return Command(found, text, number)
 
 
@@ -123,26 +123,28 @@ def _one_of(rest: str, *words: str) -> tuple[str, int]:
 
 
 _FORMS: dict[Name, _Form] = {
-    "again": _Form("", "have another answer to your last line.", _nothing),
-    "continue": _Form("", "let the last answer go on.", _nothing),
+    "again": _Form("", "generate another answer to your last line.", _nothing),
+    "continue": _Form("", "continue the last answer.", _nothing),
     "swipe": _Form(
         "left, right or N",
-        "go to the answer before, after, or to the one of that number.",
+        "go to the previous or next answer, or to answer N.",
         _direction_or_number,
     ),
     "edit": _Form(
-        "N TEXT", "put other words in place of message N; yours are answered anew.", _number_and_text
+        "N TEXT", "replace the text of message N; your own messages are answered again.", _number_and_text
     ),
-    "undo": _Form("", "take the last thing back.", _nothing),
-    "redo": _Form("", "do it after all.", _nothing),
-    "branch": _Form("N", "go on from message N in a new branch; what came after stays.", _number),
-    "branches": _Form("[N]", "list the branches; with a number, go to that one.", _perhaps_number),
-    "history": _Form("", "read the conversation, with the messages' numbers.", _nothing),
-    "note": _Form(
-        "[TEXT]", f"show or set the author's note, told with each line; /note {CLEAR} takes it away.", _text
+    "undo": _Form("", "undo.", _nothing),
+    "redo": _Form("", "redo.", _nothing),
+    "branch": _Form(
+        "N", "start a new branch after message N; later messages stay on the old one.", _number
     ),
-    "why": _Form(f"[{ALL}]", "what the last answer was made of; all reads the whole prompt.", _perhaps_all),
+    "branches": _Form("[N]", "list the branches, or go to branch N.", _perhaps_number),
+    "history": _Form("", "print the conversation with message numbers.", _nothing),
+    "note": _Form("[TEXT]", f"show or set the author's note; /note {CLEAR} removes it.", _text),
+    "why": _Form(
+        f"[{ALL}]", "show the provenance of the last answer; all prints the complete prompt.", _perhaps_all
+    ),
     "help": _Form("", "list the commands.", _nothing),
-    "quit": _Form("", "leave, as Ctrl-D does; everything said is kept.", _nothing),
+    "quit": _Form("", "quit, like Ctrl-D. All messages are saved.", _nothing),
 }
 _NAMES: dict[str, Name] = {name: name for name in _FORMS}

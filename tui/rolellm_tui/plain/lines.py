@@ -11,7 +11,7 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.events import Prompted
 
 YOU = "You"
-NOTHING_SAID = "Nothing is said yet; type a line and press Enter."
+NOTHING_SAID = "No messages yet; type a line and press Enter."
 _SHORT = 60
 _LAST = 2
 """How many messages somebody who comes back hears again."""
@@ -40,7 +40,7 @@ def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[s
         f"You are talking with {persona.name}; {model} answers. /help lists the commands, Ctrl-D leaves."
     ]
     if len(messages) > _LAST:
-        told.append(f"There are {len(messages):,} messages so far; /history reads them all.")
+        told.append(f"There are {len(messages):,} messages so far; /history prints them.")
     if not messages and persona.greeting:
         told.append(f"{persona.name}: {persona.greeting}")
     return [*told, *(said(message, persona.name) for message in messages[-_LAST:])]
@@ -65,16 +65,16 @@ def why(number: int, answer: Message) -> list[str]:
     """What is kept of an answer's making."""
     made_by = answer.made_by
     if made_by.get("greeting"):
-        return [f"Message {number} is the greeting; no model wrote it."]
+        return [f"Message {number} is the greeting, not a model's answer."]
     if "edited" in made_by:
-        return [f"Message {number} has words that you put there; no model wrote it."]
+        return [f"Message {number} was edited by hand."]
     lines = [
         f"Message {number} comes from {made_by.get('model')} with the strategy {made_by.get('strategy')}."
     ]
     if told := _told(made_by):
-        lines.append(f"Known of it: {', '.join(told)}.")
+        lines.append(f"Provenance: {', '.join(told)}.")
     found = [*_recalled(made_by), *_lore(made_by)]
-    return [*lines, *(found or ["Nothing was recalled for it."])]
+    return [*lines, *(found or ["Nothing was recalled."])]
 
 
 def prompt(prompted: Prompted) -> list[str]:
@@ -92,7 +92,7 @@ def prompt(prompted: Prompted) -> list[str]:
 def whole_prompt(prompted: Prompted) -> list[str]:
     """Every message of a prompt, as it was sent."""
     return [
-        f"{number}. {part.part}, as {part.role}: {part.text}"
+        f"{number}. {part.title}, as {part.role}: {part.text}"
         for number, part in enumerate(prompted.parts, 1)
     ]
 

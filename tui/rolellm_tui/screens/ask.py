@@ -1,4 +1,4 @@
-"""A few words from the person, over whatever is shown."""
+"""A dialog that asks for text."""
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -10,21 +10,21 @@ from rolellm_tui.widgets.common.after_typing import after_typing
 
 
 class AskScreen(ModalScreen[str | None]):
-    """Several lines of text; dismissed with them, or with None when nothing is to be changed."""
+    """Asks for several lines of text. Returns them, or None when cancelled."""
 
     CSS_PATH = "ask.tcss"
     AUTO_FOCUS = "TextArea"
     BINDINGS = [
-        Binding("ctrl+s", "keep", "Keep", id="ask.keep", tooltip="Keep these words.", priority=True),
-        Binding("escape", "leave", "Leave", id="ask.leave", tooltip="Change nothing.", priority=True),
+        Binding("ctrl+s", "keep", "Keep", id="ask.keep", tooltip="Save the text.", priority=True),
+        Binding("escape", "leave", "Leave", id="ask.leave", tooltip="Cancel.", priority=True),
     ]
 
     def __init__(self, title: str, text: str = "", *, hint: str = "") -> None:
         """Ask for text.
 
         Args:
-            title: what is asked for.
-            text: what stands there at first.
+            title: of the dialog.
+            text: initial text.
             hint: a sentence below the title.
         """
         super().__init__()
@@ -33,23 +33,23 @@ class AskScreen(ModalScreen[str | None]):
         self._hint = hint
 
     def compose(self) -> ComposeResult:
-        """A small window."""
+        """Compose the dialog."""
         with Vertical(id="ask"):
             yield Static(self._title, id="ask-title", markup=False)
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
             yield TextArea(self._text, soft_wrap=True)
-            yield Static("Ctrl+S keeps · Escape leaves it as it was", id="ask-keys", markup=False)
+            yield Static("Ctrl+S save · Escape cancel", id="ask-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Write at the end."""
+        """Put the cursor at the end."""
         area = self.query_one(TextArea)
         area.move_cursor(area.document.end)
 
     def action_keep(self) -> None:
-        """Hand the words over."""
+        """Return the text."""
         after_typing(self, lambda: self.dismiss(self.query_one(TextArea).text))
 
     def action_leave(self) -> None:
-        """Change nothing."""
+        """Cancel."""
         self.dismiss(None)

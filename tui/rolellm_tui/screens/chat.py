@@ -37,7 +37,7 @@ from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
 
 class ChatScreen(Screen[None]):
-    """Say something, see the answer come, stop it, have it again, and walk among all that was said."""
+    """Send lines, stop and regenerate answers, and move in the conversation tree."""
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "#prompt"
@@ -47,20 +47,20 @@ class ChatScreen(Screen[None]):
 
     @dataclass
     class NewConversation(AppMessage):
-        """The person wants to begin again with the same persona."""
+        """The user starts a new conversation with the same persona."""
 
         persona: Persona
 
     @dataclass
     class Left(AppMessage):
-        """The person went back to the library."""
+        """The user returned to the library."""
 
     def __init__(self, session: Session, opening: ChatOpening) -> None:
-        """Show a session, whatever was said in it before.
+        """Show a session with its messages.
 
         Args:
             session: to show.
-            opening: what it was opened with.
+            opening: how it was opened.
         """
         super().__init__()
         self.session = session
@@ -69,7 +69,7 @@ class ChatScreen(Screen[None]):
 
     @property
     def opening(self) -> ChatOpening:
-        """What opens it again as it stands now."""
+        """An opening that restores the current state."""
         conversation = self.session.conversation
         greeting = self._conversation.greeting
         return replace(
@@ -77,7 +77,7 @@ class ChatScreen(Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """Who it is, the conversation, and the prompt."""
+        """Compose the head, the conversation and the prompt."""
         session, opening = self.session, self._opening
         with Horizontal(id="about"):
             about = f"{session.persona.name} · {session.model_name} · {session.strategy}"
@@ -89,7 +89,7 @@ class ChatScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Load the model while the person reads."""
+        """Load the model in the background."""
         self._prepare()
 
     @work(group="prepare", exit_on_error=False)
@@ -120,14 +120,14 @@ class ChatScreen(Screen[None]):
     @on(Composer.Submitted)
     def _send(self, event: Composer.Submitted) -> None:
         if self.answering:
-            self._status.tell(f"{self.session.persona.name} is still answering; Escape stops it.")
+            self._status.tell(f"{self.session.persona.name} is still answering; press Escape to stop.")
         elif event.text.strip():
             text = event.prompt.take()
             self._begin(lambda: self._say(text))
 
     @work(group="answer", exclusive=True, exit_on_error=False)
     async def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """One thing that may bring an answer; meanwhile nothing else is begun."""
+        """Run one action that may produce an answer. Others are refused meanwhile."""
         self.answering = True
         try:
             await self._attempt(act)
@@ -136,7 +136,7 @@ class ChatScreen(Screen[None]):
             self._prompt.read_ahead()
 
     async def _attempt(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do something; however it goes, the screen then shows what is kept."""
+        """Run an action, and afterwards show what the transcript holds."""
         try:
             await act()
         except RoleLLMError as error:
@@ -170,23 +170,23 @@ class ChatScreen(Screen[None]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what the moment has a use for."""
+        """Enable the actions that apply now."""
         return is_offered(action, answering=self.answering)
 
     def action_stop(self) -> None:
-        """Stop the answer; its words so far stay."""
+        """Stop the answer and keep its text so far."""
         self.session.cancel()
 
     def action_again(self) -> None:
-        """Have another answer to the last line."""
+        """Regenerate the last answer."""
         self._begin(lambda: self._follow(self.session.regenerate()))
 
     def action_go_on(self) -> None:
-        """Let the last answer go on from its last words."""
+        """Continue the last answer."""
         self._begin(lambda: self._follow(self.session.continue_answer()))
 
     async def action_swipe(self, step: int) -> None:
-        """To the answer before or after; after the last one, to a new one."""
+        """Show the previous or next answer; after the last, generate a new one."""
         await self._conversation.swipe(step)
 
     @on(ConversationView.AnotherWanted)
@@ -195,30 +195,30 @@ class ChatScreen(Screen[None]):
             self.action_again()
 
     async def action_undo(self) -> None:
-        """Take the last thing done back; while the person writes, what they wrote last."""
+        """Undo the last action, or the last edit while the user types."""
         if self._prompt.is_writing:
             self._prompt.undo()
         else:
-            await self._moved("" if self.session.undo() else "There is nothing to take back.")
+            await self._moved("" if self.session.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo."""
         if self._prompt.is_writing:
             self._prompt.redo()
         else:
-            await self._moved("" if self.session.redo() else "There is nothing to do again.")
+            await self._moved("" if self.session.redo() else "Nothing to redo.")
 
     async def _moved(self, told: str) -> None:
-        """Show where in the tree one is now."""
+        """Show the current branch."""
         self._status.tell(told)
         await self._conversation.show()
 
     def action_write_for_me(self) -> None:
-        """Let the model write the person's line into the prompt."""
+        """Let the model write the user's line into the prompt."""
         self._begin(self._suggest)
 
     async def _suggest(self) -> None:
-        self._status.tell("The model writes your line; Escape stops it.")
+        self._status.tell("The model is writing your line; press Escape to stop.")
         try:
             await self._prompt.suggest()
         finally:
@@ -241,19 +241,19 @@ class ChatScreen(Screen[None]):
                 self._status.tell("Copied.")
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
-                await self._moved(f"A new branch begins here: {name}. Ctrl+T shows all.")
+                await self._moved(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
             case "edit" if bubble.message and not self.answering:
                 self._edit(bubble.message)
 
     def action_why(self) -> None:
-        """Show what the last answer was made of."""
+        """Open the inspector for the last answer."""
         if answer := self._conversation.last_answer:
             self._show_why(answer)
 
     def _show_why(self, bubble: Bubble) -> None:
         if bubble.message is None or bubble.mine:
-            self._status.tell("Only answers have a why.")
+            self._status.tell("Only answers can be inspected.")
             return
         message, session = bubble.message, self.session
         made = self._makings.of(message.id)
@@ -263,8 +263,8 @@ class ChatScreen(Screen[None]):
 
     @work(group="edit", exclusive=True, exit_on_error=False)
     async def _edit(self, message: Message) -> None:
-        anew = "What you said is answered anew; the old" if message.speaker == USER else "The old"
-        hint = f"{anew} words stay as a swipe."
+        anew = "A new answer to your message follows; the old" if message.speaker == USER else "The old"
+        hint = f"{anew} text is kept as a swipe."
         text = await self.app.push_screen_wait(AskScreen("Edit", message.text, hint=hint))
         if text and text.strip() and text != message.text:
             self._begin(lambda: self._follow(self.session.edit(message.id, text)))
@@ -276,11 +276,11 @@ class ChatScreen(Screen[None]):
         text = await self.app.push_screen_wait(AskScreen("Author's note", self.session.note, hint=hint))
         if text is not None:
             self.session.set_note(text)
-            self._status.tell("The note is kept." if text.strip() else "There is no note now.")
+            self._status.tell("Note saved." if text.strip() else "Note removed.")
 
     @work(group="tree", exclusive=True, exit_on_error=False)
     async def action_tree(self) -> None:
-        """Show all branches; what is picked there is gone to."""
+        """Open the tree, and go to the message chosen there."""
         session = self.session
         names = {USER: session.user_name, session.persona.id: session.persona.name}
         tree = TreeScreen(session, title=session.persona.name, names=names)
@@ -291,7 +291,7 @@ class ChatScreen(Screen[None]):
 
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:
-        """Let several strategies or models answer what stands in the prompt, or the last line again."""
+        """Let several strategies or models answer the text in the prompt, or the last line."""
         if await self.app.push_screen_wait(CompareScreen(self.session, self._prompt.text)):
             self._prompt.take()
         await self._conversation.show()
@@ -310,7 +310,7 @@ class ChatScreen(Screen[None]):
     # What fails in the background
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._status.complain(failure)
 

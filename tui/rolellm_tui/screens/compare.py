@@ -1,4 +1,4 @@
-"""The comparison: one line, answered by several voices at once."""
+"""The comparison: several voices answer one line at the same time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ from rolellm_tui.widgets.common.status_line import Complaint
 
 Phase = Literal["choosing", "answering", "answered"]
 
-_NOTHING_TO_ANSWER = "There is nothing to answer yet; write a line first, then compare."
+_NOTHING_TO_ANSWER = "There is nothing to answer yet; write a line first."
 _LONGEST_LINE = 500
-"""Characters of the line that are ever shown."""
+"""Maximum length of the displayed line, in characters."""
 
 
 class CompareScreen(Screen[bool]):
-    """Tick voices, see them answer side by side, keep one; dismissed with whether the line was sent."""
+    """Select voices, compare their answers and keep one. Returns whether the line was sent."""
 
     CSS_PATH = "compare.tcss"
     BINDINGS = [
@@ -49,12 +49,12 @@ class CompareScreen(Screen[bool]):
         Binding("3", "keep(3)", "Keep the third", id="compare.keep-3", show=False),
         Binding("4", "keep(4)", "Keep the fourth", id="compare.keep-4", show=False),
         Binding("enter", "keep_chosen", "Keep", id="compare.keep", tooltip="Keep this one.", show=False),
-        Binding("n", "again", "Again", id="compare.again", tooltip="Have all answer again."),
-        Binding("escape", "stop", "Stop", id="compare.stop", tooltip="Stop all; their words stay."),
-        Binding("escape", "keep_first", "First", id="compare.keep-first", tooltip="Keep the first."),
+        Binding("n", "again", "Again", id="compare.again", tooltip="Generate all answers again."),
         Binding(
-            "escape", "leave", "Back", id="compare.leave", tooltip="Back to the chat; nothing is sent."
+            "escape", "stop", "Stop", id="compare.stop", tooltip="Stop all answers and keep their text."
         ),
+        Binding("escape", "keep_first", "First", id="compare.keep-first", tooltip="Keep the first."),
+        Binding("escape", "leave", "Back", id="compare.leave", tooltip="Back to the chat without sending."),
     ]
 
     phase: var[Phase] = var("choosing", bindings=True)
@@ -64,19 +64,19 @@ class CompareScreen(Screen[bool]):
 
         Args:
             session: the conversation.
-            text: what to say; when empty, the last line is answered again.
+            text: the line; when empty, the last line is answered again.
         """
         super().__init__()
         self._session = session
         self._text = text.strip()
         self._sent = False
-        """Whether the voices were asked: the line is in the transcript then."""
+        """Whether the line was sent, and so is in the transcript."""
         self._models: dict[str, BaseChatModel | None] = {session.model_name: None}
-        """Those that were asked for, by the names they were ticked by; None is the conversation's own."""
+        """Opened models by name; None is the conversation's own."""
         self._asking: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
-        """The line, the form and later the answers, and what went wrong."""
+        """Compose the line, the form, the answers and the status line."""
         yield Static(self._line(), id="compare-line", markup=False)
         yield Container(id="compare-body")
         yield Complaint(id="compare-status")
@@ -84,7 +84,7 @@ class CompareScreen(Screen[bool]):
 
     @property
     def _asked(self) -> str:
-        """The line to answer; empty when there is none."""
+        """The line to answer, or an empty string."""
         mine = [message.text for message in self._session.messages if message.speaker == USER]
         return self._text or next(reversed(mine), "")
 
@@ -97,7 +97,7 @@ class CompareScreen(Screen[bool]):
         )
 
     def on_mount(self) -> None:
-        """Offer the voices, if there is something to answer."""
+        """Show the form, if there is a line to answer."""
         if self._asked:
             self._offer_voices()
 
@@ -124,7 +124,7 @@ class CompareScreen(Screen[bool]):
 
     @work(group="answers", exclusive=True, exit_on_error=False)
     async def _ask(self) -> None:
-        """Let all answer; what one of them cannot do does not keep the others from it."""
+        """Let all voices answer. One failure does not affect the others."""
         columns = self._columns
         self.phase = "answering"
         self._status.tell("")
@@ -142,7 +142,7 @@ class CompareScreen(Screen[bool]):
             self.phase = "answered"
 
     async def _voice_of(self, column: AnswerColumn) -> Voice | None:
-        """The voice that answers in a column; None when it cannot be had, which the column tells."""
+        """Open the voice of a column. On failure, the column shows the error and the result is None."""
         try:
             return await asyncio.to_thread(self._make_voice, column.choice)
         except RoleLLMError as error:
@@ -150,7 +150,7 @@ class CompareScreen(Screen[bool]):
             return None
 
     def _make_voice(self, choice: VoiceChoice) -> Voice:
-        """With the person's settings. It may take a while: the model's package and file are looked for."""
+        """Open a model with the user's settings. This may load packages and files."""
         if choice.model not in self._models:
             settings = load_settings()
             self._models[choice.model] = get_model(
@@ -172,32 +172,32 @@ class CompareScreen(Screen[bool]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what the moment has a use for."""
+        """Enable the actions that apply now."""
         moment = _MOMENTS.get(action)
         return moment is None or moment == self.phase
 
     def action_stop(self) -> None:
-        """Stop all; their words stay."""
+        """Stop all answers and keep their text."""
         if self._session.answering:
             self._session.cancel()
         elif self._asking is not None:
             self._asking.cancel()
 
     def action_again(self) -> None:
-        """Have all answer again; the answers before stay, as swipes."""
+        """Regenerate all answers; the old ones stay as swipes."""
         self._asking = self._ask()
 
     def action_keep(self, number: int) -> None:
-        """Go on from one of the answers."""
+        """Keep one of the answers."""
         if number <= len(self._columns):
             self._keep(self._columns[number - 1])
 
     def action_keep_chosen(self) -> None:
-        """Go on from the answer that is looked at."""
+        """Keep the selected answer."""
         self._keep(self.query_one(AnswerGrid).chosen)
 
     def action_keep_first(self) -> None:
-        """Go on from the first answer that there is."""
+        """Keep the first finished answer."""
         answers = [column for column in self._columns if column.message]
         if answers:
             self._keep(answers[0])
@@ -205,13 +205,13 @@ class CompareScreen(Screen[bool]):
             self.dismiss(self._sent)
 
     def action_leave(self) -> None:
-        """Back, with nothing sent."""
+        """Go back without sending."""
         self.dismiss(False)
 
     def _keep(self, column: AnswerColumn) -> None:
         if column.message is None:
             self._status.complain(
-                "There are no words to keep here; keep another one, or press n to ask again."
+                "This answer is empty; keep another one, or press n to generate all again."
             )
             return
         try:
@@ -228,7 +228,7 @@ class CompareScreen(Screen[bool]):
     # Telling
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._status.complain(failure)
 
@@ -245,7 +245,7 @@ _MOMENTS: dict[str, Phase] = {
     "keep_first": "answered",
     "again": "answered",
 }
-"""When an action has a use; the others always have."""
+"""When an action is enabled; others always are."""
 
 
 def _show(column: AnswerColumn, event: Event) -> None:

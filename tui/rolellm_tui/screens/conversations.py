@@ -1,4 +1,4 @@
-"""All conversations: found again, gone on with, named, put away, and exchanged as files."""
+"""All conversations: search, open, rename, archive, export and import."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +21,9 @@ from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
-from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted, local_now
 from rolellm_tui.widgets.common.status_line import StatusLine
-from rolellm_tui.widgets.common.times import today
 from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
 from rolellm_tui.widgets.conversations.preview import ConversationPreview
 from rolellm_tui.widgets.conversations.texts import (
@@ -37,35 +36,35 @@ from rolellm_tui.widgets.conversations.texts import (
 from rolellm_tui.widgets.scene.scenes_found import names_in_scene
 
 PAUSE = 0.15
-"""Seconds without a key after which all that was said is searched."""
+"""Seconds without a key press before messages are searched."""
 LOOK = 0.05
-"""Seconds on a row after which it is looked into."""
+"""Seconds on a row before its preview loads."""
 _AT_ONCE = 40
-"""Conversations whose first lines are read between two looks at the screen."""
+"""Conversations whose titles are loaded per batch."""
 _NONE_YET = "No conversations yet. Pick somebody in the library and say hello, or press i to import one."
-_NONE_ARCHIVED = "Nothing is put away. Press v to see the other conversations."
-_NOTHING_FOUND = "Nothing has these words."
+_NONE_ARCHIVED = "No archived conversations. Press v to list the others."
+_NOTHING_FOUND = "No matches."
 
 
 @dataclass(frozen=True)
 class _Done:
-    """Something that can be taken back."""
+    """An undoable change."""
 
     told: str
-    """What is said when it was."""
+    """Message after undoing it."""
     take_back: Callable[[], None]
 
 
 class TitleScreen(AskScreen):
-    """Asks for a title, which is one line: Enter keeps it too."""
+    """Asks for a title, which is a single line: Enter saves it, too."""
 
     BINDINGS = [
-        Binding("enter", "keep", "Keep", id="ask.title", tooltip="Keep this title.", priority=True),
+        Binding("enter", "keep", "Keep", id="ask.title", tooltip="Save the title.", priority=True),
     ]
 
 
 class ConversationsScreen(Screen[None]):
-    """Type to find one by its title, its persona, or words that were said in it; Enter goes on with it."""
+    """A searchable list of conversations. Enter opens one."""
 
     CSS_PATH = "conversations.tcss"
     AUTO_FOCUS = "#find"
@@ -76,16 +75,16 @@ class ConversationsScreen(Screen[None]):
             "list",
             "List",
             id="conversations.list",
-            tooltip="To the list, where each conversation has its keys.",
+            tooltip="To the list of conversations.",
             priority=True,
         ),
-        Binding("ctrl+z", "undo", "Undo", id="conversations.undo", tooltip="Take the last change back."),
-        Binding("escape", "leave", "Back", id="conversations.leave", tooltip="Back to where you were."),
+        Binding("ctrl+z", "undo", "Undo", id="conversations.undo", tooltip="Undo the last change."),
+        Binding("escape", "leave", "Back", id="conversations.leave", tooltip="Back."),
     ]
 
     @dataclass
     class Opened(Message):
-        """The person wants to go on with a conversation."""
+        """The user opens a conversation."""
 
         conversation: str
         """Its id."""
@@ -104,13 +103,13 @@ class ConversationsScreen(Screen[None]):
         self._beginnings: dict[str, str] = {}
         self._done: list[_Done] = []
         self._goal = ""
-        """The conversation to highlight as soon as it is listed."""
+        """Conversation to highlight once it is listed."""
         self._changing = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
-        """A search line over the list."""
+        """Compose the search line, the list and the preview."""
         yield Header()
-        yield Input(placeholder="A title, a name, or words that were said…", id="find")
+        yield Input(placeholder="Search titles, personas and messages…", id="find")
         yield Static(id="nothing", markup=False)
         with Horizontal(id="shelf"):
             yield ConversationList(id="conversations")
@@ -119,17 +118,17 @@ class ConversationsScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Show nothing that is not so yet."""
+        """Load the list."""
         self.sub_title = "conversations"
         self.query_one("#nothing").display = False
         self._load()
 
     def on_screen_suspend(self) -> None:
-        """Something may be said or changed meanwhile."""
+        """Reload, since conversations may have changed."""
         self._stale = True
 
     def on_screen_resume(self) -> None:
-        """Look anew."""
+        """Reload the list."""
         if self._stale:
             self._stale = False
             self._load()
@@ -138,7 +137,7 @@ class ConversationsScreen(Screen[None]):
 
     @work(group="list", exclusive=True, exit_on_error=False)
     async def _load(self) -> None:
-        """List the conversations at once; how they are called is added as it becomes known."""
+        """List the conversations at once, and add titles as they are loaded."""
         try:
             await self._list()
             if not self._summaries and not self.query_one("#find", Input).value:
@@ -161,17 +160,17 @@ class ConversationsScreen(Screen[None]):
             self._goal = ""
 
     def _without_name(self) -> Iterator[list[str]]:
-        """Conversations of which neither a title nor the first line is known, some at a time."""
+        """Batches of conversations without a known title."""
         ids = [one.id for one in self._summaries if not one.title and one.id not in self._beginnings]
         for start in range(0, len(ids), _AT_ONCE):
             yield ids[start : start + _AT_ONCE]
 
     def _show(self) -> None:
-        """List what is sought, or all."""
+        """List the matches, or all conversations."""
         words = words_of(self.query_one("#find", Input).value)
         listed = [one for one in map(self._as_listed, self._summaries) if _has(one, words)]
         hits = [self._as_hit(found) for found in self._found] if words else []
-        self.query_one(ConversationList).show(listed, hits, today())
+        self.query_one(ConversationList).show(listed, hits, local_now())
         self._count(len(listed), len(hits), sought=bool(words))
         nothing = self.query_one("#nothing", Static)
         nothing.update(_NOTHING_FOUND if words else _NONE_ARCHIVED if self._archived else _NONE_YET)
@@ -206,12 +205,12 @@ class ConversationsScreen(Screen[None]):
             self._preview()
 
     def on_resize(self) -> None:
-        """There may be room for the preview now."""
+        """Show or hide the preview for the new size."""
         self.call_after_refresh(self._highlight_moved)
 
     @work(group="preview", exclusive=True, exit_on_error=False)
     async def _preview(self) -> None:
-        """Look into the highlighted conversation, once the person stays there."""
+        """Load the preview of the highlighted conversation after a pause."""
         await asyncio.sleep(LOOK)
         place = self.query_one(ConversationList).place
         try:
@@ -238,7 +237,7 @@ class ConversationsScreen(Screen[None]):
 
     @work(group="search", exclusive=True, exit_on_error=False)
     async def _search(self, text: str) -> None:
-        """Find messages, once the person has stopped typing."""
+        """Search messages after a pause in typing."""
         await asyncio.sleep(PAUSE)
         try:
             self._found = await asyncio.to_thread(self._transcript.search, query_of(text))
@@ -259,17 +258,17 @@ class ConversationsScreen(Screen[None]):
 
     @on(ConversationList.LeftUpwards)
     def action_find(self) -> None:
-        """To the search line."""
+        """Focus the search line."""
         self.query_one("#find").focus()
 
     def action_list(self) -> None:
-        """To the list."""
+        """Focus the list."""
         self.query_one(ConversationList).focus()
 
     # Changing
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer only what there is something to do for."""
+        """Enable the actions that apply now."""
         match action:
             case "archive":
                 return not self._archived
@@ -284,35 +283,33 @@ class ConversationsScreen(Screen[None]):
 
     @work(group="rename", exclusive=True, exit_on_error=False)
     async def action_rename(self) -> None:
-        """Give the highlighted conversation a title."""
+        """Rename the highlighted conversation."""
         if (one := await self._highlighted()) is None:
             return
-        hint = "Enter keeps it. Without a title a conversation is called by its first line."
+        hint = "Enter saves. The default title is the first line of the conversation."
         title = await self.app.push_screen_wait(TitleScreen("Title", one.title, hint=hint))
         if title is not None and one_line(title) != one.title:
             rename = self._transcript.rename
-            told = f"It is called “{one_line(title, 40)}” now." if title.strip() else "It has no title now."
-            done = _Done("It has its old title again.", lambda: rename(one.id, one.title))
+            told = f"Renamed to “{one_line(title, 40)}”." if title.strip() else "Title removed."
+            done = _Done("Title restored.", lambda: rename(one.id, one.title))
             await self._change(lambda: rename(one.id, title), told, done)
 
     @work(group="archive", exit_on_error=False)
     async def action_archive(self) -> None:
-        """Put the highlighted conversation away."""
-        told = "It is put away; Ctrl+Z takes it back, V shows all that were."
-        await self._move(self._transcript.archive, told, self._transcript.unarchive, "It is back.")
+        """Archive the highlighted conversation."""
+        told = "Archived. Ctrl+Z undoes it; v lists archived conversations."
+        await self._move(self._transcript.archive, told, self._transcript.unarchive, "Restored.")
 
     @work(group="archive", exit_on_error=False)
     async def action_unarchive(self) -> None:
-        """Take the highlighted conversation out again."""
-        told = "It is among the others again; Ctrl+Z takes it back."
-        await self._move(
-            self._transcript.unarchive, told, self._transcript.archive, "It is put away again."
-        )
+        """Restore the highlighted conversation."""
+        told = "Restored. Ctrl+Z undoes it."
+        await self._move(self._transcript.unarchive, told, self._transcript.archive, "Archived again.")
 
     async def _move(
         self, act: Callable[[str], None], told: str, take_back: Callable[[str], None], told_then: str
     ) -> None:
-        """Move the highlighted conversation out of this list; the highlight goes to the one beside it."""
+        """Archive or restore the highlighted conversation, and highlight its neighbour."""
         async with self._changing:
             if (one := await self._highlighted()) is None:
                 return
@@ -332,7 +329,7 @@ class ConversationsScreen(Screen[None]):
 
     @work(group="undo", exit_on_error=False)
     async def action_undo(self) -> None:
-        """Take the last change back."""
+        """Undo the last change."""
         async with self._changing:
             if not self._done:
                 return
@@ -345,7 +342,7 @@ class ConversationsScreen(Screen[None]):
         self.refresh_bindings()
 
     def action_archived(self) -> None:
-        """Show those that were put away, or the others again."""
+        """Show archived conversations, or the others."""
         self._archived = not self._archived
         self.sub_title = "archived conversations" if self._archived else "conversations"
         self._load()
@@ -353,7 +350,7 @@ class ConversationsScreen(Screen[None]):
 
     @work(group="export", exclusive=True, exit_on_error=False)
     async def action_export(self) -> None:
-        """Write the highlighted conversation as a file."""
+        """Export the highlighted conversation."""
         if (one := await self._highlighted()) is not None:
             title = self._as_listed(one).title
             written = await self.app.push_screen_wait(ExportScreen(self._transcript, one, title))
@@ -362,18 +359,20 @@ class ConversationsScreen(Screen[None]):
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def action_import(self) -> None:
-        """Bring conversations in from a file."""
+        """Import conversations from a file."""
         imported = await self.app.push_screen_wait(ImportConversationScreen(self._transcript))
         if imported:
             self._archived = False
             self.query_one("#find", Input).value = ""
-            count = "A conversation is" if len(imported) == 1 else f"{len(imported):,} conversations are"
-            self._status.tell(f"{count} here now.")
+            count = (
+                "One conversation was" if len(imported) == 1 else f"{len(imported):,} conversations were"
+            )
+            self._status.tell(f"{count} imported.")
             self._goal = imported[0].id
             self._load()
 
     def action_leave(self) -> None:
-        """Back to where one was."""
+        """Go back."""
         self.dismiss()
 
     async def _highlighted(self) -> ConversationSummary | None:
@@ -389,7 +388,7 @@ class ConversationsScreen(Screen[None]):
     # Telling
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._status.complain(failure)
 

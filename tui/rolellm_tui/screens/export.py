@@ -1,4 +1,4 @@
-"""Write a conversation as a file."""
+"""The dialog that exports a conversation."""
 
 import asyncio
 import re
@@ -29,31 +29,31 @@ from rolellm_tui.widgets.common.status_line import Complaint
 
 _FORMATS: dict[ExportFormat, tuple[str, str, str]] = {
     "markdown": ("Markdown", ".md", "for reading"),
-    "json": ("JSON", ".json", "all of it: every branch and every swipe"),
-    "sillytavern": ("SillyTavern", ".jsonl", "for SillyTavern, with the swipes of what stands"),
-    "sharegpt": ("ShareGPT", ".json", "for training, one object with all turns"),
+    "json": ("JSON", ".json", "complete: all branches and swipes"),
+    "sillytavern": ("SillyTavern", ".jsonl", "for SillyTavern, with swipes of the current branch"),
+    "sharegpt": ("ShareGPT", ".json", "for training: one object with all turns"),
 }
-"""Of each its name, how its files end, and what it is for."""
+"""Name, file suffix and purpose of each format."""
 _LONGEST_STEM = 60
 
 
 class ExportScreen(ModalScreen[Path | None]):
-    """Dismisses with the file that was written; None when none was."""
+    """Asks for a format and a file. Returns the written file, or None."""
 
     CSS_PATH = "export.tcss"
     AUTO_FOCUS = "#formats"
     BINDINGS = [
         Binding("enter", "write", "Write", id="export.write", tooltip="Write the file.", priority=True),
-        Binding("escape", "leave", "Close", id="export.close", tooltip="Write nothing."),
+        Binding("escape", "leave", "Close", id="export.close", tooltip="Cancel."),
     ]
 
     def __init__(self, transcript: Transcript, conversation: ConversationSummary, title: str) -> None:
         """Ask for a format and a file.
 
         Args:
-            transcript: where the conversation is.
-            conversation: which one.
-            title: what it is called.
+            transcript: of the conversation.
+            conversation: its id.
+            title: of the conversation.
         """
         super().__init__()
         self._transcript = transcript
@@ -71,9 +71,7 @@ class ExportScreen(ModalScreen[Path | None]):
             yield Input(self._default_name(), suggester=PathSuggester(endings), id="path")
             yield Static(id="place", markup=False)
             yield Complaint(id="complaint")
-            yield Static(
-                "↑↓ format · Tab file · Enter writes it · Esc leaves", classes="keys", markup=False
-            )
+            yield Static("↑↓ format · Tab file · Enter write · Esc cancel", classes="keys", markup=False)
 
     def on_mount(self) -> None:
         """Begin with the first format."""
@@ -81,7 +79,7 @@ class ExportScreen(ModalScreen[Path | None]):
 
     @on(OptionList.OptionHighlighted)
     def _format_changed(self) -> None:
-        """The file ends as its format does, unless the person ended it otherwise."""
+        """Change the suffix to that of the format, unless the user chose another."""
         path = self.query_one("#path", Input)
         stem, dot, ending = path.value.rpartition(".")
         if dot and f".{ending}" in {known for _, known, _ in _FORMATS.values()}:
@@ -96,7 +94,7 @@ class ExportScreen(ModalScreen[Path | None]):
         )
 
     def action_write(self) -> None:
-        """Write the file; one that is there only when the person says so twice."""
+        """Write the file. An existing file needs a second confirmation."""
         after_typing(self, self._begin)
 
     @work(group="write", exclusive=True, exit_on_error=False)
@@ -105,17 +103,17 @@ class ExportScreen(ModalScreen[Path | None]):
         if self._busy:
             return
         if not self.query_one("#path", Input).value.strip():
-            self._complaint.complain("Name a file first.")
+            self._complaint.complain("Enter a file name first.")
             return
         self._busy = True
         try:
             there = await asyncio.to_thread(_what_is_at, path)
             if there == "folder":
-                self._complaint.complain(f"{path} is a folder; name a file in it.")
+                self._complaint.complain(f"{path} is a folder; enter a file name.")
                 return
             if there and path != self._warned_of:
                 self._warned_of = path
-                self._complaint.tell(f"{path.name} is there already; Enter once more replaces it.")
+                self._complaint.tell(f"{path.name} already exists; press Enter again to overwrite it.")
                 return
             await asyncio.to_thread(self._write, path, self._format)
         except RoleLLMError as error:
@@ -132,12 +130,12 @@ class ExportScreen(ModalScreen[Path | None]):
         write_atomically(path, text, ChatFileError)
 
     def action_leave(self) -> None:
-        """Write nothing; what is being written is written first."""
+        """Cancel, after a running export has finished."""
         if not self._busy:
             self.dismiss(None)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._complaint.complain(failure)
 

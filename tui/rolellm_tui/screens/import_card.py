@@ -1,4 +1,4 @@
-"""Bring a character card in: see what it is, then have it."""
+"""The dialog that previews and imports a character card."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,43 +16,43 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona.from_card.files import Imported
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.path_input import PathInput
 from rolellm_tui.widgets.common.status_line import Complaint
 from rolellm_tui.widgets.library.incoming import Preview, bring_in, is_json, look
 
 PAUSE = 0.15
-"""Seconds without a key after which the file is looked at."""
+"""Seconds without a key press before the file is read."""
 _EXAMPLE = "~/Downloads/seraphina.png"
-_HELP = "A file's path; Tab completes it. Or drop the file here, or paste the card's JSON."
+_HELP = "Path of a file; Tab completes it. Or drop a file here, or paste JSON of a card."
 _WAYS = 8
-"""Names that are shown when a path may go several ways."""
+"""Maximum number of displayed completions."""
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What lies at a path, or in what was pasted."""
+    """A card that was read from a path or pasted text."""
 
     given: str
     previews: list[Preview]
 
 
 class ImportScreen(ModalScreen[tuple[Imported, ...]]):
-    """Dismisses with what was brought in; empty when nothing was."""
+    """Asks for a card. Returns the imported items."""
 
     CSS_PATH = "import_card.tcss"
     AUTO_FOCUS = "#path"
     BINDINGS = [
-        Binding("enter", "bring_in", "Import", id="import.do", tooltip="Bring it in.", priority=True),
-        Binding("escape", "leave", "Close", id="import.close", tooltip="Bring nothing in."),
+        Binding("enter", "bring_in", "Import", id="import.do", tooltip="Import.", priority=True),
+        Binding("escape", "leave", "Close", id="import.close", tooltip="Cancel."),
     ]
 
     def __init__(self, given: str = "") -> None:
         """Ask for a card.
 
         Args:
-            given: a path or a card's JSON that is there already.
+            given: a path or JSON of a card.
         """
         super().__init__()
         self._json = given if is_json(given) else ""
@@ -62,18 +62,18 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        """The path, what lies there, and what went wrong."""
+        """Compose the path, the preview and the status line."""
         with Vertical(id="import"):
-            yield Static("Bring a character in", classes="title", markup=False)
+            yield Static("Import a character", classes="title", markup=False)
             yield PathInput(self._path, placeholder=_EXAMPLE, id="path")
             yield Static(_HELP, id="help", markup=False)
             with VerticalScroll(id="preview", can_focus=False):
                 yield Static(id="seen", markup=False)
             yield Complaint(id="complaint")
-            yield Static("Enter brings it in · Esc leaves", classes="keys", markup=False)
+            yield Static("Enter import · Esc cancel", classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Look at what was given."""
+        """Preview the given card."""
         self._look()
 
     @on(PathInput.JsonPasted)
@@ -99,7 +99,7 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
 
     @work(group="look", exclusive=True, exit_on_error=False)
     async def _look(self) -> None:
-        """Show what lies there, once the person has stopped typing."""
+        """Preview the file after a pause in typing."""
         given = self._given
         if self._seen and self._seen.given == given:
             return
@@ -115,19 +115,19 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
                 self._show(str(error))
 
     async def _see(self, given: str) -> list[Preview]:
-        """Read what was given, unless it has been read, and show it."""
+        """Read and preview the card, unless it was read before."""
         if self._seen is None or self._seen.given != given:
             self._seen = _Seen(given, await asyncio.to_thread(look, given))
             self._show()
         return self._seen.previews
 
     def action_bring_in(self) -> None:
-        """Have it."""
+        """Import the file."""
         after_typing(self, self._begin)
 
     def _begin(self) -> None:
         if not self._given:
-            self._complaint.complain("Name a file first, or paste a card.")
+            self._complaint.complain("Enter a file name first, or paste a card.")
         elif not self._busy:
             self._bring_in()
 
@@ -140,7 +140,7 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
             there = [one.name for one in await self._see(given) if one.replaces]
             if there and self._warned_of != given:
                 self._warned_of = given
-                self._show(f"You have {' and '.join(there)} already; Enter once more replaces that.")
+                self._show(f"You have {' and '.join(there)} already; press Enter again to overwrite.")
                 return
             imported = await asyncio.to_thread(bring_in, given, replace=bool(there))
             self.dismiss(tuple(imported))
@@ -150,12 +150,12 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
             self._busy = False
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not close the window and take what was pasted with it."""
+        """Report errors of workers instead of closing the dialog."""
         if failure := what_failed(event):
             self._complaint.complain(failure)
 
     def action_leave(self) -> None:
-        """Bring nothing in; what is being written is written first."""
+        """Cancel, after a running import has finished."""
         if not self._busy:
             self.dismiss(())
 
@@ -168,7 +168,7 @@ class ImportScreen(ModalScreen[tuple[Imported, ...]]):
         return self.query_one(Complaint)
 
     def _show(self, told: str = "") -> None:
-        """Show what lies there, and what there is to say of it."""
+        """Show a card with its notes."""
         seen = Content("\n\n").join(_told(one) for one in (self._seen.previews if self._seen else ()))
         self.query_one("#seen", Static).update(seen)
         self.query_one("#preview").display = bool(seen)

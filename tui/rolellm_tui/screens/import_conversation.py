@@ -1,4 +1,4 @@
-"""Bring conversations in from a file."""
+"""Import conversations from a file."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,42 +21,42 @@ from rolellm_tui.widgets.common.status_line import Complaint
 from rolellm_tui.widgets.library.incoming import path_in
 
 _HELP = "rolellm's JSON, a SillyTavern chat, or ShareGPT; → completes the name."
-_WITH = "Whom it is with, if the file does not say"
+_WITH = "Persona, if the file does not name it"
 
 
 class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
-    """Dismisses with what came in; empty when nothing did."""
+    """Asks for a file. Returns the imported conversations."""
 
     CSS_PATH = "import_conversation.tcss"
     AUTO_FOCUS = "#path"
     BINDINGS = [
-        Binding("enter", "bring_in", "Import", id="import-chat.do", tooltip="Bring it in.", priority=True),
-        Binding("escape", "leave", "Close", id="import-chat.close", tooltip="Bring nothing in."),
+        Binding("enter", "bring_in", "Import", id="import-chat.do", tooltip="Import.", priority=True),
+        Binding("escape", "leave", "Close", id="import-chat.close", tooltip="Cancel."),
     ]
 
     def __init__(self, transcript: Transcript) -> None:
-        """Ask for a file whose conversations go into `transcript`."""
+        """Ask for a file to import into `transcript`."""
         super().__init__()
         self._transcript = transcript
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        """The file, whom it is with, and what went wrong."""
+        """Compose the file, the persona and the status line."""
         with Vertical(id="import"):
-            yield Static("Bring conversations in", classes="title", markup=False)
+            yield Static("Import conversations", classes="title", markup=False)
             suggester = PathSuggester((".json", ".jsonl"))
             yield Input(placeholder="~/Downloads/chat.jsonl", suggester=suggester, id="path")
             yield Static(_HELP, classes="help", markup=False)
             yield Input(placeholder=_WITH, id="persona")
             yield Complaint(id="complaint")
-            yield Static("Enter brings it in · Esc leaves", classes="keys", markup=False)
+            yield Static("Enter import · Esc cancel", classes="keys", markup=False)
 
     @on(Input.Changed)
     def _typed(self) -> None:
         self._complaint.tell("")
 
     def action_bring_in(self) -> None:
-        """Have it."""
+        """Import the file."""
         after_typing(self, self._bring_in)
 
     @work(group="import", exclusive=True, exit_on_error=False)
@@ -66,7 +66,7 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
         if self._busy:
             return
         if not given:
-            self._complaint.complain("Name a file first.")
+            self._complaint.complain("Enter a file name first.")
             return
         self._busy = True
         try:
@@ -80,12 +80,12 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
             self._busy = False
 
     def action_leave(self) -> None:
-        """Bring nothing in; what is being read is read first."""
+        """Cancel, after a running import has finished."""
         if not self._busy:
             self.dismiss(())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._complaint.complain(failure)
 

@@ -1,4 +1,4 @@
-"""The inspector: why did it say that?"""
+"""The inspector: provenance of an answer."""
 
 import asyncio
 import json
@@ -36,26 +36,24 @@ from rolellm_tui.widgets.inspector.try_line import TryLine
 
 
 class InspectorScreen(Screen[None]):
-    """The very prompt with its tokens, what was recalled, and the numbers."""
+    """Shows the complete prompt with token counts, recalled items, and figures."""
 
     CSS_PATH = "inspector.tcss"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (32, "-high")]
     BINDINGS = [
+        Binding("slash", "search", "Search", id="inspector.search", tooltip="Search.", key_display="/"),
+        Binding("n", "hit(1)", "Next", id="inspector.next-hit", tooltip="Next match."),
         Binding(
-            "slash", "search", "Search", id="inspector.search", tooltip="Look for words.", key_display="/"
-        ),
-        Binding("n", "hit(1)", "Next", id="inspector.next-hit", tooltip="The next hit."),
-        Binding(
-            "N", "hit(-1)", "Previous", id="inspector.previous-hit", tooltip="The hit before.", show=False
+            "N", "hit(-1)", "Previous", id="inspector.previous-hit", tooltip="Previous match.", show=False
         ),
         Binding("c", "copy", "Copy", id="inspector.copy", tooltip="Copy the prompt as JSON messages."),
-        Binding("right", "tab(1)", "Tab", id="inspector.right", tooltip="The next tab.", priority=True),
+        Binding("right", "tab(1)", "Tab", id="inspector.right", tooltip="Next tab.", priority=True),
         Binding(
             "left",
             "tab(-1)",
             "Left",
             id="inspector.left",
-            tooltip="The tab before.",
+            tooltip="Previous tab.",
             priority=True,
             show=False,
         ),
@@ -72,9 +70,9 @@ class InspectorScreen(Screen[None]):
 
         Args:
             message: the answer.
-            made: what it was made of.
-            voice: whose answer it is; its model counts the tokens, if it is the one that answered.
-            user: the display name of the person.
+            made: its provenance.
+            voice: of the session; its model counts tokens, if it gave the answer.
+            user: name of the user.
         """
         super().__init__()
         self._message = message
@@ -93,7 +91,7 @@ class InspectorScreen(Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """What is asked, and the answers in tabs; where there is nothing to tell, there is no tab."""
+        """Compose the tabs that have content."""
         prompted = self._prompted
         with Vertical(id="why"):
             yield Static(_title(self._message), id="why-title", markup=False)
@@ -123,14 +121,14 @@ class InspectorScreen(Screen[None]):
         return RecalledView(kept, self._voice.persona, self._user, note=_AS_IT_IS_NOW)
 
     def on_mount(self) -> None:
-        """Fill in what takes a while."""
+        """Start the slow parts in the background."""
         self.query_one(Tabs).can_focus = False
         self._count()
         self._ask_lore()
 
     @work(group="count", exclusive=True, exit_on_error=False)
     async def _count(self) -> None:
-        """Count the tokens; a local model may have to be loaded for it."""
+        """Count tokens. This may load a local model."""
         if self._prompted:
             counts = await asyncio.to_thread(
                 counted,
@@ -145,7 +143,7 @@ class InspectorScreen(Screen[None]):
 
     @work(group="lore", exclusive=True, exit_on_error=False)
     async def _ask_lore(self) -> None:
-        """Find out which lore stayed silent."""
+        """Find the inactive lorebook entries."""
         if self._prompted and self._voice.persona.lorebook:
             silent = await asyncio.to_thread(
                 self._silent, conversation_in(self._prompted), self._recalled, {}
@@ -170,7 +168,7 @@ class InspectorScreen(Screen[None]):
 
     @work(group="try", exclusive=True, exit_on_error=False)
     async def _try(self, line: str) -> None:
-        """Look up what a line would bring up after this answer, in a pause of the typing."""
+        """Recall items for a tentative line, after a pause in typing."""
         await asyncio.sleep(_PAUSE)
         tried = self.query_one(TryLine)
         if not line or not self._prompted:
@@ -194,7 +192,7 @@ class InspectorScreen(Screen[None]):
     # Tabs
 
     def action_tab(self, step: int) -> None:
-        """To the tab beside this one."""
+        """Show the neighbouring tab."""
         tabs = self.query_one(TabbedContent)
         names = [pane.id for pane in tabs.query(TabPane)]
         place = names.index(tabs.active) + step
@@ -203,14 +201,14 @@ class InspectorScreen(Screen[None]):
 
     @on(TabbedContent.TabActivated)
     def _show_tab(self, event: TabbedContent.TabActivated) -> None:
-        """Give the keys to what is shown."""
+        """Focus the content of the tab."""
         event.pane.query(_VIEWS).first().focus()
         self.refresh_bindings()
 
     # Searching
 
     def action_search(self) -> None:
-        """Let the person look for words of the prompt."""
+        """Open the search bar."""
         self.query_one(SearchBar).open()
 
     @on(SearchBar.Sought)
@@ -235,13 +233,13 @@ class InspectorScreen(Screen[None]):
             self.refresh_bindings()
 
     def action_hit(self, step: int) -> None:
-        """To the next hit, or the one before."""
+        """Go to the next or previous match."""
         self.query_one(PromptView).next_hit(step)
 
     # Copying and leaving
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what is about the prompt only where it is shown, and leave an input its own keys."""
+        """Enable prompt actions on the prompt tab only, and not while an input has the focus."""
         if action not in ("tab", "search", "hit", "copy"):
             return True
         if isinstance(self.focused, Input) and (self.focused.id != "try" or self.focused.value):
@@ -254,45 +252,43 @@ class InspectorScreen(Screen[None]):
         return action != "hit" or self._has_hits
 
     def action_copy(self) -> None:
-        """Copy the messages of the prompt, as many programs take them."""
+        """Copy the prompt as JSON messages."""
         if self._prompted:
             messages = [{"role": part.role, "content": part.text} for part in self._prompted.parts]
             self.app.copy_to_clipboard(whole(json.dumps(messages, ensure_ascii=False, indent=2)))
-            self.notify(f"{len(messages):,} messages are copied as JSON.", markup=False)
+            self.notify(f"{len(messages):,} messages copied as JSON.", markup=False)
 
     def action_leave(self) -> None:
         """Back to the chat."""
         self.dismiss()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self.notify(plain(failure), severity="error", timeout=20, markup=False)
 
 
-_AS_IT_IS_NOW = "The words are as the persona's file has them now."
+_AS_IT_IS_NOW = "The texts are from the present persona file."
 _QUIET = "$foreground-muted"
 _PAUSE = 0.2
-"""Seconds without a key after which a line is looked up."""
+"""Seconds without a key press before a line is recalled."""
 _VIEWS = "PromptView, RecalledView, NumbersView, #try"
 
 
 def _title(message: Message) -> Content:
     said = one_line(message.text, 400)
-    return Content.assemble(
-        ("Why did it say that?", "bold"), ("  “", _QUIET), (said, _QUIET), ("”", _QUIET)
-    )
+    return Content.assemble(("Why this answer?", "bold"), ("  “", _QUIET), (said, _QUIET), ("”", _QUIET))
 
 
 def _origin(message: Message) -> str:
-    """Why there is no prompt to show, in one sentence."""
+    """The reason why no prompt is available."""
     made_by = message.made_by
     if made_by.get("greeting"):
-        return "This is the persona's greeting; no model wrote it."
+        return "This is the persona's greeting, not a model's answer."
     if "edited" in made_by:
-        return "These words were put in the place of others by hand; no model wrote them."
+        return "This text was edited by hand."
     if message.speaker == USER:
-        return "You said this; no model wrote it."
+        return "You wrote this message."
     if "model" in made_by:
-        return "This answer is from an earlier session: its prompt is not kept, but this much is."
+        return "This answer is from an earlier session; its prompt was not saved."
     return "This message was imported; what wrote it is not known."

@@ -1,4 +1,4 @@
-"""All keys of what is on the screen, as they are right now."""
+"""The key bindings of the current screen."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -12,18 +12,18 @@ from textual.widgets import Static
 
 
 class KeyBinding(NamedTuple):
-    """What some keys do."""
+    """A group of keys with the same action."""
 
     keys: str
-    """As the footer writes them, with spaces between."""
+    """As in the footer, separated by spaces."""
     does: str
     of: DOMNode
-    """Whose keys they are: a widget's, a screen's, or the app's."""
+    """Owner of the binding: a widget, a screen, or the app."""
     enabled: bool
 
 
 def keys_of(screen: Screen[Any]) -> list[KeyBinding]:
-    """What the keys do on a screen as it is now: one line for each action that says what it does."""
+    """The enabled key bindings of a screen, one per action with a tooltip."""
     found: dict[tuple[DOMNode, str], KeyBinding] = {}
     for of, binding, enabled, tooltip in screen.active_bindings.values():
         does = tooltip or (binding.description if binding.show else "")
@@ -38,12 +38,12 @@ def keys_of(screen: Screen[Any]) -> list[KeyBinding]:
 
 
 class KeysScreen(ModalScreen[None]):
-    """The keys of the screen below, and those that work everywhere."""
+    """Lists the key bindings of the screen below and of the app."""
 
     CSS_PATH = "keys.tcss"
     AUTO_FOCUS = "#window"
     BINDINGS = [
-        Binding("escape,f1", "leave", "Close", id="keys.close", tooltip="Back to where you were."),
+        Binding("escape,f1", "leave", "Close", id="keys.close", tooltip="Back."),
     ]
 
     def compose(self) -> ComposeResult:
@@ -54,10 +54,10 @@ class KeysScreen(ModalScreen[None]):
             with Horizontal(id="columns"):
                 yield _column("Here", (key for key in keys if key.of is not self.app))
                 yield _column("Everywhere", (key for key in keys if key.of is self.app))
-            yield Static("Esc leaves", classes="hint", markup=False)
+            yield Static("Esc close", classes="hint", markup=False)
 
     def action_leave(self) -> None:
-        """Back to where one was."""
+        """Go back."""
         self.dismiss()
 
 

@@ -1,4 +1,4 @@
-"""The library: the cast, to pick from."""
+"""The library: choose a persona."""
 
 import asyncio
 from collections.abc import Sequence
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
 
 PAUSE = 0.08
-"""Seconds without another highlight after which somebody's card is filled."""
-_ASK = "Whom would you like to talk with? Type a name…"
-_NOBODY = "Nobody is like that. Escape shows everybody again, F4 brings somebody in."
-_READING = "Reading the cast…"
+"""Seconds without a new highlight before the card is filled."""
+_ASK = "Type to search for a persona…"
+_NOBODY = "No matches. Escape clears the search, F4 imports a character."
+_READING = "Loading personas…"
 _PATIENCE = 0.5
-"""Seconds after which one is told that the cast is still being read."""
+"""Seconds before a loading notice appears."""
 _NOTES = 3
-"""Notes about persona files that are shown above the list."""
+"""Maximum number of notes above the list."""
 
 
 class LibraryScreen(Screen[None]):
-    """Type to narrow the list down, look at somebody's card, Enter to begin."""
+    """A searchable list of personas with a card. Enter opens a chat."""
 
     CSS_PATH = "library.tcss"
     AUTO_FOCUS = "#search"
@@ -62,43 +62,45 @@ class LibraryScreen(Screen[None]):
         Binding("up", "move(-1)", "Previous", id="library.previous", show=False, priority=True),
         Binding("pagedown", "page(1)", "Further", id="library.further", show=False),
         Binding("pageup", "page(-1)", "Back", id="library.back", show=False),
-        Binding("enter", "choose", "Talk", id="talk", tooltip="Talk with this one.", priority=True),
-        Binding("f3", "card", "Card", id="library.card", tooltip="Read all about this one, or go back."),
+        Binding("enter", "choose", "Talk", id="talk", tooltip="Talk with this persona.", priority=True),
+        Binding("f3", "card", "Card", id="library.card", tooltip="Read the full card, or go back."),
         Binding("space", "card", "Card", id="library.card-from-list", show=False),
-        Binding("f4", "import", "Import", id="library.import", tooltip="Bring a character card in."),
-        Binding("f5", "filter", "Filter", id="library.filter", tooltip="By language, category or tag."),
+        Binding("f4", "import", "Import", id="library.import", tooltip="Import a character card."),
+        Binding(
+            "f5", "filter", "Filter", id="library.filter", tooltip="Filter by language, category or tag."
+        ),
         Binding(
             "f6",
             "start_with",
             "Setup",
             id="library.setup",
-            tooltip="Pick strategy, model and greeting first.",
+            tooltip="Choose strategy, model and greeting first.",
         ),
-        Binding("f7", "scenes", "Scenes", id="library.scenes", tooltip="Several characters in one place."),
-        Binding("escape", "clear", "Clear", id="library.clear", tooltip="Show everybody again."),
+        Binding("f7", "scenes", "Scenes", id="library.scenes", tooltip="Scenes with several characters."),
+        Binding("escape", "clear", "Clear", id="library.clear", tooltip="Clear search and filters."),
     ]
 
     recent: var[Sequence[str]] = var((), init=False)
-    """Ids of personas, the last talked with first."""
+    """Ids of personas, most recent conversation first."""
     user: var[str] = var(DEFAULT_USER, init=False)
     """What stands for `{{user}}` in cards."""
 
     @dataclass
     class Chosen(Message):
-        """A persona was picked."""
+        """A persona was chosen."""
 
         persona: Persona
         strategy: str | None = None
-        """None for the one that is set."""
+        """None for the one in the settings."""
         model: str | None = None
-        """A name or a spec; None for the one that is set."""
+        """A name or a spec; None for the one in the settings."""
         greeting: int = 0
-        """Which of the card's, from 0; for `with_greeting`."""
+        """Index of the greeting, from 0; for `with_greeting`."""
         new: bool = False
-        """Begin a new conversation, even if there is one to go on with."""
+        """Start a new conversation instead of resuming the latest."""
 
     class ScenesWanted(Message):
-        """The person wants to see the scenes."""
+        """The user opens the scenes."""
 
     def __init__(
         self,
@@ -107,12 +109,12 @@ class LibraryScreen(Screen[None]):
         user: str = DEFAULT_USER,
         pixels: "PixelWidget | None" = None,
     ) -> None:
-        """The cast, read when the screen is there.
+        """Create the screen. Personas are loaded once it is shown.
 
         Args:
-            recent: ids of personas, the last talked with first; they come first in the list.
-            user: what stands for `{{user}}` in cards.
-            pixels: what draws portraits in real pixels, from `find_pixels`; half blocks when None.
+            recent: ids of personas, most recent conversation first.
+            user: replaces `{{user}}` in cards.
+            pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
         """
         super().__init__()
         self.set_reactive(LibraryScreen.recent, recent)
@@ -124,10 +126,10 @@ class LibraryScreen(Screen[None]):
         self._in_a_hurry = False
         self._offered_clear = False
         self._listed: PersonaQuery | None = None
-        """What the list was narrowed down to."""
+        """Personas that match the search and the filters."""
 
     def compose(self) -> ComposeResult:
-        """A search line and filters over the list; the card beside it."""
+        """Compose the search line, filters, list and card."""
         yield Header()
         yield SearchLine(placeholder=_ASK, select_on_focus=False, id="search")
         yield CastFilters(id="filters")
@@ -139,7 +141,7 @@ class LibraryScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Read the cast."""
+        """Load the personas."""
         self.sub_title = "library"
         self.query_one("#notes").display = False
         if self.recent:
@@ -149,7 +151,7 @@ class LibraryScreen(Screen[None]):
 
     @work(group="cast", exclusive=True, exit_on_error=False)
     async def _read_cast(self, highlight: str | None = None) -> None:
-        """Read the cast, and highlight somebody in it."""
+        """Load the personas and highlight one."""
         cast, self._cast = await asyncio.to_thread(_read)
         self._by_id = {found.persona.id: found for found in cast.found}
         self._read = True
@@ -168,15 +170,15 @@ class LibraryScreen(Screen[None]):
     def _filtered(self) -> None:
         self._show()
         if self._in_menu:
-            # Who has picked something wants to see whom it leaves.
+            # Focus the list after a filter was chosen.
             self.query_one(SearchLine).focus()
 
     def watch_recent(self) -> None:
-        """Sort anew; the highlight stays on the same persona."""
+        """Sort again and keep the highlighted persona."""
         self._show(self._highlighted)
 
     def watch_user(self, user: str) -> None:
-        """Fill the card anew."""
+        """Refill the card."""
         self.query_one(PersonaView).user = user
 
     @on(OptionList.OptionHighlighted, "#cast")
@@ -185,7 +187,7 @@ class LibraryScreen(Screen[None]):
 
     @work(group="card", exclusive=True, exit_on_error=False)
     async def _show_card(self, persona_id: str | None) -> None:
-        """Fill the card once the person pauses: laying it out anew takes longer than the list does."""
+        """Fill the card after a pause, because its layout is slow."""
         await asyncio.sleep(PAUSE)
         self.query_one(PersonaView).found = self._by_id.get(persona_id or "")
 
@@ -198,7 +200,7 @@ class LibraryScreen(Screen[None]):
         self._import(event.text)
 
     def on_key(self, event: events.Key) -> None:
-        """Letters go into the search line, wherever the focus is."""
+        """Send letters to the search line, whatever has the focus."""
         search = self.query_one(SearchLine)
         if event.is_printable and event.character and event.key != "space" and not search.has_focus:
             event.stop()
@@ -207,12 +209,12 @@ class LibraryScreen(Screen[None]):
             search.insert_text_at_cursor(event.character)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._tell([failure])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the arrows and Enter serve whatever has the focus; offer Clear when there is something to."""
+        """Enable list actions unless another widget has the focus, and Clear if there is a search."""
         match action:
             case "move":
                 return isinstance(self.focused, SearchLine)
@@ -233,11 +235,11 @@ class LibraryScreen(Screen[None]):
         after_typing(self, move)
 
     def action_page(self, pages: int) -> None:
-        """Move the highlight by what the list shows at once."""
+        """Move the highlight by one page."""
         self.query_one(CastList).page(pages)
 
     def action_choose(self) -> None:
-        """Talk with the highlighted persona; with the first that comes, if the cast is still being read."""
+        """Talk with the highlighted persona; while loading, with the first one."""
 
         def choose() -> None:
             self._catch_up()
@@ -247,7 +249,7 @@ class LibraryScreen(Screen[None]):
         after_typing(self, choose)
 
     def action_card(self) -> None:
-        """Go to the card, so that the keys scroll it, and back."""
+        """Move the focus to the card and back."""
         card = self.query_one(PersonaView)
         if self._card_open:
             self._close_card()
@@ -258,12 +260,12 @@ class LibraryScreen(Screen[None]):
             self._offer_clear()
 
     def action_filter(self) -> None:
-        """Go to the filters."""
+        """Focus the filters."""
         self._close_card()
         self.query_one(CastFilters).query(Select).first().focus()
 
     def action_clear(self) -> None:
-        """Close the card; or else show everybody again."""
+        """Close the card, or clear search and filters."""
         if self._card_open:
             self.action_card()
         else:
@@ -272,11 +274,11 @@ class LibraryScreen(Screen[None]):
             self.query_one(SearchLine).focus()
 
     def action_scenes(self) -> None:
-        """To the scenes."""
+        """Open the scenes."""
         self.post_message(self.ScenesWanted())
 
     def action_import(self) -> None:
-        """Bring a character card in."""
+        """Import a character card."""
         self._import()
 
     @work(group="import", exclusive=True, exit_on_error=False)
@@ -286,7 +288,7 @@ class LibraryScreen(Screen[None]):
 
     @work(group="setup", exclusive=True, exit_on_error=False)
     async def action_start_with(self) -> None:
-        """Pick strategy, model, greeting and conversation, then talk."""
+        """Choose strategy, model, greeting and conversation, then talk."""
         found = self._by_id.get(self._highlighted or "")
         if found is None:
             return
@@ -322,7 +324,7 @@ class LibraryScreen(Screen[None]):
         return PersonaQuery(words, filters.language, filters.category, filters.tag)
 
     def _offer_clear(self) -> None:
-        """Build the footer anew only when something changes in it."""
+        """Refresh the footer only when it changes."""
         if self._clearable != self._offered_clear:
             self._offered_clear = self._clearable
             self.refresh_bindings()
@@ -340,23 +342,23 @@ class LibraryScreen(Screen[None]):
         self._offer_clear()
 
     def _show_imported(self, imported: Sequence[Imported]) -> None:
-        """Put the highlight on the first that came in; whatever was searched for would hide it."""
+        """Clear the search and highlight the first imported persona."""
         personas = [one for one in imported if one.kind == "persona"]
         lorebooks = [one for one in imported if one.kind == "lorebook"]
         for book in lorebooks:
-            words = f"The lorebook {book.id} is here; “rolellm chat --lorebook {book.id}” uses it."
+            words = f"Imported the lorebook {book.id}; use it with “rolellm chat --lorebook {book.id}”."
             self.notify(plain(words), markup=False)
         if personas:
             self.action_clear()
             self._read_cast(personas[0].id)
 
     def _catch_up(self) -> None:
-        """List whom the search leaves, if that is not what is listed."""
+        """List the matches, if they are not listed yet."""
         if self._listed != self._wanted:
             self._show()
 
     def _show(self, highlight: str | None = None) -> None:
-        """List whom the search and the filters leave."""
+        """List the personas that match search and filters."""
         if not self._read:
             return
         filters = self.query_one(CastFilters)
@@ -373,7 +375,7 @@ class LibraryScreen(Screen[None]):
         more = len(notes) - _NOTES
         shown = [
             *notes[:_NOTES],
-            *([f"And {more} more; “rolellm persona list” tells."] if more > 0 else []),
+            *([f"And {more} more; see “rolellm persona list”."] if more > 0 else []),
         ]
         line = self.query_one("#notes", Static)
         line.update(plain("\n".join(shown)))

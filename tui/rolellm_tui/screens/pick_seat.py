@@ -1,4 +1,4 @@
-"""Choose somebody in a scene."""
+"""A dialog that asks for a seat."""
 
 from collections.abc import Mapping
 
@@ -11,27 +11,27 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.scene.texts import SeatStyles
 
 _DIGITS = 9
 
 
 class PickSeatScreen(ModalScreen[str | None]):
-    """Dismissed with a seat, or with None when nobody is chosen; digits choose at once."""
+    """Asks for a seat. Returns it, or None when cancelled. Digits choose at once."""
 
     CSS_PATH = "pick_seat.tcss"
     AUTO_FOCUS = "OptionList"
     BINDINGS = [
-        Binding("escape", "leave", "Leave", id="pick-seat.leave", tooltip="Choose nobody."),
+        Binding("escape", "leave", "Leave", id="pick-seat.leave", tooltip="Cancel."),
     ]
 
     def __init__(self, question: str, seats: Mapping[str, str], speakers: SeatStyles) -> None:
-        """Ask for one.
+        """Create the dialog.
 
         Args:
-            question: what is asked.
-            seats: to choose from, with a word about each.
+            question: of the dialog.
+            seats: the choices, with a note on each.
             speakers: names and colours.
         """
         super().__init__()
@@ -40,11 +40,11 @@ class PickSeatScreen(ModalScreen[str | None]):
         self._speakers = speakers
 
     def compose(self) -> ComposeResult:
-        """A small window."""
+        """Compose the dialog."""
         with Vertical(id="pick"):
             yield Static(self._question, classes="title", markup=False)
             yield OptionList(*self._options(), markup=False)
-            yield Static("Enter or a digit chooses · Esc leaves", classes="keys", markup=False)
+            yield Static("Enter or digit select · Esc cancel", classes="keys", markup=False)
 
     def _options(self) -> list[Option]:
         options = []
@@ -57,7 +57,7 @@ class PickSeatScreen(ModalScreen[str | None]):
         return options
 
     def on_key(self, event: events.Key) -> None:
-        """A digit chooses."""
+        """Choose by digit."""
         seats = list(self._seats)
         if event.character and event.character.isdecimal() and 0 < int(event.character) <= len(seats):
             event.stop()
@@ -68,5 +68,5 @@ class PickSeatScreen(ModalScreen[str | None]):
         self.dismiss(event.option_id)
 
     def action_leave(self) -> None:
-        """Choose nobody."""
+        """Cancel."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""A scene: watch it play, take a seat in it, and see who knows what."""
+"""A scene: watch it, take a seat in it, and see what each seat knows."""
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
@@ -38,17 +38,16 @@ from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
 from rolellm_tui.widgets.scene.commands import SceneCommand
-from rolellm_tui.widgets.scene.figures import tokens_of
 from rolellm_tui.widgets.scene.player import USUAL_PAUSE, Player
 from rolellm_tui.widgets.scene.prompt import ScenePrompt
 from rolellm_tui.widgets.scene.seat_sheet import SeatSheet
 from rolellm_tui.widgets.scene.text import SceneText
-from rolellm_tui.widgets.scene.texts import speakers_of
+from rolellm_tui.widgets.scene.texts import speakers_of, tokens_of
 from rolellm_tui.widgets.scene.view_banner import ViewBanner
 
 
 class SceneScreen(Screen[None]):
-    """Plays a stage by turns, one at a time, and shows what is in its transcript."""
+    """Plays a stage turn by turn and shows its transcript."""
 
     CSS_PATH = "scene.tcss"
     AUTO_FOCUS = ""
@@ -56,26 +55,26 @@ class SceneScreen(Screen[None]):
     BINDINGS = SCENE_KEYS
 
     viewer: var[str | None] = var(None, bindings=True)
-    """The seat whose knowledge is shown; None for everything."""
+    """The seat whose view is shown; None for all lines."""
 
     @dataclass
     class NewScene(AppMessage):
-        """The person wants to begin the scene anew."""
+        """The user restarts the scene."""
 
         scene: LoadedScene
 
     @dataclass
     class ExportWanted(AppMessage):
-        """The person wants the scene as a file."""
+        """The user exports the scene."""
 
         conversation: str
 
     def __init__(self, stage: Stage, *, pause: float = USUAL_PAUSE) -> None:
-        """Show a stage, whatever happened on it before.
+        """Show a stage with its lines.
 
         Args:
             stage: to play.
-            pause: seconds between two turns that follow each other.
+            pause: seconds between turns.
         """
         super().__init__()
         self._stage = stage
@@ -84,20 +83,20 @@ class SceneScreen(Screen[None]):
         self._player = Player(stage, self._take, pause=pause, id="course")
         self._own_eyes = False
         self._offered_for = (False, False)
-        """Whether a turn was on its way, and whether it played, when the keys were told last."""
+        """The state at the last refresh of the key bindings: busy, playing."""
 
     @property
     def stage(self) -> Stage:
-        """What is shown."""
+        """The stage."""
         return self._stage
 
     @property
     def busy(self) -> bool:
-        """Whether a turn is on its way."""
+        """Whether a turn is running."""
         return self._player.busy
 
     def compose(self) -> ComposeResult:
-        """What it is, the running text beside the cast, and where one writes."""
+        """Compose the head, the lines, the cast and the prompt."""
         scene = self._stage.loaded.scene
         with Horizontal(id="about"):
             yield Static(one_line(scene.title), id="title", markup=False)
@@ -115,7 +114,7 @@ class SceneScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Load the models while the person reads."""
+        """Load the models in the background."""
         self._show_state()
         (self._text if self._prompt.seat == NARRATOR else self._prompt).focus()
         self._prepare()
@@ -149,10 +148,10 @@ class SceneScreen(Screen[None]):
     # Turns
 
     def _begin(self, make: Callable[[], AsyncGenerator[SceneEvent, None]], *, words: str = "") -> None:
-        """Begin a turn, unless one is on its way; if it comes to nothing, the typed `words` come back."""
+        """Start a turn unless one is running. If it fails, the typed `words` are restored."""
         if self._player.busy:
             self._prompt.give_back(words)
-            self._status.tell("A turn is still on its way; Escape stops it.")
+            self._status.tell("A turn is still running; press Escape to stop.")
         else:
             self._player.begin(make, words=words)
 
@@ -161,7 +160,7 @@ class SceneScreen(Screen[None]):
             case SpeakerChosen(seat=seat, why=why):
                 self._tell_choice(seat, why)
             case Retried(fault=fault) if self.viewer is None:
-                self._status.tell(f"It is said again: {plain(fault)}")
+                self._status.tell(f"Retrying: {plain(fault)}")
             case TurnFailed(error=error):
                 self._status.complain(error)
             case Prompted() | Recalled() | TokenDelta():
@@ -171,11 +170,11 @@ class SceneScreen(Screen[None]):
             self._show_state()
 
     def _tell_choice(self, seat: str, why: str) -> None:
-        """Who speaks, and why; whoever sees with one seat's eyes does not learn it before it is said."""
+        """Show who speaks next and why, unless the view of one seat is shown."""
         if self.viewer is None:
             self._status.tell(f"{self._called(seat)} · {plain(why)}")
         else:
-            self._status.tell("The scene goes on…")
+            self._status.tell("The scene continues…")
 
     @on(Player.TurnOver)
     async def _turn_is_over(self, event: Player.TurnOver) -> None:
@@ -197,7 +196,7 @@ class SceneScreen(Screen[None]):
             self.refresh_bindings()
 
     def _wait_for(self, asked: YourTurn) -> None:
-        """It is a person's turn, or theirs to say whose."""
+        """Announce a user's turn, or ask who speaks next."""
         if asked.seat is None:
             self._ask_who_is_next("Who speaks?")
             return
@@ -208,7 +207,7 @@ class SceneScreen(Screen[None]):
         self._status.tell(f"It is {self._called(asked.seat)}'s turn, which is yours. {plain(asked.why)}")
 
     def action_play(self) -> None:
-        """Let turn follow turn; or let the turn that is on its way be the last for now."""
+        """Play turn after turn, or pause after the running one."""
         if self._player.playing:
             self._player.rest()
         elif not self._is_over():
@@ -221,27 +220,27 @@ class SceneScreen(Screen[None]):
         self._player.rest()
         if (seat := self._player.waits_for) is not None:
             self._prompt.focus()
-            self._status.tell(f"It is {self._called(seat)}'s turn; write a line, or /skip.")
+            self._status.tell(f"It is {self._called(seat)}'s turn; write a line, or type /skip.")
         elif not self._is_over():
             self._begin(self._stage.step)
 
     def action_stop(self) -> None:
-        """Stop the turn; its words so far stay."""
+        """Stop the turn and keep its text so far."""
         self._player.stop()
 
     def action_again(self) -> None:
-        """Have what was said last said anew."""
+        """Regenerate the last line."""
         self._player.rest()
         self._begin(self._stage.again)
 
     def _is_over(self) -> bool:
-        """Whether the scene is over; that is told."""
+        """Whether the scene is over, with a notice if so."""
         if self._stage.ended:
-            self._status.tell("The scene is over; Ctrl+Z takes the last turn back.")
+            self._status.tell("The scene is over; Ctrl+Z undoes the last turn.")
         return bool(self._stage.ended)
 
     def action_pause(self, step: int) -> None:
-        """Make the pauses between turns longer or shorter."""
+        """Change the pause between turns."""
         self._player.lengthen(step)
 
     # Who speaks
@@ -266,12 +265,12 @@ class SceneScreen(Screen[None]):
             self._ask_who_is_next("Who speaks next?")
 
     def _skip(self) -> None:
-        """Let another than the person whose turn it is speak."""
+        """Skip the turn of a user."""
         seat = self._player.waits_for
         if seat is None:
-            self._status.tell("It is nobody's turn now, so there is none to skip.")
+            self._status.tell("There is no turn to skip.")
         elif (other := _other_than(seat, self._stage)) is None:
-            self._status.tell("Nobody else is there who could speak.")
+            self._status.tell("No other character can speak.")
         else:
             self._let_speak(other)
 
@@ -313,7 +312,7 @@ class SceneScreen(Screen[None]):
                 self._move(seat, order.text, comes=False)
 
     def action_speak_as(self) -> None:
-        """Write as another: the next seat in which a person sits, or the narrator."""
+        """Write as the next seat of a user, or as the narrator."""
         self._prompt.next_seat()
         self._look_with_own_eyes()
         self._show_state()
@@ -336,7 +335,7 @@ class SceneScreen(Screen[None]):
         self._show_state()
 
     def _write_as(self, seat: str) -> None:
-        """Write as somebody; whom one writes as one plays, but the narrator, who goes on beside one."""
+        """Write as a seat, which the user then plays; or as the narrator."""
         if seat != NARRATOR:
             self._stage.take_seat(seat)
         self._prompt.seat = seat
@@ -373,7 +372,7 @@ class SceneScreen(Screen[None]):
         self._text.focus()
 
     async def watch_viewer(self, viewer: str | None) -> None:
-        """Show what the seat witnessed, and say so."""
+        """Show the view of a seat."""
         if self.is_mounted:
             self._cast.look_as(viewer)
             self.query_one(SeatSheet).show(viewer)
@@ -381,7 +380,7 @@ class SceneScreen(Screen[None]):
             self._show_state()
 
     def action_eyes(self) -> None:
-        """See with the eyes of one's own seat while it plays; or everything again."""
+        """Toggle between the view of the user's own seat and all lines."""
         self._own_eyes = not self._own_eyes
         self.viewer = None
         self._look_with_own_eyes()
@@ -391,12 +390,12 @@ class SceneScreen(Screen[None]):
             self.viewer = None if self._prompt.seat == NARRATOR else self._prompt.seat
 
     def action_everything(self) -> None:
-        """Show everything again."""
+        """Show all lines."""
         self._own_eyes = False
         self.viewer = None
 
     def action_cast(self) -> None:
-        """To the cast, which comes where there is no room for it; and back."""
+        """Move the focus to the cast and back; in narrow terminals, show or hide it."""
         is_open = self._cast.has_focus
         self.set_class(not is_open, "-cast-open")
         (self._text if is_open else self._cast).focus()
@@ -404,7 +403,7 @@ class SceneScreen(Screen[None]):
     # Where in the tree
 
     async def action_swipe(self, step: int) -> None:
-        """To what was said before or after in the same place."""
+        """Show the previous or next swipe."""
         self._player.rest()
         with self._complaining():
             await self._text.swipe(step)
@@ -416,31 +415,31 @@ class SceneScreen(Screen[None]):
             self.action_again()
 
     async def action_undo(self) -> None:
-        """Take the last thing done back; while the person writes, what they wrote last."""
+        """Undo the last action, or the last edit while the user types."""
         if self._prompt.is_writing:
             self._prompt.undo()
         else:
             with self._complaining():
-                await self._moved("" if self._stage.undo() else "There is nothing to take back.")
+                await self._moved("" if self._stage.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo."""
         if self._prompt.is_writing:
             self._prompt.redo()
         else:
             with self._complaining():
-                await self._moved("" if self._stage.redo() else "There is nothing to do again.")
+                await self._moved("" if self._stage.redo() else "Nothing to redo.")
 
     async def action_branch(self) -> None:
-        """Go on in a new branch from the line under the cursor, or from the last."""
+        """Start a new branch at the selected line, or at the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
             with self._complaining():
                 name = self._stage.branch(line.id)
-                await self._moved(f"A new branch begins here: {name}. Ctrl+T shows all.")
+                await self._moved(f"New branch: {name}. Ctrl+T shows all.")
 
     @work(group="tree", exclusive=True, exit_on_error=False)
     async def action_tree(self) -> None:
-        """Show all branches; what is picked there is gone to."""
+        """Open the tree, and go to the message chosen there."""
         self._player.rest()
         names = {seat: self._speakers.name(seat) for seat in self._stage.loaded.seats} | {
             NARRATOR: "Narrator"
@@ -452,7 +451,7 @@ class SceneScreen(Screen[None]):
             await self._moved("")
 
     async def _moved(self, told: str) -> None:
-        """Show where in the tree one is now."""
+        """Show the current branch."""
         self._player.rest()
         self._player.forget()
         self._status.tell(told)
@@ -462,16 +461,16 @@ class SceneScreen(Screen[None]):
     # Single lines
 
     def action_why(self) -> None:
-        """Show what the line under the cursor was made of, or what a model said last."""
+        """Open the inspector for the selected line, or a model's last line."""
         line = self._text.chosen or self._last_by_model
         if line is None or line.speaker not in self._stage.loaded.seats or "model" not in line.made_by:
-            self._status.tell("Only what a model said has a why.")
+            self._status.tell("Only answers of a model can be inspected.")
             return
         voice = self._stage.ensemble.voices[line.speaker]
         self.app.push_screen(InspectorScreen(line, self._makings.of(line.id), voice))
 
     def action_copy(self) -> None:
-        """Copy the words of the line under the cursor, or of the last."""
+        """Copy the text of the selected line, or of the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
             self.app.copy_to_clipboard(plain(line.text))
             self._status.tell("Copied.")
@@ -484,12 +483,12 @@ class SceneScreen(Screen[None]):
     # Elsewhere
 
     def action_export(self) -> None:
-        """Write the scene as a file."""
+        """Export the scene."""
         if self._stage.conversation:
             self.post_message(self.ExportWanted(self._stage.conversation))
 
     def action_new(self) -> None:
-        """Begin the scene anew; this one is kept."""
+        """Restart the scene; the old conversation is kept."""
         self._stage.cancel()
         self.post_message(self.NewScene(self._stage.loaded))
 
@@ -501,7 +500,7 @@ class SceneScreen(Screen[None]):
     # How things stand
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what the moment has a use for."""
+        """Enable the actions that apply now."""
         return is_offered(
             action,
             busy=self.busy,
@@ -522,14 +521,14 @@ class SceneScreen(Screen[None]):
 
     @contextmanager
     def _complaining(self) -> Iterator[None]:
-        """Tell what cannot be done."""
+        """Show an error."""
         try:
             yield
         except RoleLLMError as error:
             self._status.complain(error)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._status.complain(failure)
 
@@ -539,7 +538,7 @@ class SceneScreen(Screen[None]):
 
 
 def _other_than(seat: str, stage: Stage) -> str | None:
-    """Who is there and comes after a seat in the cast; a model's seat, if there is one."""
+    """The present seat that follows in the cast, preferably one played by a model."""
     cast = list(stage.loaded.seats)
     after = [*cast[cast.index(seat) + 1 :], *cast[: cast.index(seat)]]
     there = [one for one in after if one in stage.present]

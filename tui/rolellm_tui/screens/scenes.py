@@ -1,4 +1,4 @@
-"""The scenes: which of them to play."""
+"""The scenes: choose one to play."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,41 +16,42 @@ from textual.worker import Worker
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
 from rolellm_tui.widgets.scene.list import SceneList
 from rolellm_tui.widgets.scene.scenes_found import OfferedScene, offered_scenes
-from rolellm_tui.widgets.scene.seat_colours import COLOURS, MUTED
+from rolellm_tui.widgets.scene.texts import COLOURS
 
 
 class ScenesScreen(Screen[None]):
-    """Enter goes on with the highlighted scene, or begins it when it was never played."""
+    """A list of scenes. Enter plays or resumes the highlighted one."""
 
     CSS_PATH = "scenes.tcss"
     AUTO_FOCUS = "#scenes"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
     BINDINGS = [
-        Binding("n", "begin", "New", id="scenes.new", tooltip="Begin it anew."),
-        Binding("escape", "leave", "Back", id="scenes.leave", tooltip="Back to where you were."),
+        Binding("n", "begin", "New", id="scenes.new", tooltip="Restart the scene."),
+        Binding("escape", "leave", "Back", id="scenes.leave", tooltip="Back."),
     ]
 
     @dataclass
     class Chosen(Message):
-        """The person wants to play a scene."""
+        """The user plays a scene."""
 
         offered: OfferedScene
         new: bool
-        """Begin it anew, even if there is something to go on with."""
+        """Restart it instead of resuming."""
 
     def __init__(self, transcript: Transcript) -> None:
-        """Show what there is, and what of it `transcript` knows."""
+        """Show all scenes, with their last conversation in `transcript`."""
         super().__init__()
         self._transcript = transcript
 
     def compose(self) -> ComposeResult:
-        """The list, and beside it more about the highlighted one."""
+        """Compose the list and the details."""
         yield Header()
         with Horizontal(id="shelf"):
             yield SceneList(id="scenes")
@@ -64,7 +65,7 @@ class ScenesScreen(Screen[None]):
         self.sub_title = "scenes"
 
     def on_screen_resume(self) -> None:
-        """Something may have been played meanwhile."""
+        """Reload, since a scene may have been played."""
         self._load()
 
     @work(group="list", exclusive=True, exit_on_error=False)
@@ -78,7 +79,7 @@ class ScenesScreen(Screen[None]):
         if notes:
             self._status.complain(notes[0] if len(notes) == 1 else f"{notes[0]} And {len(notes) - 1} more.")
         elif not offered:
-            self._status.tell("There are no scenes; put a scene's file into your scenes folder.")
+            self._status.tell("There are no scenes; put a scene file into your scenes folder.")
 
     @on(OptionList.OptionHighlighted, "#scenes")
     def _look(self) -> None:
@@ -91,7 +92,7 @@ class ScenesScreen(Screen[None]):
         self._choose(new=False)
 
     def action_begin(self) -> None:
-        """Begin the highlighted scene anew."""
+        """Restart the highlighted scene."""
         self._choose(new=True)
 
     def _choose(self, *, new: bool) -> None:
@@ -99,11 +100,11 @@ class ScenesScreen(Screen[None]):
             self.post_message(self.Chosen(offered, new))
 
     def action_leave(self) -> None:
-        """Back to where one was."""
+        """Go back."""
         self.dismiss()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._status.complain(failure)
 
@@ -113,12 +114,12 @@ class ScenesScreen(Screen[None]):
 
 
 def _about(offered: OfferedScene) -> Content:
-    """Where it is and who is there; nobody's secrets."""
+    """Setting and cast, without secrets."""
     scene = offered.scene
     cast = []
     for place, (seat, name) in enumerate(zip(scene.cast, offered.names, strict=True)):
         colour = f"bold $text-{COLOURS[place % len(COLOURS)]}"
-        notes = [note for note, holds in (("you", seat.person), ("comes later", not seat.present)) if holds]
+        notes = [note for note, holds in (("you", seat.person), ("joins later", not seat.present)) if holds]
         cast.append(Content.assemble((one_line(name), colour), (f"  {', '.join(notes)}", MUTED)))
     facts = [
         LANGUAGES.get(scene.language, scene.language),

@@ -1,4 +1,4 @@
-"""The settings: what is used when nothing else is said, and who you are."""
+"""The settings: defaults and the user persona."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -39,50 +39,50 @@ from rolellm_tui.widgets.settings.setting import (
     TypedSetting,
 )
 
-_METHODS = {"bm25": "by words", "chroma": "by vectors", "hybrid": "by both"}
-_EMBEDDINGS = {"lexical": "lexical, in the box", "minilm": "minilm, with the extra hf"}
+_METHODS = {"bm25": "keywords", "chroma": "vectors", "hybrid": "both"}
+_EMBEDDINGS = {"lexical": "lexical, built in", "minilm": "minilm, needs the extra hf"}
 _LOADED = ("minilm", "huggingface:", "openai:")
-"""How embeddings begin whose names can be checked only by loading them."""
+"""Prefixes of embeddings that can be checked only by loading them."""
 
 
 class Override(NamedTuple):
-    """A setting's value for this run alone."""
+    """A setting's value from the command line."""
 
     by: str
-    """The flag, as in `--model`."""
+    """The option, as in `--model`."""
     value: object
 
 
 @dataclass(frozen=True)
 class _Read:
-    """What the screen is filled with."""
+    """Data of the screen."""
 
     settings: Settings
     given: Mapping[str, Override]
-    """What cannot be changed here."""
+    """Overridden settings, which cannot be changed here."""
     models: tuple[str, ...]
     user_personas: tuple[UserPersona, ...]
 
     def value(self, name: str) -> object:
-        """What holds of a setting."""
+        """The current state of a setting."""
         return self.given[name].value if name in self.given else getattr(self.settings, name)
 
 
 class SettingsScreen(Screen[bool]):
-    """Each change is kept at once; dismisses with whether there was any."""
+    """Saves each change at once. Returns whether there was any."""
 
     CSS_PATH = "settings.tcss"
     BINDINGS = [
-        Binding("f4", "you", "You", id="settings.you", tooltip="Personas of your own: add, edit, remove."),
-        Binding("ctrl+z", "undo", "Undo", id="settings.undo", tooltip="Take the last change back."),
-        Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back to where you were."),
+        Binding("f4", "you", "You", id="settings.you", tooltip="User personas: add, edit, remove."),
+        Binding("ctrl+z", "undo", "Undo", id="settings.undo", tooltip="Undo the last change."),
+        Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back."),
     ]
 
     def __init__(self, flags: Mapping[str, Override] | None = None) -> None:
         """Show the settings.
 
         Args:
-            flags: those that the command line gave, by the setting's name.
+            flags: options of the command line, by the name of the setting.
         """
         super().__init__()
         self._flags = dict(flags or {})
@@ -92,14 +92,14 @@ class SettingsScreen(Screen[bool]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """A page of rows, filled when they have been read."""
+        """Compose an empty page."""
         yield Header()
         yield VerticalScroll(id="form", can_focus=False)
         yield StatusLine(id="status")
         yield Footer()
 
     def on_mount(self) -> None:
-        """Read them."""
+        """Load the data."""
         self.sub_title = "settings"
         self._fill()
 
@@ -115,54 +115,52 @@ class SettingsScreen(Screen[bool]):
         self.focus_next("Select, Input")
 
     def _rows(self, read: _Read) -> Iterator[Widget]:
-        """The page, from above."""
+        """Fill the page."""
         yield _section("Answers")
         models = {name: name for name in read.models}
         yield OpenSetting(
             "model",
             "Model",
-            "Names of your own are kept in models.toml.",
+            "Define your own names in models.toml.",
             choices=models,
             example="provider:name, as in openai:gpt-4o-mini",
         )
         strategies = {name: name for name in STRATEGIES}
-        yield ChosenSetting("strategy", "Strategy", choices=strategies, unset="what suits the model")
-        own = "the model's own"
-        yield TypedSetting("temperature", "Temperature", "0 always takes the likeliest word.", unset=own)
+        yield ChosenSetting("strategy", "Strategy", choices=strategies, unset="the model's default")
+        own = "the model's default"
+        yield TypedSetting("temperature", "Temperature", "0 decodes greedily.", unset=own)
         yield TypedSetting("max_tokens", "Longest answer", "In tokens.", unset=own)
         yield _section("Recall")
         methods: dict[str, str] = {name: f"{name}, {_METHODS[name]}" for name in METHODS}
-        yield ChosenSetting("recall_method", "Method", choices=methods, unset="what suits the strategy")
+        yield ChosenSetting("recall_method", "Method", choices=methods, unset="the strategy's default")
         yield TypedSetting(
             "recall_k",
             "Passages",
-            "At most so many are put into a prompt.",
+            "Maximum number in a prompt.",
             unset=str(Settings.model_fields["recall_k"].default),
         )
         yield TypedSetting(
             "recall_floor",
             "Closeness",
-            "From 0 to 1; what is further away is left out.",
-            unset="the method's own",
+            "Minimum relevance, from 0 to 1.",
+            unset="the method's default",
         )
         yield OpenSetting(
             "embeddings",
             "Embeddings",
-            "What makes the vectors.",
+            "Embedding model.",
             choices=_EMBEDDINGS,
             example="huggingface:… or openai:…",
         )
-        yield SwitchedSetting(
-            "remember", "Memory", "Characters recall what you said in other conversations with them."
-        )
+        yield SwitchedSetting("remember", "Memory", "Characters recall earlier conversations with you.")
         yield _section("You")
         yield ChosenSetting("you", "Who you are", choices={}, unset="only a name")
         yield TypedSetting("user_name", "Your name", unset=DEFAULT_USER)
-        yield _section("Looks")
+        yield _section("Appearance")
         yield ChosenSetting("theme", "Theme", choices={name: name for name in self.app.available_themes})
 
     def _show(self, read: _Read) -> None:
-        """Let each row show what holds."""
+        """Show the current values."""
         who = self.query_one("#you", ChosenSetting)
         who.offer({one.id: one.name for one in read.user_personas})
         for row in self.query(Setting):
@@ -175,20 +173,20 @@ class SettingsScreen(Screen[bool]):
         self.query_one("#user-name").display = not read.value("you")
 
     def _hint(self, name: str, read: _Read) -> str | None:
-        """What a row says about its value; None for what it always says."""
+        """The hint of a row; None for its default hint."""
         value = read.value(name)
         match name:
             case "strategy" if value is None:
-                return "As it was tuned, or else few-shot-dialogue."
+                return "The strategy the model was tuned with, or few-shot-dialogue."
             case "strategy":
                 return EXPLAINED.get(str(value), "")
             case "you" if value:
                 about = next((one.about for one in read.user_personas if one.id == value), "")
-                return one_line(about, 200) or "Nothing more is told about you."
+                return one_line(about, 200) or "No description."
             case "you":
-                return "F4 adds personas of your own: a name, and who that is."
+                return "F4 manages user personas: a name and a description."
             case "user_name":
-                return "What characters call you."
+                return "Name by which characters address you."
             case "theme" if value not in self.app.available_themes:
                 return f"There is no theme {value!r}{did_you_mean(str(value), self.app.available_themes)}."
             case _:
@@ -205,7 +203,7 @@ class SettingsScreen(Screen[bool]):
         await self._keep(event.setting, event.value)
 
     async def _keep(self, row: Setting, value: object) -> None:
-        """Keep a value if its setting takes it, and say at the row what is wrong if not."""
+        """Save a valid value, or show the error at its row."""
         try:
             await asyncio.to_thread(_check, row.setting, value)
             before = await asyncio.to_thread(write_settings, {row.setting: value})
@@ -213,10 +211,10 @@ class SettingsScreen(Screen[bool]):
             row.complain(str(error))
             return
         self._undo.append(before)
-        await self._changed_to("Kept.")
+        await self._changed_to("Saved.")
 
     async def _changed_to(self, told: str) -> None:
-        """Show what holds after a change."""
+        """Refresh after a change."""
         self._changed = True
         self._warned = False
         try:
@@ -232,7 +230,7 @@ class SettingsScreen(Screen[bool]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer only what there is something to do for."""
+        """Enable the actions that apply now."""
         match action:
             case "undo":
                 return bool(self._undo)
@@ -242,7 +240,7 @@ class SettingsScreen(Screen[bool]):
                 return True
 
     async def action_undo(self) -> None:
-        """Take the last change back."""
+        """Undo the last change."""
         before = self._undo.pop()
         try:
             await asyncio.to_thread(write_settings, before)
@@ -250,33 +248,33 @@ class SettingsScreen(Screen[bool]):
             self._undo.append(before)
             self._status.complain(error)
             return
-        await self._changed_to("Taken back.")
+        await self._changed_to("Undone.")
 
     @work(group="you", exclusive=True, exit_on_error=False)
     async def action_you(self) -> None:
-        """Look at the personas of one's own."""
+        """Open the user personas."""
         if self._read is None:
             return
         given = self._read.given.get("you")
         screen = UserPersonasScreen(str(self._read.value("you")), given_by=given.by if given else "")
         if await self.app.push_screen_wait(screen):
-            await self._changed_to("Kept.")
+            await self._changed_to("Saved.")
 
     async def action_leave(self) -> None:
-        """Back to where one was; what is typed and not kept yet is kept first, if it can be."""
+        """Go back, after saving a typed value if it is valid."""
         for row in self.query(Setting):
             if row.typed != row.held:
                 await self._keep(row, row.typed)
                 if row.complains and not self._warned:
                     self._warned = True
-                    self._status.tell("Escape once more leaves it as it was.")
+                    self._status.tell("Press Escape again to discard the change.")
                     return
         self.dismiss(self._changed)
 
     # Telling
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._status.complain(failure)
 
@@ -299,16 +297,16 @@ def _read(flags: Mapping[str, Override]) -> _Read:
 
 
 def _check(name: str, value: object) -> None:
-    """What no type can say: that models and embeddings are named as there are some.
+    """Check that a model or embeddings exist.
 
     Raises:
-        RoleLLMError: it is not.
+        RoleLLMError: they do not.
     """
     if name == "model" and isinstance(value, str) and ":" not in value:
         known = models_to_offer()
         if value not in known:
             raise SettingsError(
-                f"There is no model {value!r}{did_you_mean(value, known)}; a model is named provider:name."
+                f"There is no model {value!r}{did_you_mean(value, known)}; write provider:name."
             )
     if name == "embeddings" and isinstance(value, str) and not value.startswith(_LOADED):
         get_embeddings(value)

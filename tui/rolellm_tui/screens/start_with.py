@@ -1,4 +1,4 @@
-"""Begin otherwise than usual: strategy, model, greeting, and whether to go on or begin anew."""
+"""The dialog that chooses strategy, model, greeting and conversation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,38 +16,38 @@ from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.text import did_you_mean, one_line, plain
-from rolellm_tui.widgets.chat.greetings import greetings_for
+from rolellm_tui.widgets.chat.opening import greetings_for
 from rolellm_tui.widgets.common.status_line import Complaint
 
 EXPLAINED = {
-    "zero-shot": "Tells who they are, without examples.",
-    "few-shot-prompt": "Puts fitting examples in your message.",
-    "few-shot-dialogue": "Plays fitting examples as past turns.",
-    "system": "Is brief, as tuned models learnt it.",
+    "zero-shot": "Description only, no examples.",
+    "few-shot-prompt": "Relevant examples in your message.",
+    "few-shot-dialogue": "Relevant examples as past turns.",
+    "system": "Short instruction for tuned models.",
     "retrieval": "Recalls lines, knowledge and lore.",
 }
-"""Each strategy in one sentence."""
-_USUAL = "as usual"
+"""A short description of each strategy."""
+_USUAL = "default"
 _GREETING = 400
-"""Characters of a greeting that are shown."""
+"""Maximum length of a displayed greeting, in characters."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """How to begin."""
+    """Options of a new chat."""
 
     strategy: str | None
-    """None for the one that is set."""
+    """None for the one in the settings."""
     model: str | None
-    """A name or a spec; None for the one that is set."""
+    """A name or a spec; None for the one in the settings."""
     greeting: int
-    """Which of the card's, from 0."""
+    """Index of the greeting, from 0."""
     new: bool
-    """Begin a new conversation."""
+    """Start a new conversation."""
 
 
 def models_to_offer() -> list[str]:
-    """The person's own names from `models.toml`, and the embedded model.
+    """Names from `models.toml`, and the embedded model.
 
     Raises:
         SettingsError: `models.toml` cannot be used.
@@ -56,24 +56,24 @@ def models_to_offer() -> list[str]:
 
 
 class StartScreen(ModalScreen[Start | None]):
-    """Dismisses with what was picked; None when one would rather not."""
+    """Asks for options. Returns them, or None when cancelled."""
 
     CSS_PATH = "start_with.tcss"
     VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]
     AUTO_FOCUS = "#go"
     BINDINGS = [
-        Binding("f6", "start", "Start", id="start.go", tooltip="Begin like this."),
+        Binding("f6", "start", "Start", id="start.go", tooltip="Start with these options."),
         Binding("escape", "leave", "Close", id="start.close", tooltip="Back to the library."),
     ]
 
     def __init__(self, persona: Persona, *, models: Sequence[str], user: str, met: bool) -> None:
-        """Ask how to begin.
+        """Create the dialog.
 
         Args:
-            persona: whom with.
-            models: names and specs to offer; another can be typed.
-            user: what stands for `{{user}}` in greetings.
-            met: whether there is a conversation to go on with, which then is offered first.
+            persona: to talk with.
+            models: names and specs to choose from; others can be typed.
+            user: replaces `{{user}}` in greetings.
+            met: whether there is a conversation to resume, which is the first choice then.
         """
         super().__init__()
         self._persona = persona
@@ -82,7 +82,7 @@ class StartScreen(ModalScreen[Start | None]):
         self._greetings = greetings_for(persona, user)
 
     def compose(self) -> ComposeResult:
-        """A line for each choice, and a button."""
+        """Compose the form."""
         with Vertical(id="start"):
             yield Static(f"Start with {one_line(self._persona.name)}", classes="title", markup=False)
             yield from _row("Strategy", _menu("strategy", self._strategies()))
@@ -96,7 +96,7 @@ class StartScreen(ModalScreen[Start | None]):
             yield from _row("Talk", _menu("new", self._ways()))
             yield Complaint(id="complaint")
             yield Button("Start", id="go", variant="primary", compact=True)
-            yield Static("Tab chooses · Enter or F6 starts · Esc leaves", classes="keys", markup=False)
+            yield Static("Tab next field · Enter or F6 start · Esc cancel", classes="keys", markup=False)
 
     @on(Select.Changed, "#greeting")
     def _greeting_picked(self) -> None:
@@ -109,13 +109,11 @@ class StartScreen(ModalScreen[Start | None]):
     @on(Button.Pressed, "#go")
     @on(Input.Submitted, "#spec")
     def action_start(self) -> None:
-        """Begin with what is picked."""
+        """Return the chosen options."""
         typed = self.query_one("#spec", Input).value.strip()
         if typed and ":" not in typed and typed not in self._models:
             near = did_you_mean(typed, self._models)
-            self.query_one(Complaint).complain(
-                f"There is no model {typed!r}{near}; a model is named provider:name."
-            )
+            self.query_one(Complaint).complain(f"There is no model {typed!r}{near}; write provider:name.")
             return
         self.dismiss(
             Start(
@@ -127,7 +125,7 @@ class StartScreen(ModalScreen[Start | None]):
         )
 
     def action_leave(self) -> None:
-        """Begin nothing."""
+        """Cancel."""
         self.dismiss(None)
 
     def _picked(self, name: str) -> str:
@@ -152,7 +150,7 @@ class StartScreen(ModalScreen[Start | None]):
             yield f"{number}  {one_line(greeting, 70)}", str(number)
 
     def _ways(self) -> Iterator[tuple[str, str]]:
-        ways = [("go on where you stopped", ""), ("begin a new conversation", "new")]
+        ways = [("resume the last conversation", ""), ("start a new conversation", "new")]
         yield from ways if self._met else reversed(ways)
 
 

@@ -16,42 +16,40 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
-from rolellm_tui.widgets.common.counting import counted
 from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.tree.line import number_among_siblings
 from rolellm_tui.widgets.tree.message_preview import MessagePreview
 from rolellm_tui.widgets.tree.rows import ConversationTree, TreeRow
 from rolellm_tui.widgets.tree.view import TreeView
 
-_EMPTY = (
-    "Nothing was said yet.\n\nSay something in the chat; whatever is answered anew grows a branch here."
-)
-_SAME_BRANCH = "one follows the other; mark another"
+_EMPTY = "No messages yet.\n\nWrite something in the chat; each regenerated answer adds a branch here."
+_SAME_BRANCH = "one contains the other; mark another"
 
 
 class TreeScreen(Screen[str | None]):
-    """Walk among all that was said; dismissed with the id of the message to go to, or with None."""
+    """Shows all branches. Returns the id of the chosen message, or None."""
 
     CSS_PATH = "tree.tcss"
     AUTO_FOCUS = "#tree"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]
     BINDINGS = [
-        Binding("slash", "search", "Search", id="tree.search", tooltip="Look for words.", key_display="/"),
-        Binding("n", "hit(1)", "Next", id="tree.next-hit", tooltip="The next hit."),
-        Binding("N", "hit(-1)", "Previous", id="tree.previous-hit", tooltip="The hit before.", show=False),
-        Binding("c", "compare", "Compare", id="tree.compare", tooltip="Two marked branches side by side."),
-        Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat as it was."),
+        Binding("slash", "search", "Search", id="tree.search", tooltip="Search.", key_display="/"),
+        Binding("n", "hit(1)", "Next", id="tree.next-hit", tooltip="Next match."),
+        Binding("N", "hit(-1)", "Previous", id="tree.previous-hit", tooltip="Previous match.", show=False),
+        Binding("c", "compare", "Compare", id="tree.compare", tooltip="Compare the two marked branches."),
+        Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat."),
     ]
 
     def __init__(self, walk: ConversationCursor, *, title: str, names: Mapping[str, str]) -> None:
-        """Show a conversation, which stays as it is.
+        """Show a conversation.
 
         Args:
-            walk: through the conversation.
-            title: what it is called.
-            names: what its speakers are called, by their ids.
+            walk: cursor of the conversation.
+            title: of the conversation.
+            names: of the speakers, by id.
         """
         super().__init__()
         self._walk = walk
@@ -60,7 +58,7 @@ class TreeScreen(Screen[str | None]):
         self._tree = ConversationTree(())
 
     def compose(self) -> ComposeResult:
-        """A head, the tree, the message under the cursor, and the search."""
+        """Compose the head, the tree, the preview and the search bar."""
         with Horizontal(id="tree-head"):
             yield Static("", id="tree-title", markup=False)
             yield Static("", id="tree-hint", markup=False)
@@ -71,7 +69,7 @@ class TreeScreen(Screen[str | None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Read the conversation."""
+        """Load the conversation."""
         self._read()
 
     @work(group="read", exclusive=True, exit_on_error=False)
@@ -93,7 +91,7 @@ class TreeScreen(Screen[str | None]):
         self.query_one(TreeView).show(self._tree, self._names, heads)
 
     def _lay_out(self) -> tuple[ConversationTree, dict[str, str | None]]:
-        """Read and draw; it may take a while, so not while anybody waits."""
+        """Load and draw the tree in the background."""
         branches = self._walk.branches()
         heads = [head for head in branches.values() if head]
         said = self._walk.messages
@@ -107,7 +105,7 @@ class TreeScreen(Screen[str | None]):
     def _show_message(self, event: TreeView.Moved) -> None:
         row = event.view.row
         if row is None:
-            self.query_one(MessagePreview).show("Nothing was said yet.", (), _EMPTY)
+            self.query_one(MessagePreview).show("No messages yet.", (), _EMPTY)
         elif row.folded:
             self._preview_fold(row)
         else:
@@ -133,7 +131,7 @@ class TreeScreen(Screen[str | None]):
             for place in (places[0], places[-1])
         ]
         self.query_one(MessagePreview).show(
-            f"{row.size:,} messages", ("Enter opens them",), "\n…\n".join(ends)
+            f"{row.size:,} messages", ("Enter unfolds them",), "\n…\n".join(ends)
         )
 
     def _speaker_of(self, place: int) -> str:
@@ -153,11 +151,11 @@ class TreeScreen(Screen[str | None]):
 
     @cached_property
     def _texts(self) -> list[str]:
-        """The words of each message as they are compared."""
+        """Normalized text of each message, for searching."""
         return [one_line(message.text).casefold() for message in self._tree.messages]
 
     def action_search(self) -> None:
-        """Let the person look for words."""
+        """Open the search bar."""
         if self._tree.messages:
             self.query_one(SearchBar).open()
 
@@ -177,7 +175,7 @@ class TreeScreen(Screen[str | None]):
         self.query_one(TreeView).focus()
 
     def action_hit(self, step: int) -> None:
-        """To the next hit, or the one before."""
+        """Go to the next or previous match."""
         self.query_one(TreeView).to_hit(step)
         self._count_hits()
 
@@ -195,7 +193,7 @@ class TreeScreen(Screen[str | None]):
     # Telling
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._complain(failure)
 
@@ -210,7 +208,7 @@ class TreeScreen(Screen[str | None]):
     # Leaving
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer only what there is something for."""
+        """Enable the actions that apply now."""
         if not self.query(TreeView):
             return True
         view = self.query_one(TreeView)
@@ -225,7 +223,7 @@ class TreeScreen(Screen[str | None]):
 
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:
-        """Show the two marked branches side by side; from there, too, one can go to either."""
+        """Compare the two marked branches."""
         one, other = self.query_one(TreeView).marks
         if self._tree.follow_each_other(one, other):
             self._hint(_SAME_BRANCH, wrong=True)
@@ -239,5 +237,5 @@ class TreeScreen(Screen[str | None]):
         self.dismiss(event.message)
 
     def action_leave(self) -> None:
-        """Go nowhere."""
+        """Cancel."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""Two branches side by side, from where they part."""
+"""Two branches side by side, from their last common message."""
 
 from itertools import islice, zip_longest
 
@@ -12,31 +12,31 @@ from textual.widgets import Footer, Static
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.chat.prose import prose
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.tree.line import told_apart
 from rolellm_tui.widgets.tree.rows import ConversationTree
 
 PAGE = 30
-"""How many messages of each branch are put on the screen at once."""
+"""Messages of each branch per page."""
 
 
 class TwoBranchesScreen(Screen[str | None]):
-    """Read two branches beside each other; dismissed with the id of a message to go to, or with None."""
+    """Shows two branches side by side. Returns the id of a message to go to, or None."""
 
     CSS_PATH = "two_branches.tcss"
     AUTO_FOCUS = "#two-branches"
     BINDINGS = [
-        Binding("1", "go(0)", "Left", id="branches.left", tooltip="Go on along the left branch."),
-        Binding("2", "go(1)", "Right", id="branches.right", tooltip="Go on along the right branch."),
+        Binding("1", "go(0)", "Left", id="branches.left", tooltip="Continue on the left branch."),
+        Binding("2", "go(1)", "Right", id="branches.right", tooltip="Continue on the right branch."),
         Binding("escape", "leave", "Back", id="branches.leave", tooltip="Back to the tree."),
     ]
 
     def __init__(self, tree: ConversationTree, marked: tuple[int, int], names: dict[str, str]) -> None:
-        """Show what two messages do not share.
+        """Show two branches.
 
         Args:
             tree: of the conversation.
-            marked: a message on each branch, neither following the other.
+            marked: a message on each branch, neither an ancestor of the other.
             names: to show, by speaker.
         """
         super().__init__()
@@ -50,7 +50,7 @@ class TwoBranchesScreen(Screen[str | None]):
         self._pairs = zip_longest(*self._sides)
 
     def compose(self) -> ComposeResult:
-        """What both share, two heads, and the messages in pairs."""
+        """Compose the shared part, two heads, and pairs of messages."""
         yield Static(self._told_of_shared(), id="two-branches-shared", markup=False)
         with Horizontal(id="two-branches-heads"):
             for side in self._sides:
@@ -59,7 +59,7 @@ class TwoBranchesScreen(Screen[str | None]):
         yield Footer()
 
     async def on_mount(self) -> None:
-        """Show the first page; the others come when one scrolls down to them."""
+        """Show the first page; others load on scrolling."""
         await self._show_more()
         self.watch(self.query_one(VerticalScroll), "scroll_y", self._scrolled, init=False)
 
@@ -86,15 +86,13 @@ class TwoBranchesScreen(Screen[str | None]):
 
     def _told_of_shared(self) -> Content:
         if not self._shared:
-            return Content("They share nothing: they part at the first message.")
+            return Content("No shared messages: the branches differ from the first message.")
         last = self._shared[-1]
         count = (
             "the first message" if len(self._shared) == 1 else f"the first {len(self._shared):,} messages"
         )
         words = one_line(self._tree.messages[last].text, 300)
-        return Content.assemble(
-            f"Both share {count}, up to ", (self._speaker_of(last), "bold"), f": {words}"
-        )
+        return Content.assemble(f"Shared: {count}, up to ", (self._speaker_of(last), "bold"), f": {words}")
 
     def _head(self, side: list[int]) -> Content:
         told = " · ".join(told_apart(self._tree, side[0]))
@@ -105,9 +103,9 @@ class TwoBranchesScreen(Screen[str | None]):
         return self._names.get(speaker, one_line(speaker))
 
     def action_go(self, side: int) -> None:
-        """Go on along one of them."""
+        """Return the end of one branch."""
         self.dismiss(self._tree.messages[self._marked[side]].id)
 
     def action_leave(self) -> None:
-        """Go nowhere."""
+        """Cancel."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""Personas of one's own: who one is to the characters."""
+"""User personas: who the user is to the characters."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,49 +29,47 @@ from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import what_failed
 from rolellm_tui.widgets.common.status_line import Complaint
 
-_NOBODY = UserPersona("", "Only a name", "Characters know what you are called, and nothing else.")
+_NOBODY = UserPersona("", "Name only", "Characters know your name and nothing else.")
 _SHOWN = 200
-"""Characters of what is told about somebody that are shown in the list."""
+"""Maximum length of a description in the list, in characters."""
 
 
 class UserPersonaScreen(ModalScreen[UserPersona | None]):
-    """Asks for a name and who that is; dismisses with both, or None when nothing is to be changed."""
+    """Asks for a name and a description. Returns them, or None when cancelled."""
 
     CSS_PATH = "yourselves.tcss"
     AUTO_FOCUS = "#name"
     BINDINGS = [
-        Binding("ctrl+s", "keep", "Keep", id="yourself.keep", tooltip="Keep it.", priority=True),
-        Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Change nothing.", priority=True),
+        Binding("ctrl+s", "keep", "Keep", id="yourself.keep", tooltip="Save.", priority=True),
+        Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Cancel.", priority=True),
     ]
 
     def __init__(self, one: UserPersona | None = None) -> None:
         """Ask.
 
         Args:
-            one: the one to change; a new one when None.
+            one: the persona to edit; None for a new one.
         """
         super().__init__()
         self._one = one or UserPersona("", "")
 
     def compose(self) -> ComposeResult:
-        """A line and a page."""
+        """Compose the form."""
         with Vertical(classes="window"):
-            title = (
-                f"Change {one_line(self._one.name, 50)}" if self._one.id else "A new persona of your own"
-            )
+            title = f"Change {one_line(self._one.name, 50)}" if self._one.id else "New user persona"
             yield Static(title, classes="title", markup=False)
-            yield Input(self._one.name, placeholder="What characters call you", id="name")
-            yield Static("Who that is, as the model is told:", classes="help", markup=False)
+            yield Input(self._one.name, placeholder="Name by which characters address you", id="name")
+            yield Static("Description, for the model:", classes="help", markup=False)
             yield TextArea(self._one.about, soft_wrap=True, id="about")
             yield Complaint(id="complaint")
-            yield Static("Ctrl+S keeps it · Esc leaves it as it was", classes="keys", markup=False)
+            yield Static("Ctrl+S keeps it · Esc close it as it was", classes="keys", markup=False)
 
     @on(Input.Submitted)
     def _go_on(self) -> None:
         self.query_one("#about").focus()
 
     def action_keep(self) -> None:
-        """Hand it over, if it can be kept."""
+        """Return the persona if it is valid."""
         after_typing(self, self._hand_over)
 
     def _hand_over(self) -> None:
@@ -82,28 +80,28 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
             self.query_one(Complaint).complain(error)
 
     def action_leave(self) -> None:
-        """Change nothing."""
+        """Cancel."""
         self.dismiss(None)
 
 
 @dataclass(frozen=True)
 class _Removed:
-    """One that can come back."""
+    """A removed persona, for undo."""
 
     one: UserPersona
     was_present: bool
 
 
 class UserPersonasScreen(ModalScreen[bool]):
-    """Each change is kept at once; dismisses with whether there was any."""
+    """Saves each change at once. Returns whether there was any."""
 
     CSS_PATH = "yourselves.tcss"
     AUTO_FOCUS = "#yourselves"
     BINDINGS = [
-        Binding("n", "add", "New", id="yourselves.new", tooltip="One more."),
-        Binding("e", "edit", "Edit", id="yourselves.edit", tooltip="Another name, or other words."),
-        Binding("d,delete", "remove", "Remove", id="yourselves.remove", tooltip="Take it out."),
-        Binding("ctrl+z", "undo", "Undo", id="yourselves.undo", tooltip="Bring the removed one back."),
+        Binding("n", "add", "New", id="yourselves.new", tooltip="New user persona."),
+        Binding("e", "edit", "Edit", id="yourselves.edit", tooltip="Edit name or description."),
+        Binding("d,delete", "remove", "Remove", id="yourselves.remove", tooltip="Remove it."),
+        Binding("ctrl+z", "undo", "Undo", id="yourselves.undo", tooltip="Restore the removed one."),
         Binding("escape", "leave", "Back", id="yourselves.leave", tooltip="Back to the settings."),
     ]
 
@@ -111,8 +109,8 @@ class UserPersonasScreen(ModalScreen[bool]):
         """Show them.
 
         Args:
-            present: the id of the one that one is now; empty for none.
-            given_by: what decides that, if it is not the file.
+            present: id of the persona in use, or empty.
+            given_by: the option or variable that overrides the file, if any.
         """
         super().__init__()
         self._present = present
@@ -122,16 +120,16 @@ class UserPersonasScreen(ModalScreen[bool]):
         self._changed = False
 
     def compose(self) -> ComposeResult:
-        """A small window with a list."""
+        """Compose the dialog."""
         with Vertical(classes="window"):
             yield Static("Who you are", classes="title", markup=False)
             yield OptionList(id="yourselves", markup=False)
             yield Complaint(id="complaint")
-            keys = "Enter be this one · n new · e edit · d remove · Esc leaves"
+            keys = "Enter use · n new · e edit · d remove · Esc close"
             yield Static(keys, classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Read them."""
+        """Load the data."""
         self._load(self._present)
 
     @work(group="read", exclusive=True, exit_on_error=False)
@@ -151,8 +149,8 @@ class UserPersonasScreen(ModalScreen[bool]):
         rows.highlighted = ids.index(highlight) if highlight in ids else 0
 
     def _row(self, one: UserPersona) -> Content:
-        mark = "  ● you are this one" if one.id == self._present else ""
-        about = one_line(one.about, _SHOWN) or "Nothing more is told."
+        mark = "  ● in use" if one.id == self._present else ""
+        about = one_line(one.about, _SHOWN) or "No description."
         return Content.assemble(
             (one_line(one.name), "bold"), (mark, "$text-accent"), "\n", (about, "$foreground-muted")
         )
@@ -166,7 +164,7 @@ class UserPersonasScreen(ModalScreen[bool]):
     async def _be(self) -> None:
         if self._given_by:
             self._complaint.complain(
-                f"Who you are is given by {self._given_by}, so it cannot be chosen here."
+                f"Your user persona is set by {self._given_by} and cannot be changed here."
             )
             return
         chosen = self._highlighted
@@ -191,16 +189,16 @@ class UserPersonasScreen(ModalScreen[bool]):
             await self._list(changed.id)
 
     async def action_remove(self) -> None:
-        """Take the highlighted one out."""
+        """Remove the highlighted one."""
         one = self._highlighted
         if one is not _NOBODY and await self._keep(lambda: remove_user_persona(one.id)):
             self._removed.append(_Removed(one, one.id == self._present))
             self._present = "" if one.id == self._present else self._present
             await self._list(self._present)
-            self._complaint.tell(f"{one.name} is out; Ctrl+Z brings it back.")
+            self._complaint.tell(f"{one.name} was removed; Ctrl+Z restores it.")
 
     async def action_undo(self) -> None:
-        """Bring the one that was removed last back."""
+        """Restore the persona that was removed last."""
         if not self._removed:
             return
         removed = self._removed[-1]
@@ -216,7 +214,7 @@ class UserPersonasScreen(ModalScreen[bool]):
             await self._list(removed.one.id)
 
     async def _keep(self, act: Callable[[], object]) -> bool:
-        """Write something; whether it went well."""
+        """Save a change; returns whether it succeeded."""
         try:
             await asyncio.to_thread(act)
         except RoleLLMError as error:
@@ -230,7 +228,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         self.dismiss(self._changed)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours must not end the app."""
+        """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
             self._complaint.complain(failure)
 

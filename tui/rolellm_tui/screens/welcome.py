@@ -1,4 +1,4 @@
-"""The first thing one sees: a character says hello, and what this is stands below."""
+"""The welcome screen: a greeting from a character, and a short introduction."""
 
 import random
 import re
@@ -30,47 +30,47 @@ GREETERS: dict[Language, tuple[str, ...]] = {
     ),
     "zh": ("sun-wukong", "li-bai"),
 }
-"""Bundled personas whom many know and whose greeting draws one in."""
+"""Well-known bundled personas."""
 SECONDS = 0.9
-"""In which the greeting is there."""
+"""Seconds until the complete greeting is shown."""
 _FRAME = 1 / 30
-"""Seconds between two steps at least."""
+"""Minimum seconds between two steps."""
 
 Answer = Literal["talk", "library"]
 
 
 def pick_greeter(language: Language = "en") -> Persona:
-    """One of the greeters, not always the same.
+    """Choose a random greeter.
 
     Raises:
-        PersonaError: a file of the person's own hides it and cannot be used.
+        PersonaError: a user's file replaces it and is invalid.
     """
     return load_persona(random.choice(GREETERS[language]))  # noqa: S311 - nothing hangs on it
 
 
 class WelcomeScreen(Screen[Answer]):
-    """Dismisses with "talk", to talk with the greeter, or "library", to see everybody."""
+    """Returns "talk" or "library"."""
 
     CSS_PATH = "welcome.tcss"
     VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]
     BINDINGS = [
-        Binding("enter", "talk", "Talk", id="welcome.talk", tooltip="Talk with who just spoke."),
-        Binding("l", "library", "Everybody", id="welcome.library", tooltip="See whom else there is."),
+        Binding("enter", "talk", "Talk", id="welcome.talk", tooltip="Talk with this character."),
+        Binding("l", "library", "Library", id="welcome.library", tooltip="Open the library."),
     ]
 
     def __init__(self, greeter: Persona, *, user: str = DEFAULT_USER) -> None:
-        """Let somebody say hello.
+        """Create the screen.
 
         Args:
-            greeter: who does.
-            user: what stands for `{{user}}` in the greeting.
+            greeter: the greeting persona.
+            user: replaces `{{user}}` in the greeting.
         """
         super().__init__()
         self._greeter = greeter
         self._greeting = plain(with_macros(greeter, user).greeting)
 
     def compose(self) -> ComposeResult:
-        """The greeting, two lines about this, and what the keys do."""
+        """Compose the greeting, the introduction and the keys."""
         name = one_line(self._greeter.name)
         with Vertical(id="welcome"):
             yield Static("R o l e L L M", id="title", markup=False)
@@ -86,22 +86,22 @@ class WelcomeScreen(Screen[Answer]):
         self.dismiss("talk")
 
     def action_library(self) -> None:
-        """See everybody."""
+        """Open the library."""
         self.dismiss("library")
 
 
 class _Spoken(Static):
-    """Words that come one after the other, once they have a place."""
+    """Text that appears word by word."""
 
     def __init__(self, text: str, *, id: str) -> None:  # noqa: A002 - as all widgets name it
         super().__init__(text, id=id, markup=False)
-        # A word with the space behind it; a Chinese character is a word.
+        # A word with the space after it; each Chinese character is a word.
         self._words = re.findall(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+\s*|\s+", text)
         self._begun = False
 
     def on_mount(self) -> None:
         self._begun = self.app.animation_level == "none"
-        # Until it begins the whole text is there unseen, which tells how much room it takes.
+        # The complete text is laid out invisibly first, to reserve its space.
         self.styles.text_opacity = float(self._begun)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -121,7 +121,7 @@ class _Spoken(Static):
 
 _ABOUT = (
     "Characters with a voice of their own, to talk with in your terminal.\n"
-    "Every word is kept on this computer; go on whenever you like."
+    "Conversations are saved on this computer."
 )
 
 
@@ -130,14 +130,14 @@ def _keys(name: str) -> Content:
         ("Enter", "bold $text-primary"),
         f"  talk with {name}     ",
         ("L", "bold $text-primary"),
-        "  see everybody",
+        "  open the library",
     )
 
 
 def _models() -> Content:
     return Content.assemble(
-        "What runs now is the small model in the box, offline.\nA better one:  ",
+        "You are using the small bundled model, offline.\nTo use another:  ",
         ("rolellm chat --model openai:gpt-4o-mini", "$foreground"),
-        "\nWhat there is:  ",
+        "\nAll models:  ",
         ("rolellm models list", "$foreground"),
     )

@@ -30,12 +30,12 @@ _HEARTBEAT = 15.0
 _DRIVER = "rolellm_tui.web.driver:TabDriver"
 _FONT_SIZES = range(8, 49)
 
-_NEEDS_THE_LINK = "This page opens only with the link that rolellm printed when it started; open that link."
-_WRONG_HOST = "Nothing is served under this name; open the link that rolellm printed when it started."
+_NEEDS_THE_LINK = "Open the link that rolellm printed at startup."
+_WRONG_HOST = "Unknown host name; open the link that rolellm printed at startup."
 _WRONG_ORIGIN = "Only the page that rolellm serves may connect to it."
 _WARNING = (
-    "Whoever has this link can talk with your models and read your conversations, and the network between "
-    "can read along."
+    "Anyone with this link can use your models and read your conversations. The connection is not "
+    "encrypted."
 )
 
 # Everything comes from here: nothing is loaded from elsewhere, and nobody shows the page inside theirs.
@@ -59,7 +59,7 @@ _GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>Ro
 
 def this_program(arguments: Sequence[str]) -> list[str]:
     """How to start `rolellm` with these arguments as another process; the folder it is in is no package."""
-    return [sys.executable, "-P", "-c", "from rolellm_tui.cli import main; main()", *arguments]
+    return [sys.executable, "-P", "-c", "from rolellm_tui.cli.main import main; main()", *arguments]
 
 
 async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> None:
@@ -82,7 +82,7 @@ async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> Non
             await web.SockSite(runner, listening).start()
             if not door.is_on_loopback:
                 complain(_WARNING)
-            print_text(f"{door.link}\nOpen this link in a browser. Ctrl-C here ends it.")
+            print_text(f"{door.link}\nOpen this link in a browser. Press Ctrl-C to stop.")
             await _until_ended()
         finally:
             await runner.cleanup()

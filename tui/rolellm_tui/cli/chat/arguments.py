@@ -1,4 +1,4 @@
-"""A command's arguments once more, for another process of the same command."""
+"""The arguments of the running command, to start the same command in another process."""
 
 from collections.abc import Collection
 from typing import Any
@@ -7,11 +7,11 @@ import typer
 
 
 def given_again(context: typer.Context, *, but: Collection[str]) -> list[str]:
-    """What the person typed after the command's name, as a list for a process of its own.
+    """The arguments that were typed after the command's name.
 
     Args:
-        context: of the command that runs.
-        but: the names of parameters to leave out.
+        context: of the running command.
+        but: names of parameters to leave out.
     """
     # Click's own classes are private in Typer.
     parameters: list[Any] = list(context.command.params)
@@ -24,7 +24,7 @@ def given_again(context: typer.Context, *, but: Collection[str]) -> list[str]:
         word for one, value in given if one.param_type_name == "option" for word in _option(one, value)
     ]
     values = [str(value) for one, value in given if one.param_type_name == "argument"]
-    # After it even a value that begins with a dash is no option.
+    # After “--”, a value that begins with a dash is not read as an option.
     return [*options, "--", *values]
 
 

@@ -1,8 +1,8 @@
-"""`rolellm chat`: the app, in a terminal or in a browser; the same conversation in plain lines."""
+"""`rolellm chat`: the app in a terminal or a browser, or plain lines."""
 
 import os
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,20 +10,8 @@ import typer
 
 from rolellm_tui.cli.chat.arguments import given_again
 from rolellm_tui.cli.chat.say import exchange, read_input, run
-from rolellm_tui.cli.options import (
-    BaseUrlOption,
-    EmbeddingsOption,
-    LorebookOption,
-    MaxTokensOption,
-    ModelOption,
-    RecallOption,
-    RememberOption,
-    SeedOption,
-    StrategyOption,
-    TemperatureOption,
-    open_session,
-)
-from rolellm_tui.cli.scene.options import open_ensemble
+from rolellm_tui.cli.options import SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
 from rolellm_tui.output import print_text
 
 if TYPE_CHECKING:
@@ -31,51 +19,48 @@ if TYPE_CHECKING:
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
     from rolellm_tui.app import OpenSession
+    from rolellm_tui.screens.settings import Override
     from rolellm_tui.staging import OpenStage
 
-_FLAGS = {
-    "model": "--model",
-    "strategy": "--strategy",
-    "temperature": "--temperature",
-    "max_tokens": "--max-tokens",
-    "recall_method": "--recall",
-    "embeddings": "--embeddings",
+_OVERRIDES = {
+    "model": ("model", "--model"),
+    "strategy": ("strategy", "--strategy"),
+    "temperature": ("temperature", "--temperature"),
+    "max_tokens": ("max_tokens", "--max-tokens"),
+    "recall_method": ("recall", "--recall"),
+    "embeddings": ("embeddings", "--embeddings"),
 }
+"""Settings that an option overrides: the field of `SessionOptions` and the option's name."""
 _FIRST_PERSONA = "sherlock-holmes"
 _FIRST_LINE = {"en": "Who are you?", "zh": "你是谁？"}
-"""Said when nobody is there to say anything, so that the command proves itself anywhere."""
+"""The sample question, for runs without a terminal and without input."""
 
 
+@with_option_groups
 def chat(
+    *,
     context: typer.Context,
     persona: Annotated[
-        str | None, typer.Argument(help="An id, a name, or a persona file; none opens the library.")
+        str | None, typer.Argument(help="Persona id, name or file. Default: open the library.")
     ] = None,
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    strategy: StrategyOption = None,
-    seed: SeedOption = None,
-    max_tokens: MaxTokensOption = None,
-    temperature: TemperatureOption = None,
-    lorebook: LorebookOption = None,
-    recall: RecallOption = None,
-    embeddings: EmbeddingsOption = None,
-    remember: RememberOption = None,
+    options: SessionOptions,
     greeting: Annotated[
         int,
         typer.Option(
-            "--greeting", help="Which greeting of a card begins a new conversation; 0 is its own."
+            "--greeting", help="Number of the card's greeting for a new conversation; 0 is the main one."
         ),
     ] = 0,
-    new: Annotated[bool, typer.Option("--new", help="Begin a new conversation, not the last one.")] = False,
-    as_lines: Annotated[
-        bool, typer.Option("--plain", help="Lines of text only, as screen readers like them.")
+    new: Annotated[
+        bool, typer.Option("--new", help="Start a new conversation instead of resuming the last one.")
     ] = False,
-    web: Annotated[bool, typer.Option("--web", help="Serve the app to browsers on this machine.")] = False,
+    as_lines: Annotated[
+        bool, typer.Option("--plain", help="Print plain lines of text, for screen readers.")
+    ] = False,
+    web: Annotated[bool, typer.Option("--web", help="Serve the app to web browsers.")] = False,
     host: Annotated[
         str | None,
         typer.Option(
-            "--host", help="With --web: where to listen; 127.0.0.1 when not given.", metavar="NAME"
+            "--host", help="With --web: address to listen on. Default: 127.0.0.1.", metavar="NAME"
         ),
     ] = None,
     port: Annotated[
@@ -84,13 +69,13 @@ def chat(
             "--port",
             min=0,
             max=65535,
-            help="With --web: 8000 or the next that is free when not given; 0 is any.",
+            help="With --web: port. Default: 8000, or the next free one; 0 picks any free port.",
         ),
     ] = None,
 ) -> None:
     """Talk with a persona in the terminal, or with --web in a browser.
 
-    Without a terminal each line of standard input is a turn; without any, one exchange is held.
+    Without a terminal, each line of standard input is one turn. Without input, a sample question is asked.
 
     \b
     Examples:
@@ -107,9 +92,9 @@ def chat(
     from rolellm_agents.transcript import Transcript
 
     if (host is not None or port is not None) and not web:
-        raise typer.BadParameter("It says where to serve; give --web too.", param_hint="--host, --port")
+        raise typer.BadParameter("It requires --web.", param_hint="--host, --port")
     if web and as_lines:
-        raise typer.BadParameter("A browser shows the whole app; give one of both.", param_hint="--plain")
+        raise typer.BadParameter("It cannot be combined with --web.", param_hint="--plain")
     first = load_persona(persona) if persona else None
     if first and greeting:
         first = with_greeting(first, greeting)
@@ -120,24 +105,11 @@ def chat(
             chosen: "Persona",
             conversation: str | None,
             *,
-            strategy: str | None = strategy,
-            model: str | None = model,
+            strategy: str | None = options.strategy,
+            model: str | None = options.model,
         ) -> "Session":
-            return open_session(
-                chosen,
-                transcript,
-                model=model,
-                base_url=base_url,
-                strategy=strategy,
-                seed=seed,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                lorebooks=lorebook,
-                recall=recall,
-                embeddings=embeddings,
-                remember=remember,
-                conversation=conversation,
-            )
+            given = replace(options, strategy=strategy, model=model)
+            return open_session(chosen, transcript, given, conversation=conversation)
 
         def open_first() -> "Session":
             one = first or load_persona(_FIRST_PERSONA)
@@ -147,7 +119,7 @@ def chat(
             from rolellm_tui.web.server import serve
 
             if first:
-                open_chat(first, None)  # tells here, and not in every tab, what cannot be had
+                open_chat(first, None)  # report errors here instead of in every browser tab
             again = ["chat", *given_again(context, but=("web", "host", "port"))]
             run(serve(again, host=host or "127.0.0.1", port=port))
         elif as_lines:
@@ -157,18 +129,16 @@ def chat(
         elif has_screen():
             from rolellm_tui.staging import stage_opener
 
-            given = {"model": model, "strategy": strategy, "temperature": temperature}
-            given |= {"max_tokens": max_tokens, "recall_method": recall, "embeddings": embeddings}
-            with_these = partial(
-                open_ensemble,
-                model=model,
-                strategy=strategy,
-                base_url=base_url,
-                max_tokens=max_tokens,
-                temperature=temperature,
+            scene_options = SceneOptions(
+                model=options.model,
+                base_url=options.base_url,
+                strategy=options.strategy,
+                max_tokens=options.max_tokens,
+                temperature=options.temperature,
             )
-            open_scene = stage_opener(transcript, with_these, seed=seed)
-            _run_app(open_chat, open_scene, transcript, first=first, new=new, given=given)
+            cast = partial(open_ensemble, options=scene_options)
+            open_scene = stage_opener(transcript, cast, seed=options.seed)
+            _run_app(open_chat, open_scene, transcript, first=first, new=new, options=options)
         else:
             run(_talk_in_lines(open_first()))
 
@@ -180,25 +150,24 @@ def _run_app(
     *,
     first: "Persona | None",
     new: bool,
-    given: Mapping[str, object],
+    options: SessionOptions,
 ) -> None:
-    """Show the app until the person leaves it.
+    """Run the app.
 
     Args:
-        open_session: makes the session for a chosen persona.
-        open_stage: makes the stage for a chosen scene.
-        transcript: where the conversations are.
-        first: whom to talk with at once.
-        new: begin a new conversation with them.
-        given: what the flags say of settings, by the setting's name; None for a flag that is not there.
+        open_session: opens the session of a chosen persona.
+        open_stage: opens the stage of a chosen scene.
+        transcript: with all conversations.
+        first: persona to open at start.
+        new: start a new conversation with it.
+        options: the command's options; those that are given override settings.
 
     Raises:
-        RoleLLMError: it could not begin.
+        RoleLLMError: the app could not start.
     """
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
-    from rolellm_tui.screens.settings import Override
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -211,7 +180,7 @@ def _run_app(
         pixels=find_pixels(),
         theme=settings.theme,
         user=current_user_persona(settings).name,
-        flags={name: Override(_FLAGS[name], value) for name, value in given.items() if value is not None},
+        flags=_overrides(options),
         open_stage=open_stage,
     )
     failure = app.run()
@@ -219,8 +188,19 @@ def _run_app(
         raise failure
 
 
+def _overrides(options: SessionOptions) -> "dict[str, Override]":
+    """The settings that the command line overrides."""
+    from rolellm_tui.screens.settings import Override
+
+    return {
+        setting: Override(flag, value)
+        for setting, (field, flag) in _OVERRIDES.items()
+        if (value := getattr(options, field)) is not None
+    }
+
+
 def has_screen() -> bool:
-    """Whether the app can be shown: in a terminal, or in a browser by the driver that its server names."""
+    """Whether the app can be shown: in a terminal, or by the driver of the web server."""
     return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and sys.stdout.isatty())
 
 

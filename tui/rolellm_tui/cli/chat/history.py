@@ -1,4 +1,4 @@
-"""`rolellm history`: what was said, found, named, put away, and exchanged as files."""
+"""`rolellm history`: list, search, rename, archive, export and import conversations."""
 
 from dataclasses import asdict
 from enum import StrEnum
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ChatFormat(StrEnum):
-    """What a conversation can be written as."""
+    """Export formats of a conversation."""
 
     markdown = "markdown"
     json = "json"
@@ -23,9 +23,11 @@ class ChatFormat(StrEnum):
     sharegpt = "sharegpt"
 
 
-ConversationArgument = Annotated[str, typer.Argument(help="An id, or its beginning.")]
+ConversationArgument = Annotated[
+    str, typer.Argument(help="Conversation id; its first characters are enough.")
+]
 PersonaFilter = Annotated[
-    str | None, typer.Option("--persona", help="Only conversations with this one (an id).")
+    str | None, typer.Option("--persona", help="Only conversations with this persona (an id).")
 ]
 
 app = typer.Typer(
@@ -40,11 +42,11 @@ app = typer.Typer(
 def list_(
     persona: PersonaFilter = None,
     archived: Annotated[
-        bool, typer.Option("--archived", help="Those that were put away, instead of the others.")
+        bool, typer.Option("--archived", help="List archived conversations instead.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List conversations, the latest first.
+    """List conversations, latest first.
 
     \b
     Examples:
@@ -70,13 +72,13 @@ def list_(
 def show(
     conversation: ConversationArgument,
     everything: Annotated[
-        bool, typer.Option("--all", help="With every swipe and branch, in the order written.")
+        bool, typer.Option("--all", help="Include every swipe and branch, in the order written.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a conversation as it stands, or all that was ever written in it.
+    """Show the latest branch of a conversation, or all of its messages.
 
-    In a scene it is told who whispers to whom, and what is done or thought.
+    In a scene, stage directions mark whispers, thoughts and actions.
 
     \b
     Examples:
@@ -110,12 +112,12 @@ def show(
 
 @app.command("search")
 def search(
-    text: Annotated[str, typer.Argument(help="Words, a “quoted phrase”, or a beginning*.")],
+    text: Annotated[str, typer.Argument(help="Words, a “quoted phrase”, or a prefix*.")],
     persona: PersonaFilter = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="The most messages to show.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of messages.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """Find messages in which all these words stand, the newest first, put away or not.
+    """Find messages that contain all the words, newest first. Archived conversations are included.
 
     \b
     Examples:
@@ -137,9 +139,9 @@ def search(
 @app.command("rename")
 def rename(
     conversation: ConversationArgument,
-    title: Annotated[str, typer.Argument(help="Its title; '' takes it away.")],
+    title: Annotated[str, typer.Argument(help="New title; '' removes it.")],
 ) -> None:
-    """Give a conversation a title.
+    """Set the title of a conversation.
 
     \b
     Examples:
@@ -151,7 +153,7 @@ def rename(
 
 @app.command("archive")
 def archive(conversation: ConversationArgument) -> None:
-    """Put a conversation away: it is not listed, and nothing of it is lost.
+    """Archive a conversation. It is no longer listed; nothing is deleted.
 
     \b
     Examples:
@@ -163,7 +165,7 @@ def archive(conversation: ConversationArgument) -> None:
 
 @app.command("unarchive")
 def unarchive(conversation: ConversationArgument) -> None:
-    """Take a conversation out again.
+    """Restore an archived conversation.
 
     \b
     Examples:
@@ -180,22 +182,22 @@ def export(
         ChatFormat | None,
         typer.Option(
             "--format",
-            help="Markdown is for reading; the others can be imported. Without it, JSON where the file is "
-            "called .json, else Markdown.",
+            help="File format. Markdown is for reading; the others can be imported. Default: JSON for a "
+            ".json file, else Markdown.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write, instead of stdout.")
+        Path | None, typer.Option("--out", "-o", help="Output file. Default: standard output.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With every swipe and branch (json only).")
+        bool, typer.Option("--all", help="Include every swipe and branch (json only).")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a conversation as it stands, or all of it, as a file.
+    """Export a conversation.
 
-    SillyTavern's format holds the swipes of what stands, JSON with --all every branch. A scene becomes a
-    play's script, or in SillyTavern's format a group chat without swipes; JSON keeps all of it.
+    The export holds the latest branch; SillyTavern's format adds its swipes, and JSON with --all adds every
+    branch. A scene becomes a play's script, or in SillyTavern's format a group chat without swipes.
 
     \b
     Examples:
@@ -211,7 +213,7 @@ def export(
     from rolellm_agents.persona.user_persona import current_user_persona
 
     if out is not None and out.exists() and not force:
-        raise ChatFileError(f"{out} is there already; name another file, or use --force to replace it.")
+        raise ChatFileError(f"{out} already exists; name another file, or overwrite it with --force.")
     with _open() as transcript:
         record = transcript.record(conversation)
     by_name = ChatFormat.json if out and out.suffix.lower() == ".json" else ChatFormat.markdown
@@ -230,14 +232,16 @@ def export(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="Our JSON, a SillyTavern chat, or ShareGPT.")],
+    file: Annotated[
+        Path, typer.Argument(help="JSON of “history export”, a SillyTavern chat, or ShareGPT.")
+    ],
     persona: Annotated[
         str | None,
-        typer.Option("--persona", help="Whom it is with; by the name in the file when left out."),
+        typer.Option("--persona", help="Persona of the conversations. Default: by the name in the file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring conversations in; what a file is, is told by what is in it.
+    """Import conversations. The format is detected from the content.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`rolellm recall`: what would come back to a persona if somebody said this."""
+"""`rolellm recall`: what a persona retrieves for a line."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,30 +15,33 @@ _TEXT_WIDTH = 70
 
 
 def recall(
-    persona: Annotated[str, typer.Argument(help="An id, a name, or a persona file.")],
-    text: Annotated[str, typer.Argument(help="What somebody says; - reads standard input.")],
+    persona: Annotated[str, typer.Argument(help="Persona id, name or file.")],
+    text: Annotated[str, typer.Argument(help="The user's line; - reads standard input.")],
     method: Annotated[
         str | None,
         typer.Option(
-            "--method", metavar="METHOD", help="bm25, chroma or hybrid; your settings', or hybrid, if none."
+            "--method", metavar="METHOD", help="bm25, chroma or hybrid. Default: as in your settings."
         ),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Passages at most; your settings', or 5, if none.")
+        int | None,
+        typer.Option("--k", min=1, help="Maximum number of passages. Default: as in your settings."),
     ] = None,
     kind: Annotated[
         list[str] | None,
-        typer.Option("--kind", help="Only demonstration, knowledge, lore or memory; several may be given."),
+        typer.Option(
+            "--kind", help="Only this kind: demonstration, knowledge, lore or memory. Repeatable."
+        ),
     ] = None,
     embeddings: EmbeddingsOption = None,
     chroma_url: Annotated[
-        str | None, typer.Option("--chroma-url", help="A Chroma server.", metavar="URL")
+        str | None, typer.Option("--chroma-url", help="URL of a Chroma server.", metavar="URL")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which lines, knowledge, lore and earlier talk come back to a persona, with scores and why.
+    """Show which demonstrations, knowledge, lore and memories a persona retrieves, with scores and reasons.
 
-    What is marked "far" is below the floor and would not be put into a prompt.
+    Passages marked “far” are below the relevance floor and would not enter a prompt.
 
     \b
     Examples:
@@ -84,18 +87,18 @@ def _passages(persona: "Persona", user: str, kinds: list[str]) -> "list[Passage]
     return [passage for passage in passages if passage.kind in kinds]
 
 
-def _kinds(asked: "list[str] | tuple[str, ...]") -> list[str]:
-    """Memories are private to their conversations, so they are shown to who asks for them."""
+def _kinds(names: "list[str] | tuple[str, ...]") -> list[str]:
+    """The kinds to search. Memories are private to conversations, so they must be named."""
     from rolellm_agents.errors import SettingsError
     from rolellm_agents.recall.passages import KINDS
     from rolellm_agents.text import did_you_mean
 
-    for kind in asked:
+    for kind in names:
         if kind not in KINDS:
             raise SettingsError(
                 f"There is no kind {kind!r}{did_you_mean(kind, KINDS)}; known are {', '.join(KINDS)}."
             )
-    return list(asked) or [kind for kind in KINDS if kind != "memory"]
+    return list(names) or [kind for kind in KINDS if kind != "memory"]
 
 
 def _print(hits: "list[Hit]", *, as_json: bool) -> None:

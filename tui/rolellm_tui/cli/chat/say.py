@@ -1,4 +1,4 @@
-"""`rolellm say`: one line to a persona, its answer as it comes."""
+"""`rolellm say`: send one line to a persona and print the answer."""
 
 import asyncio
 import io
@@ -10,20 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from rolellm_tui.cli.options import (
-    BaseUrlOption,
-    EmbeddingsOption,
-    JsonOption,
-    LorebookOption,
-    MaxTokensOption,
-    ModelOption,
-    RecallOption,
-    RememberOption,
-    SeedOption,
-    StrategyOption,
-    TemperatureOption,
-    open_session,
-)
+from rolellm_tui.cli.options import JsonOption, SessionOptions, open_session, with_option_groups
 from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
@@ -34,29 +21,22 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+@with_option_groups
 def say(
-    persona: Annotated[str, typer.Argument(help="An id, a name, or a persona file.")],
-    text: Annotated[str, typer.Argument(help="What to say; - reads standard input.")],
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    strategy: StrategyOption = None,
-    seed: SeedOption = None,
-    max_tokens: MaxTokensOption = None,
-    temperature: TemperatureOption = None,
-    lorebook: LorebookOption = None,
-    recall: RecallOption = None,
-    embeddings: EmbeddingsOption = None,
-    remember: RememberOption = None,
+    *,
+    persona: Annotated[str, typer.Argument(help="Persona id, name or file.")],
+    text: Annotated[str, typer.Argument(help="The line to send; - reads standard input.")],
+    options: SessionOptions,
     conversation: Annotated[
         str | None,
-        typer.Option("--conversation", "-c", metavar="ID", help="Go on with this conversation."),
+        typer.Option("--conversation", "-c", metavar="ID", help="Continue this conversation."),
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep/--no-keep", help="Keep the exchange in the history.")
+        bool, typer.Option("--keep/--no-keep", help="Save the exchange in the history.")
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Say something to a persona and print the answer as it comes.
+    """Send one line to a persona and print the answer while it is generated.
 
     \b
     Examples:
@@ -70,24 +50,10 @@ def say(
     from rolellm_agents.transcript import Transcript
 
     line = read_input() if text == "-" else text
-    spoken_to = load_persona(persona)
+    addressee = load_persona(persona)
     with Transcript(user_paths().transcript if keep else None) as transcript:
-        going_on = _conversation_with(spoken_to, transcript, conversation) if conversation else None
-        session = open_session(
-            spoken_to,
-            transcript,
-            model=model,
-            base_url=base_url,
-            strategy=strategy,
-            seed=seed,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            lorebooks=lorebook,
-            recall=recall,
-            embeddings=embeddings,
-            remember=remember,
-            conversation=going_on,
-        )
+        earlier = _conversation_with(addressee, transcript, conversation) if conversation else None
+        session = open_session(addressee, transcript, options, conversation=earlier)
         answer = run(exchange(session, line, show=not as_json))
         if as_json and answer:
             print_json(_as_json(session, answer))
@@ -108,7 +74,7 @@ def _conversation_with(persona: "Persona", transcript: "Transcript", reference: 
 
 
 def read_input() -> str:
-    """Standard input, whole.
+    """Read all of standard input.
 
     Raises:
         MessageError: it is not UTF-8 text.
@@ -124,25 +90,25 @@ def read_input() -> str:
 
 
 def run(talk: Coroutine[Any, Any, Result]) -> Result:
-    """Run a conversation to its end, or to where a signal or a closed output ends it.
+    """Run a conversation until it ends, or until a signal or a closed output interrupts it.
 
-    By then what was said is kept. SIGTERM exits with 143, as it does where nobody handles it.
+    Messages up to that point are saved. SIGTERM exits with 143.
     """
     try:
         return asyncio.run(talk)
     except asyncio.CancelledError:
         raise typer.Exit(128 + signal.SIGTERM) from None
     except BrokenPipeError:
-        # Whoever read our output has enough; Python would complain once more while closing it.
+        # The reader closed the pipe. Without this, Python reports the error again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
 
 
 async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":
-    """Send a line and, with `show`, print the answer as it comes; None when there is none."""
+    """Send a line and return the answer, or None. With `show`, print it while it is generated."""
     from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed
 
-    _end_like_interrupted()
+    _cancel_on_sigterm()
     answer: Message | None = None
     events = session.send(line)
     try:
@@ -164,8 +130,8 @@ async def exchange(session: "Session", line: str, *, show: bool) -> "Message | N
     return answer
 
 
-def _end_like_interrupted() -> None:
-    """Let SIGTERM cancel the task as Ctrl-C does, so that what was said is kept as stopped."""
+def _cancel_on_sigterm() -> None:
+    """Let SIGTERM cancel the task as Ctrl-C does, so that the partial answer is saved."""
     task = asyncio.current_task()
     if task is not None and sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

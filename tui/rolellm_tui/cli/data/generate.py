@@ -1,27 +1,19 @@
-"""`rolellm data context-instruct`, `rolegpt`, `dialogues` and `rejection-sampling`: data out of personas and a model."""
+"""The generators of `rolellm data`: samples and conversations from personas and a model."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rolellm_tui.cli.data.generator_options import (
-    AnswerTokensOption,
-    AtOnceOption,
-    CostOption,
-    DryRunOption,
-    OutOption,
-    PriceReadOption,
-    PriceWrittenOption,
-    RunSeedOption,
-    TotalTokensOption,
+from rolellm_tui.cli.data.options import (
+    GeneratorOptions,
+    RejectionSamplingOptions,
     generate,
     generating_model,
-    limits_of,
     own_folder,
-    tell_estimate,
 )
-from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption, TemperatureOption
+from rolellm_tui.cli.options import with_option_groups
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -33,62 +25,51 @@ if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
     from rolellm_agents.text.language import Language
 
-_ANSWER_TOKENS = 160
-"""The embedded model wanders when it may say more."""
 _SEGMENT_SHARE = 5
-"""A segment takes a fifth of a model's context: the rest is for the prompt around it and the answer."""
+"""A segment takes 1/5 of the context; the rest is for the prompt around it and the answer."""
 _LONGEST_SEGMENT = 1_200
 
 
+@with_option_groups
 def context_instruct(
+    *,
     persona: Annotated[
-        list[str], typer.Option("--persona", "-p", help="An id, a name or a file; several may be given.")
+        list[str], typer.Option("--persona", "-p", help="Persona id, name or file. Repeatable.")
     ],
-    out: OutOption = None,
     script: Annotated[
-        Path | None, typer.Option("--script", help="A play, screenplay, subtitles or novel of the persona.")
+        Path | None,
+        typer.Option("--script", help="A play, screenplay, subtitles or novel with the persona."),
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", help="What the script calls the persona; its name if not given.")
+        str | None, typer.Option("--role", help="The persona's name in the script. Default: its name.")
     ] = None,
     alias: Annotated[
         list[str] | None,
-        typer.Option("--alias", help="Another name it speaks under; may be given several times."),
+        typer.Option("--alias", help="Another name of the persona in the script. Repeatable."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Questions of each persona at most.")
+        int | None, typer.Option("--limit", min=1, help="Maximum number of questions per persona.")
     ] = None,
     questions: Annotated[
-        int, typer.Option("--questions", min=1, max=20, help="Questions to ask for at once.")
+        int, typer.Option("--questions", min=1, max=20, help="Questions per request.")
     ] = 3,
     segment_tokens: Annotated[
         int | None,
-        typer.Option("--segment-tokens", min=50, help="Of a segment; a fifth of the context otherwise."),
+        typer.Option("--segment-tokens", min=50, help="Length of a segment. Default: 1/5 of the context."),
     ] = None,
     guided: Annotated[
         bool | None,
         typer.Option(
             "--guided/--free",
-            help="Prescribe how questions begin and what they name; so for the embedded model alone.",
+            help="Prescribe how questions begin and what they name. Default: only for the embedded model.",
         ),
     ] = None,
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    temperature: TemperatureOption = None,
-    max_tokens: AnswerTokensOption = _ANSWER_TOKENS,
-    seed: RunSeedOption = 0,
-    at_once: AtOnceOption = 8,
-    max_tokens_total: TotalTokensOption = None,
-    max_cost: CostOption = None,
-    price_read: PriceReadOption = None,
-    price_written: PriceWrittenOption = None,
-    dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
+    options: GeneratorOptions,
 ) -> None:
-    """Questions and answers out of a persona's profile, in its voice, each with what it rests on.
+    """Generate questions and answers from a persona's profile with Context-Instruct.
 
-    What has a fault is labelled and lies in left_out.jsonl; the rest is samples.jsonl, in RoleBench's form.
-    Stopped in the middle, the same command goes on where it was; a greater --limit goes on, too.
+    samples.jsonl holds the clean rows in RoleBench's form, each with its source; flagged items go to
+    left_out.jsonl with their labels. The same command resumes a stopped run; a greater --limit extends it.
 
     \b
     Examples:
@@ -98,39 +79,36 @@ def context_instruct(
     """
     from rolellm_graphs.generate.context_instruct import ContextRequest, context_guess, context_instruct
 
-    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
-    most = segment_tokens or _fitting(chat_model)
+    name, chat_model = generating_model(options)
+    length = segment_tokens or _segment_tokens(chat_model)
     request = ContextRequest(
-        characters=tuple(_characters(persona, script, role, tuple(alias or ()), most)),
+        characters=tuple(_characters(persona, script, role, tuple(alias or ()), length)),
         questions=questions,
         limit=limit,
-        seed=seed,
+        seed=options.seed,
         guided=_is_embedded(chat_model) if guided is None else guided,
     )
-    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or own_folder("context-instruct", *persona, name, str(seed))
-    if dry_run:
-        keys, guess = context_guess(request)
-        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
-        return
+    folder = options.out or own_folder("context-instruct", *persona, name, str(options.seed))
     generate(
-        lambda callbacks: context_instruct(
-            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
-        ),
+        partial(context_instruct, request, chat_model, model_name=name, folder=folder),
+        partial(context_guess, request),
+        name,
         folder,
-        as_json=as_json,
+        options,
     )
 
 
+@with_option_groups
 def rolegpt(
+    *,
     personas: Annotated[
         str, typer.Option("--personas", help="Ids, names or files with commas between, or “all”.")
     ],
-    out: OutOption = None,
     instructions: Annotated[
         Path | None,
         typer.Option(
-            "--instructions", help="A JSONL file or a saved data set; the 200 bundled ones otherwise."
+            "--instructions",
+            help="A JSONL file or a saved data set. Default: the 200 bundled instructions.",
         ),
     ] = None,
     strategy: Annotated[
@@ -138,33 +116,25 @@ def rolegpt(
         typer.Option(
             "--strategy",
             "-s",
-            help="zero-shot, few-shot-prompt or few-shot-dialogue (the default); several may be given.",
+            help="zero-shot, few-shot-prompt or few-shot-dialogue (the default). Repeatable.",
             metavar="NAME",
         ),
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, max=100, help="Answers to each; the last is the baseline.")
+        int,
+        typer.Option(
+            "--samples", min=1, max=100, help="Answers per instruction; the last one is the baseline."
+        ),
     ] = 6,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Instructions of each persona at most.")
+        int | None, typer.Option("--limit", min=1, help="Maximum number of instructions per persona.")
     ] = None,
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    temperature: TemperatureOption = None,
-    max_tokens: AnswerTokensOption = _ANSWER_TOKENS,
-    seed: RunSeedOption = 0,
-    at_once: AtOnceOption = 8,
-    max_tokens_total: TotalTokensOption = None,
-    max_cost: CostOption = None,
-    price_read: PriceReadOption = None,
-    price_written: PriceWrittenOption = None,
-    dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
+    options: GeneratorOptions,
 ) -> None:
-    """General instructions answered by each persona in its own voice, five references and a baseline.
+    """Let each persona answer general instructions in its own voice with RoleGPT.
 
-    Clean references are samples.jsonl, baselines rolegpt_baseline.jsonl, what has a fault left_out.jsonl.
-    Stopped in the middle, the same command goes on where it was; a greater --limit goes on, too.
+    samples.jsonl holds the clean answers, rolegpt_baseline.jsonl the baselines and left_out.jsonl flagged
+    items. The same command resumes a stopped run; a greater --limit extends it.
 
     \b
     Examples:
@@ -174,63 +144,50 @@ def rolegpt(
     """
     from rolellm_graphs.generate.rolegpt import STRATEGY, RoleGPTRequest, rolegpt, rolegpt_guess
 
-    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(options)
     request = RoleGPTRequest(
         personas=tuple(_personas(personas)),
         instructions=_instructions(instructions),
         strategies=tuple(dict.fromkeys(strategy or (STRATEGY,))),
         samples=samples,
         limit=limit,
-        seed=seed,
+        seed=options.seed,
     )
-    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or own_folder("rolegpt", personas, str(instructions), *request.strategies, name, str(seed))
-    if dry_run:
-        keys, guess = rolegpt_guess(request)
-        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
-        return
+    folder = options.out or own_folder(
+        "rolegpt", personas, str(instructions), *request.strategies, name, str(options.seed)
+    )
     generate(
-        lambda callbacks: rolegpt(
-            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
-        ),
+        partial(rolegpt, request, chat_model, model_name=name, folder=folder),
+        partial(rolegpt_guess, request),
+        name,
         folder,
-        as_json=as_json,
+        options,
     )
 
 
+@with_option_groups
 def dialogues(
+    *,
     personas: Annotated[
         str, typer.Option("--personas", help="Ids, names or files with commas between, or “all”.")
     ],
-    out: OutOption = None,
     interviewer: Annotated[
         str | None,
-        typer.Option("--interviewer", help="A persona who asks; else somebody without a name."),
+        typer.Option("--interviewer", help="The interviewing persona. Default: a nameless interviewer."),
     ] = None,
-    each: Annotated[int, typer.Option("--each", min=1, help="Dialogues of each persona.")] = 5,
-    turns: Annotated[int, typer.Option("--turns", min=1, max=50, help="Answers in a dialogue.")] = 4,
+    each: Annotated[int, typer.Option("--each", min=1, help="Dialogues per persona.")] = 5,
+    turns: Annotated[int, typer.Option("--turns", min=1, max=50, help="Answers per dialogue.")] = 4,
     instructions: Annotated[
         Path | None,
         typer.Option(
-            "--instructions", help="What they begin with: a JSONL file; the 200 bundled ones otherwise."
+            "--instructions", help="Opening questions: a JSONL file. Default: the 200 bundled instructions."
         ),
     ] = None,
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    temperature: TemperatureOption = None,
-    max_tokens: AnswerTokensOption = _ANSWER_TOKENS,
-    seed: RunSeedOption = 0,
-    at_once: AtOnceOption = 8,
-    max_tokens_total: TotalTokensOption = None,
-    max_cost: CostOption = None,
-    price_read: PriceReadOption = None,
-    price_written: PriceWrittenOption = None,
-    dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
+    options: GeneratorOptions,
 ) -> None:
-    """Conversations of several turns: an interviewer and each persona, each on what it heard itself.
+    """Generate dialogues of several turns between an interviewer and each persona.
 
-    Rows have `messages`, as chats for training. Stopped in the middle, the same command goes on.
+    Rows have `messages`, as chats for training. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -240,57 +197,46 @@ def dialogues(
     from rolellm_agents.persona import load_persona
     from rolellm_graphs.generate.dialogues import DialoguesRequest, dialogues, dialogues_guess
 
-    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(options)
     request = DialoguesRequest(
         personas=tuple(_personas(personas)),
         instructions=_instructions(instructions),
         interviewer=load_persona(interviewer) if interviewer else None,
         each=each,
         turns=turns,
-        seed=seed,
+        seed=options.seed,
     )
-    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or own_folder("dialogues", personas, str(interviewer), name, str(seed))
-    if dry_run:
-        keys, guess = dialogues_guess(request)
-        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
-        return
+    folder = options.out or own_folder("dialogues", personas, str(interviewer), name, str(options.seed))
     generate(
-        lambda callbacks: dialogues(
-            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
-        ),
+        partial(dialogues, request, chat_model, model_name=name, folder=folder),
+        partial(dialogues_guess, request),
+        name,
         folder,
-        as_json=as_json,
+        options,
     )
 
 
+@with_option_groups
 def sample_and_reject(
-    data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench, or of a generator's run.")],
-    out: OutOption = None,
-    each: Annotated[int, typer.Option("--each", min=2, max=100, help="Answers to each question.")] = 4,
+    *,
+    data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench, or a generator's run.")],
+    each: Annotated[int, typer.Option("--each", min=2, max=100, help="Answers per question.")] = 4,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, help="Questions of each kind at most, spread over the roles."),
+        typer.Option(
+            "--limit", min=1, help="Maximum number of questions of each kind, spread over the roles."
+        ),
     ] = None,
-    language: Annotated[Literal["en", "zh"], typer.Option("--language", help="Of the questions.")] = "en",
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    temperature: TemperatureOption = 0.8,
-    max_tokens: AnswerTokensOption = _ANSWER_TOKENS,
-    seed: RunSeedOption = 0,
-    at_once: AtOnceOption = 8,
-    max_tokens_total: TotalTokensOption = None,
-    max_cost: CostOption = None,
-    price_read: PriceReadOption = None,
-    price_written: PriceWrittenOption = None,
-    dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
+    language: Annotated[
+        Literal["en", "zh"], typer.Option("--language", help="Language of the questions.")
+    ] = "en",
+    options: RejectionSamplingOptions,
 ) -> None:
-    """Several answers of a tuned model to each training question, for it to learn from the best of its own.
+    """Sample several answers of a tuned model to each training question, for preference training.
 
-    samples.jsonl has them beside the question's references; of each question the answer that is most like
-    a reference is preferred to the one that is least by “rolellm train --recipe dpo --data RUN”. The ten
-    roles that nobody may learn are left out. Stopped in the middle, the same command goes on.
+    samples.jsonl holds the answers and the references. “rolellm train --recipe dpo --data RUN” prefers the
+    answer that is most similar to a reference over the least similar one. The ten held-out roles are
+    skipped. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -304,26 +250,23 @@ def sample_and_reject(
         rejection_sampling_guess,
     )
 
-    name, chat_model = generating_model(model, base_url, temperature, max_tokens)
+    name, chat_model = generating_model(options)
     cast = [found.persona for found in list_personas().found]
     request = RejectionSamplingRequest(
         samples=tuple(_training_questions(data, language, limit)),
         personas={one.name: one for one in cast if one.language == language},
         each=each,
-        seed=seed,
+        seed=options.seed,
     )
-    limits = limits_of(at_once, max_tokens_total, max_cost, price_read, price_written)
-    folder = out or own_folder("draws", str(data.resolve()), language, str(limit), name, str(seed))
-    if dry_run:
-        keys, guess = rejection_sampling_guess(request)
-        tell_estimate(folder, keys, guess, limits, name, as_json=as_json)
-        return
+    folder = options.out or own_folder(
+        "draws", str(data.resolve()), language, str(limit), name, str(options.seed)
+    )
     generate(
-        lambda callbacks: rejection_sampling(
-            request, chat_model, model_name=name, folder=folder, limits=limits, callbacks=callbacks
-        ),
+        partial(rejection_sampling, request, chat_model, model_name=name, folder=folder),
+        partial(rejection_sampling_guess, request),
+        name,
         folder,
-        as_json=as_json,
+        options,
     )
 
 
@@ -337,23 +280,23 @@ def _training_questions(data: Path, language: "Language", limit: int | None) -> 
 
 
 def _is_embedded(model: "BaseChatModel") -> bool:
-    """It is too small to think of questions by itself."""
+    """Whether the model is the embedded one, which needs guided questions."""
     from rolellm_agents.models.llamacpp.files.gguf import is_embedded
 
     path = getattr(model, "model_path", None)
     return isinstance(path, Path) and is_embedded(path)
 
 
-def _fitting(model: "BaseChatModel") -> int:
-    """Tokens of a segment that fits the model."""
+def _segment_tokens(model: "BaseChatModel") -> int:
+    """Default length of a segment for a model, in tokens."""
     context = getattr(model, "n_ctx", None)
     return min(_LONGEST_SEGMENT, context // _SEGMENT_SHARE) if context else _LONGEST_SEGMENT
 
 
 def _characters(
-    names: list[str], script: Path | None, role: str | None, aliases: tuple[str, ...], most: int
+    names: list[str], script: Path | None, role: str | None, aliases: tuple[str, ...], length: int
 ) -> "list[Character]":
-    """The personas with their segments; what is missing of a profile is told."""
+    """The personas with the segments of their profiles, with notices about gaps."""
     from rolellm_agents.config.settings import DEFAULT_USER
     from rolellm_agents.errors import SettingsError
     from rolellm_agents.generation.characters import ScriptOf, read_character
@@ -362,17 +305,17 @@ def _characters(
 
     loaded = list({one.id: one for one in map(load_persona, names)}.values())
     if script is not None and len(loaded) > 1:
-        raise SettingsError("A script is one persona's; give one --persona with it.")
+        raise SettingsError("A script belongs to one persona; use --script with a single --persona.")
     characters = []
     for persona in loaded:
         of_role = ScriptOf(script, role or persona.name, aliases) if script else None
-        character = read_character(with_macros(persona, DEFAULT_USER), script=of_role, most=most)
+        character = read_character(with_macros(persona, DEFAULT_USER), script=of_role, most=length)
         if character.foreign:
-            complain(f"{character.foreign} segments of {script} are in another language: left out.")
+            complain(f"{character.foreign} segments of {script} are in another language and were left out.")
         if not character.has_story:
             complain(
-                f"{persona.name} has neither knowledge nor demonstrations: nothing is asked of its past; "
-                "--script names a text that tells it."
+                f"{persona.name} has neither knowledge nor demonstrations, so no question is about its "
+                "past; name a text with --script."
             )
         characters.append(character)
     return characters
@@ -384,10 +327,10 @@ def _personas(names: str) -> "list[Persona]":
 
     if names.strip() == "all":
         return [found.persona for found in list_personas().found]
-    given = [name.strip() for name in names.split(",") if name.strip()]
-    if not given:
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    if not found:
         raise PersonaError("No persona is named; “rolellm persona list” shows all.")
-    return [load_persona(name) for name in given]
+    return [load_persona(name) for name in found]
 
 
 def _instructions(source: Path | None) -> "tuple[Instruction, ...]":
@@ -397,5 +340,5 @@ def _instructions(source: Path | None) -> "tuple[Instruction, ...]":
         return bundled_instructions().all
     read = read_instructions(source)
     if read.repeated:
-        complain(f"{read.repeated} instructions of {source} stand there more than once: taken once.")
+        complain(f"{read.repeated} instructions of {source} are repeated; each is used once.")
     return read.all

@@ -1,4 +1,4 @@
-"""`rolellm data check`, `stats` and `card`: what there is to know of a data set."""
+"""`rolellm data check`, `stats` and `card`: faults, figures and the card of a data set."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -20,15 +20,15 @@ _EXAMPLES = 3
 _SHOWN = 140
 
 SourceArgument = Annotated[
-    Path, typer.Argument(help="A JSONL file, a folder in RoleBench's layout, or the folder of a run.")
+    Path, typer.Argument(help="A JSONL file, a folder in RoleBench's layout, or a run's folder.")
 ]
 
 
 def check(source: SourceArgument, as_json: JsonOption = False) -> None:
-    """Find what is wrong with a data set: leaks from training into the test, broken rows, bad answers.
+    """Check a data set: leaks between training and test, invalid rows, faulty answers.
 
-    Shows how often each thing is found in each file, with three examples by their lines; JSON has them all.
-    Exits with 1 when something leaks or programs would stumble over a row.
+    Prints counts for each rule and file with three examples; --json lists all. Exits with 1 when training
+    data leaks into the test or a row is invalid.
 
     \b
     Examples:
@@ -49,13 +49,13 @@ def check(source: SourceArgument, as_json: JsonOption = False) -> None:
 def stats(
     source: SourceArgument,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the lengths: a file that ends in .svg or .png.")
+        Path | None, typer.Option("--plot", help="Plot the lengths to a .svg or .png file.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count roles, samples and instructions, and how long they are, as the paper's Table 1 does.
+    """Count roles, samples and instructions and measure their lengths, as in the paper's Table 1.
 
-    Lengths are in words, in Chinese in characters.
+    Lengths are in words, for Chinese in characters.
 
     \b
     Examples:
@@ -79,20 +79,21 @@ def stats(
 def card(
     source: SourceArgument,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write, instead of stdout.")
+        Path | None, typer.Option("--out", "-o", help="Output file. Default: standard output.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the data set; its file's or folder's if left out.")
+        str | None,
+        typer.Option("--name", help="Name of the data set. Default: the name of its file or folder."),
     ] = None,
     licence: Annotated[
-        str, typer.Option("--licence", help="As Hugging Face abbreviates it, such as apache-2.0.")
+        str, typer.Option("--licence", help="Licence identifier of Hugging Face, such as apache-2.0.")
     ] = "unknown",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write the card of a data set: what it is made of and how, its figures, its faults, its limits.
+    """Write a data set card: sources, statistics, faults and limitations.
 
-    It is Markdown with a YAML head as Hugging Face has it, made of what is counted and checked, and of what
-    a run or “data split” left beside the samples.
+    The card is Markdown with Hugging Face's YAML header. It is made from the samples and the manifest of a
+    run or of “data split”.
 
     \b
     Examples:
@@ -104,7 +105,7 @@ def card(
     from rolellm_agents.files.atomic_write import write_atomically
 
     if out is not None and out.expanduser().exists() and not force:
-        raise RoleBenchError(f"{out} is there already; name another file, or use --force to replace it.")
+        raise RoleBenchError(f"{out} already exists; name another file, or overwrite it with --force.")
     text = data_card(card_facts(source.expanduser(), _cast(), name=name, licence=licence))
     if out is None:
         print_text(text, end="")
@@ -123,7 +124,7 @@ def _print_report(report: "DatasetReport") -> None:
     rows = sum(report.files.values())
     files = "file" if len(report.files) == 1 else "files"
     if not report.findings:
-        print_text(f"Nothing is wrong in {rows:,} rows of {len(report.files)} {files}.")
+        print_text(f"No faults in {rows:,} rows of {len(report.files)} {files}.")
         return
     print_table(
         ("SEVERITY", "COUNT", "RULE", "FILE"),
@@ -131,7 +132,7 @@ def _print_report(report: "DatasetReport") -> None:
     )
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
         findings = list(group)
-        print_text(f"\n{rule}: {findings[0].told}")
+        print_text(f"\n{rule}: {findings[0].description}")
         for finding in findings:
             _print_examples(finding)
     leaks, broken = (
@@ -139,8 +140,8 @@ def _print_report(report: "DatasetReport") -> None:
         for severity in ("leak", "schema")
     )
     print_text(
-        f"\n{rows:,} rows of {len(report.files)} {files}: {leaks:,} leak, {broken:,} are broken; "
-        "--json has everything that was found."
+        f"\n{rows:,} rows of {len(report.files)} {files}: {leaks:,} leak, {broken:,} are invalid; "
+        "--json lists all findings."
     )
 
 
@@ -174,16 +175,16 @@ def _print_groups(groups: "Sequence[Group]") -> None:
 
 
 def _group_row(group: "Group") -> list[str]:
-    asked, answered = group.instruction_lengths, group.answer_lengths
+    questions, answers = group.instruction_lengths, group.answer_lengths
     numbers = [group.roles, group.samples, group.instructions, group.answers]
     parts = [group.parts.get(part, 0) for part in ("train", "test", "rolegpt_baseline")]
     return [
         group.language,
         group.kind.replace("_", "-"),
         *(f"{number:,}" for number in (*numbers, *parts)),
-        f"{asked.mean:.2f}",
-        str(asked.at(0.95)),
-        f"{answered.mean:.2f}",
-        str(answered.at(0.95)),
+        f"{questions.mean:.2f}",
+        str(questions.at(0.95)),
+        f"{answers.mean:.2f}",
+        str(answers.at(0.95)),
         ", ".join(f"{name} {number:,}" for name, number in sorted(group.types.items())),
     ]

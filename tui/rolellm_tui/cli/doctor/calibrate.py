@@ -1,4 +1,4 @@
-"""`rolellm doctor --calibrate`: which settings make the default model quickest here."""
+"""`rolellm doctor --calibrate`: measure the fastest settings of the default model on this machine."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +10,7 @@ from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.config.settings import DEFAULT_MODEL, load_settings
 from rolellm_agents.errors import ModelError
 from rolellm_tui.output import print_json, print_table, print_text
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.models.llamacpp.tuning.calibration import Calibration
@@ -20,14 +20,14 @@ _COLUMNS = ("WEIGHTS", "FLASH ATTENTION", "CACHE", "THREADS", "READS/S", "WRITES
 
 
 def calibrate_default_model(*, if_needed: bool, as_json: bool) -> None:
-    """Measure, keep and print.
+    """Measure, save and print the fastest settings.
 
     Args:
-        if_needed: do nothing when something is kept, or the model is no business of llama.cpp's.
-        as_json: print for programs.
+        if_needed: do nothing when settings are saved already, or llama.cpp does not run the model.
+        as_json: print JSON.
 
     Raises:
-        ModelError: the model is no GGUF file, cannot be loaded, or the machine is too busy.
+        ModelError: the model is not a GGUF file, cannot be loaded, or the machine is too busy.
         StorageError: the cache folder cannot be written.
     """
     from rolellm_agents.models.llamacpp.tuning.settings import kept_tuning
@@ -41,8 +41,8 @@ def calibrate_default_model(*, if_needed: bool, as_json: bool) -> None:
         return
     if not file:
         raise ModelError(
-            f"The model {name} is not computed by llama.cpp, so there is nothing to measure; "
-            "name another one in ROLELLM_MODEL."
+            f"The model {name} does not run in llama.cpp, so there is nothing to measure; "
+            "name another model in ROLELLM_MODEL."
         )
     calibration = _measure_and_keep(file)
     if as_json:
@@ -52,7 +52,7 @@ def calibrate_default_model(*, if_needed: bool, as_json: bool) -> None:
 
 
 def tuning_in_words(tuning: "Tuning") -> str:
-    """One line for a person."""
+    """Describe settings in one line."""
     weights, flash_attention, cache_type, threads = _cells(tuning)
     kinds = f"{weights} weights, flash attention {flash_attention}, {cache_type} cache"
     return f"{kinds}, at most {counted(int(threads), 'thread')}"
@@ -62,8 +62,10 @@ def _measure_and_keep(file: Path) -> "Calibration":
     from rolellm_agents.models.llamacpp.tuning.calibration import calibrate
     from rolellm_agents.models.llamacpp.tuning.settings import keep_tuning
 
-    make_folder(user_paths().cache)  # so that nobody waits for what then cannot be kept
-    typer.echo("Measuring which settings are quickest on this machine; about 8 seconds, once.", err=True)
+    make_folder(user_paths().cache)  # fail before measuring if the result cannot be saved
+    typer.echo(
+        "Measuring the fastest settings on this machine; this takes about 8 seconds, once.", err=True
+    )
     calibration = calibrate(file, progress=lambda step: typer.echo(f"  {step}", err=True))
     keep_tuning(file, calibration.tuning)
     return calibration
@@ -73,7 +75,7 @@ def _file_of(name: str) -> Path | None:
     from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 
     if name == DEFAULT_MODEL:
-        # What is below imports LangChain, and “make chat” comes through here each time.
+        # Avoids the import of LangChain below: “make chat” calls this each time.
         return embedded_gguf()
 
     from rolellm_agents.models.catalog import get_model
@@ -125,6 +127,6 @@ def _print(calibration: "Calibration") -> None:
     )
     print_table(_COLUMNS, rows)
     if calibration.gain:
-        print_text(f"Kept: a turn takes {calibration.gain:.0%} less time than with the defaults.")
+        print_text(f"Saved: a turn takes {calibration.gain:.0%} less time than with the defaults.")
     else:
-        print_text("Kept the defaults: nothing else is clearly quicker.")
+        print_text("The defaults stay: no other settings are clearly faster.")

@@ -1,4 +1,4 @@
-"""The checks behind `rolellm doctor`; each looks at one thing and never raises."""
+"""The checks of `rolellm doctor`."""
 
 import importlib.metadata
 import importlib.util
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 _PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "llama-cpp-python", "textual")
 _HF_PACKAGES = ("torch", "transformers", "peft", "langchain-huggingface")
@@ -20,7 +20,7 @@ _SCARCE_BYTES = 200_000_000
 
 
 class CheckResult(NamedTuple):
-    """What one look found."""
+    """Result of one check."""
 
     what: str
     state: Literal["ok", "note", "problem"]
@@ -29,7 +29,7 @@ class CheckResult(NamedTuple):
 
 
 def run_checkup() -> list[CheckResult]:
-    """Look at everything, in an order that reads well."""
+    """Run all checks, in the order in which they are printed. Errors become results."""
     checks: tuple[Callable[[], Iterator[CheckResult]], ...] = (
         _versions,
         _extra,
@@ -83,13 +83,13 @@ def _processor() -> Iterator[CheckResult]:
         yield CheckResult(
             "AMX",
             "note",
-            "llama.cpp's AMX buffers crash with quantized weights; they are off here",
-            "compile llama-cpp-python without AMX, as README says, and it is quicker",
+            "llama.cpp's AMX kernels crash with quantized weights, so they are disabled",
+            "compile llama-cpp-python without AMX as described in the README; it is faster",
         )
 
 
 def _load() -> Iterator[CheckResult]:
-    """What other programs use now, and what the engine does about it."""
+    """The processors that other programs use, and the threads that remain for the engine."""
     from rolellm_agents.models.llamacpp import library
     from rolellm_agents.models.llamacpp.bindings import SPINNING_IS_BOUNDED
     from rolellm_agents.models.llamacpp.engine import cgroup
@@ -104,7 +104,7 @@ def _load() -> Iterator[CheckResult]:
             "threads",
             "note",
             f"{threads} of {most} for now, because other programs use {others:.1f} processors",
-            "answers are slower meanwhile; nothing needs to be done",
+            "answers are slower meanwhile; no action is needed",
         )
     else:
         yield CheckResult(
@@ -115,7 +115,7 @@ def _load() -> Iterator[CheckResult]:
             "OpenMP",
             "note",
             "llama.cpp's threads spin while they wait, as OMP_WAIT_POLICY or GOMP_SPINCOUNT says",
-            "without these variables llama.cpp is quicker on a busy machine",
+            "unset these variables for faster answers on a busy machine",
         )
 
 
@@ -125,11 +125,11 @@ def _settings() -> Iterator[CheckResult]:
 
     settings = load_settings()
     file = user_paths().settings_file
-    place = str(file) if file.exists() else f"{file} (not there, defaults are used)"
+    place = str(file) if file.exists() else f"{file} (missing, defaults are used)"
     yield CheckResult("settings", "ok", place)
     if settings.strategy is not None:
         get_strategy(settings.strategy)
-    strategy = settings.strategy or "the strategy that suits it"
+    strategy = settings.strategy or "the model's preferred strategy"
     yield CheckResult("default", "ok", f"{settings.model} with {strategy}")
     names = named_models()
     if names:
@@ -145,7 +145,7 @@ def _model() -> Iterator[CheckResult]:
     name = load_settings().model
     model = get_model(name)
     load_model(model)
-    yield CheckResult("model", "ok", f"{name} can be used; {default_strategy(name)} suits it")
+    yield CheckResult("model", "ok", f"{name} works; preferred strategy {default_strategy(name)}")
     if isinstance(model, ChatLlamaCpp):
         yield _tuning(model.model_path)
 
@@ -157,8 +157,8 @@ def _tuning(model_file: Path) -> CheckResult:
     used = tuning_in_words(tuning_for(model_file))
     if kept_tuning(model_file):
         return CheckResult("tuning", "ok", f"{used}; measured on this machine")
-    advice = "“rolellm doctor --calibrate” measures what is quickest here"
-    return CheckResult("tuning", "note", f"{used}; the defaults, not measured", advice)
+    advice = "“rolellm doctor --calibrate” finds the fastest settings"
+    return CheckResult("tuning", "note", f"{used}; defaults, not measured", advice)
 
 
 def _folders() -> Iterator[CheckResult]:
@@ -169,7 +169,7 @@ def _folders() -> Iterator[CheckResult]:
             yield CheckResult(
                 f"{what} folder",
                 "problem",
-                f"{folder} cannot be written",
+                f"{folder} is not writable",
                 "give it write permission, or set ROLELLM_HOME to another folder",
             )
         elif shutil.disk_usage(existing).free < _SCARCE_BYTES:
@@ -182,7 +182,7 @@ def _personas() -> Iterator[CheckResult]:
     from rolellm_agents.persona import list_personas
 
     cast = list_personas()
-    yield CheckResult("personas", "ok", f"{len(cast.found)}; yours go into {user_paths().personas}")
+    yield CheckResult("personas", "ok", f"{len(cast.found)}; your own belong in {user_paths().personas}")
     for note in cast.notes:
         yield CheckResult("personas", "note", note)
 
@@ -192,7 +192,7 @@ def _conversations() -> Iterator[CheckResult]:
 
     place = user_paths().transcript
     if not place.exists():
-        yield CheckResult("conversations", "ok", f"none yet; they go into {place}")
+        yield CheckResult("conversations", "ok", f"none yet; they will be in {place}")
         return
     with Transcript(place) as transcript:
         count = len(transcript.conversations())

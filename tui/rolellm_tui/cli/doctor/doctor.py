@@ -1,4 +1,4 @@
-"""`rolellm doctor`: what is installed, what works here, and what to do about what does not."""
+"""`rolellm doctor`: check the installation and suggest fixes."""
 
 from typing import Annotated
 
@@ -15,17 +15,17 @@ def doctor(
         bool,
         typer.Option(
             "--calibrate",
-            help="Measure which settings are quickest for the default model here, and keep them (8 s).",
+            help="Measure and save the fastest settings of the default model on this machine (8 s).",
         ),
     ] = False,
     if_needed: Annotated[
-        bool, typer.Option("--if-needed", help="Measure only what was not measured here before.")
+        bool, typer.Option("--if-needed", help="With --calibrate: do nothing if this was measured before.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Look at the installation: packages, processor, model, folders, personas, conversations.
+    """Check the installation: packages, processor, model, folders, personas, conversations.
 
-    Exits with 1 when something needs to be put right.
+    Exits with 1 when something must be fixed.
 
     \b
     Examples:
@@ -34,7 +34,7 @@ def doctor(
       rolellm doctor --calibrate
     """
     if if_needed and not calibrate:
-        raise typer.BadParameter("It says when to --calibrate; give both.", param_hint="--if-needed")
+        raise typer.BadParameter("It requires --calibrate.", param_hint="--if-needed")
     if calibrate:
         from rolellm_tui.cli.doctor.calibrate import calibrate_default_model
 

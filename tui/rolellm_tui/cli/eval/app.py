@@ -1,4 +1,4 @@
-"""`rolellm eval`: measure how good models and replies are."""
+"""`rolellm eval`: measure the quality of models and replies."""
 
 import typer
 

@@ -1,12 +1,11 @@
-"""`rolellm eval drift`: how far a persona drifts over the turns of a conversation."""
+"""`rolellm eval drift`: measure persona drift over the turns of a conversation."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.options import JsonOption, MaxTokensOption
+from rolellm_tui.cli.options import JsonOption, MaxTokensOption, RunFolderOption
 from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -25,67 +24,72 @@ _SHOWN = (
     "remembers",
     "same_as_before",
 )
-"""In the terminal, before the measures of other judges; the run's folder holds all."""
+"""Measures that the terminal shows first; the run's folder holds all."""
 
 
 def drift(
     persona: Annotated[
-        list[str] | None, typer.Option("--persona", help="Who is interviewed; several may be given.")
+        list[str] | None, typer.Option("--persona", help="Persona of the conversations. Repeatable.")
     ] = None,
     personas: Annotated[
-        str, typer.Option("--personas", help="The same with commas between: ids, names or files.")
+        str, typer.Option("--personas", help="The same as a comma-separated list: ids, names or files.")
     ] = "",
     model: Annotated[
         list[str] | None,
         typer.Option(
             "--model",
             "-m",
-            help="Who answers: a model spec or a name from models.toml; several may be given.",
+            help="Model to evaluate: a model spec or a name from models.toml. Repeatable.",
             metavar="PROVIDER:NAME",
         ),
     ] = None,
     strategy: Annotated[
-        str, typer.Option("--strategy", "-s", help="How the persona reaches the model.", metavar="NAME")
+        str, typer.Option("--strategy", "-s", help="Prompting strategy.", metavar="NAME")
     ] = "system",
-    turns: Annotated[int, typer.Option("--turns", min=1, max=50, help="Questions of an interview.")] = 10,
+    turns: Annotated[int, typer.Option("--turns", min=1, max=50, help="Turns per conversation.")] = 10,
     interviews: Annotated[
-        int, typer.Option("--interviews", min=1, help="Of each persona; 7 put each question at each place.")
+        int,
+        typer.Option(
+            "--interviews",
+            min=1,
+            help="Conversations per persona. 7 rotate each question through each turn.",
+        ),
     ] = 7,
     interviewer: Annotated[
         str | None,
         typer.Option(
-            "--interviewer", help="A model that asks; else a fixed course.", metavar="PROVIDER:NAME"
+            "--interviewer",
+            help="Model that asks the questions. Default: fixed questions.",
+            metavar="PROVIDER:NAME",
         ),
     ] = None,
     judge: Annotated[
         str | None,
         typer.Option(
             "--judge",
-            help="likelihood, rubric or none; likelihood where the model gives probabilities.",
+            help="likelihood, rubric or none. Default: likelihood if the model gives probabilities.",
             metavar="NAME",
         ),
     ] = None,
     judge_model: Annotated[
         str | None,
         typer.Option(
-            "--judge-model", help="What the judge asks; else the first model.", metavar="PROVIDER:NAME"
+            "--judge-model", help="Model of the judge. Default: the first model.", metavar="PROVIDER:NAME"
         ),
     ] = None,
     at_once: Annotated[
-        int, typer.Option("--at-once", min=1, max=256, help="Interviews at the same time.")
+        int, typer.Option("--at-once", min=1, max=256, help="Concurrent conversations.")
     ] = 8,
     max_tokens: MaxTokensOption = _ANSWER_TOKENS,
-    seed: Annotated[int, typer.Option("--seed", help="Of answers, and of who asks.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
-    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Sampling seed.")] = 0,
+    out: RunFolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Interviews of ten turns: what becomes of a persona's likelihood, style, memory and role.
+    """Measure how a persona's likelihood, style, memory and role drift over a conversation.
 
-    The visitor greets, asks of work, fear and pride, whether it is an AI, of smartphones, and at last
-    whether it still knows the visitor's name. Questions in the middle change places from one interview to
-    the next. Slopes are over these turns, a turn. Stopped and started again, it goes on where it was.
+    A visitor introduces themselves, asks about work, fear, pride, AI and smartphones, and at last for their
+    own name. The middle questions rotate between conversations. Slopes are per turn. The same command
+    resumes a stopped run.
 
     \b
     Examples:
@@ -104,13 +108,13 @@ def drift(
 
     names = [*(persona or ()), *(name.strip() for name in personas.split(",") if name.strip())]
     models = model or [load_settings().model]
-    asks = SystemUnderTest(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
+    asking = SystemUnderTest(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
     request = DriftRequest(
         personas=tuple(map(load_persona, names)),
         strategy=strategy,
         turns=turns,
         interviews=interviews,
-        interviewer=asks,
+        interviewer=asking,
         seed=seed,
     )
     systems = [SystemUnderTest(name, _opened(name, max_tokens)) for name in dict.fromkeys(models)]
@@ -128,14 +132,14 @@ def drift(
                 callbacks=RunCallbacks(progress=progress, notice=complain),
             )
         )
-    told = result.to_json()
+    results = result.to_json()
     if as_json:
-        print_json({"folder": str(folder), **told})
+        print_json({"folder": str(folder), **results})
     else:
-        for system in told["systems"]:
+        for system in results["systems"]:
             _show(system)
-        print_text(f"All of it: {folder / 'results.json'}")
-    _tell_failures(result.failed, result.first_failure, result.notes)
+        print_text(f"Full results: {folder / 'results.json'}")
+    _raise_failures(result.failed, result.first_failure, result.notes)
 
 
 def _opened(name: str, max_tokens: int | None) -> Any:
@@ -145,7 +149,7 @@ def _opened(name: str, max_tokens: int | None) -> Any:
 
 
 def _judge(name: str | None, model_name: str, at_once: int) -> "NamedJudge | None":
-    """The judge of this name, the cheap one where it can be had, or nobody."""
+    """The named judge; by default the likelihood judge, or none without probabilities."""
     from rolellm_graphs.evaluate.rolebench import NamedJudge
     from rolellm_graphs.judge.judges import default_reply_judge, judge_config, reply_judge_named
 
@@ -156,18 +160,20 @@ def _judge(name: str | None, model_name: str, at_once: int) -> "NamedJudge | Non
     model = get_model(model_name, temperature=0, max_tokens=_VERDICT_TOKENS)
     chosen = name or default_reply_judge(model)
     if name is None and chosen != "likelihood":
-        complain(f"{model_name} gives no probabilities, so no judge is asked; --judge names one.")
+        complain(
+            f"{model_name} gives no probabilities, so replies are not judged; choose a judge with --judge."
+        )
         return None
     judge = reply_judge_named(chosen, model, model_name=model_name, at_once=at_once)
     return NamedJudge(chosen, judge, judge_config(chosen, [(model_name, model)]))
 
 
 def _show(system: Mapping[str, Any]) -> None:
-    """A row for each turn, and the slopes below."""
+    """Print a row for each turn, and the slopes below."""
     from rolellm_agents.reports.figures import counted
 
     print_text(
-        f"{system['model']} · {system['strategy']}: {counted(system['interviews'], 'interview')} with "
+        f"{system['model']} · {system['strategy']}: {counted(system['interviews'], 'conversation')} with "
         f"{counted(system['personas'], 'persona')}"
     )
     figures = {(one["measure"], one["turn"]): one for one in system["turns"]}
@@ -178,13 +184,13 @@ def _show(system: Mapping[str, Any]) -> None:
     rows.append(["slope", *(_figure(slopes.get(measure), "+") for measure in measures)])
     print_table(("TURN", *(measure.replace("_", " ").upper() for measure in measures)), rows)
     if system["unscored"]:
-        told = ", ".join(f"{number} {status}" for status, number in system["unscored"].items())
-        print_text(f"Not scored: {told}")
+        counts = ", ".join(f"{number} {status}" for status, number in system["unscored"].items())
+        print_text(f"Not scored: {counts}")
     print_text("")
 
 
 def _columns(figures: Mapping[tuple[str, int], Mapping[str, Any]]) -> Iterator[str]:
-    """What there is to see: detections only where one was made."""
+    """The measures to print; detections only if one was found."""
     from rolellm_agents.reply_checks.detections import DETECTIONS
 
     known = dict.fromkeys(measure for measure, _ in figures)
@@ -206,13 +212,13 @@ def _figure(one: Mapping[str, Any] | None, sign: str = "") -> str:
     return with_bounds(one["mean"], one["ci95"], sign)
 
 
-def _tell_failures(failed: int, first: str, notes: Sequence[str]) -> None:
+def _raise_failures(failed: int, first: str, notes: Sequence[str]) -> None:
     from rolellm_agents.errors import ModelError
 
     if failed:
         raise ModelError(
-            f"{failed} interviews broke off ({first.rstrip('.')}): the figures are of the others; the same "
-            "command holds them again."
+            f"{failed} conversations failed ({first.rstrip('.')}); the results are of the others. Run the "
+            "same command to retry."
         )
     if notes:
-        raise ModelError(f"{notes[-1].rstrip('.')}: the same command goes on.")
+        raise ModelError(f"{notes[-1].rstrip('.')}. Run the same command to continue.")

@@ -1,4 +1,4 @@
-"""`rolellm eval report`: what runs came to, as a page, as Markdown, as a log of inspect_ai."""
+"""`rolellm eval report`: the results of runs as HTML, Markdown and logs of inspect_ai."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,31 +12,29 @@ from rolellm_tui.output import print_json, print_text
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Folders of runs: of “eval rolebench”, of “eval drift”, of “judge”."),
+        typer.Argument(help="Folders of runs of “eval rolebench”, “eval drift” or “judge”."),
     ],
     to: Annotated[
         Path | None,
-        typer.Option(
-            "--to", help="A folder, or a file that ends in .html; the first run's folder otherwise."
-        ),
+        typer.Option("--to", help="Output folder or .html file. Default: the first run's folder."),
     ] = None,
     samples: Annotated[
         int,
-        typer.Option("--samples", min=0, help="Questions of each role that are shown with their replies."),
+        typer.Option("--samples", min=0, help="Questions per role to show with their replies."),
     ] = 4,
     inspect: Annotated[
         Path | None,
         typer.Option(
             "--inspect",
-            help="Write a log that inspect_ai reads, too: a .json file; of several systems one for each.",
+            help="Also write logs for inspect_ai: a .json file, one per system.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """One self-contained HTML page of one or several runs, with plots, and Markdown beside it.
+    """Write an HTML report of one or several runs, and the same in Markdown.
 
-    Every score with its interval, by kind of question and by role, length against score, what judges said
-    and how far they agree, and replies side by side. The page needs no network and no script.
+    The report has scores with intervals by kind of question and by role, length against score, verdicts and
+    agreement of judges, and replies side by side. The page works without network and scripts.
 
     \b
     Examples:
@@ -52,11 +50,11 @@ def report(
     written = write_report(report_of(read, samples=samples), (to or runs[0]).expanduser())
     logs = []
     if inspect is not None:
-        # Verdicts and interviews are told by the page alone; where there is nothing else, that is an error.
-        answered = [run for run in read if run.kind == "rolebench"] or read[:1]
+        # Logs hold RoleBench runs only; `write_inspect_logs` raises an error if there is none.
+        logged = [run for run in read if run.kind == "rolebench"] or read[:1]
         file = inspect.expanduser()
-        for run in answered:
-            own = file.with_stem(f"{file.stem}-{run.name}") if len(answered) > 1 else file
+        for run in logged:
+            own = file.with_stem(f"{file.stem}-{run.name}") if len(logged) > 1 else file
             logs += write_inspect_logs(run, own)
     if as_json:
         print_json(

@@ -1,4 +1,4 @@
-"""`rolellm eval rolebench`: models and strategies side by side on RoleBench."""
+"""`rolellm eval rolebench`: compare models and strategies on RoleBench."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, MaxTokensOption, RecallOption
+from rolellm_tui.cli.options import (
+    EmbeddingsOption,
+    JsonOption,
+    MaxTokensOption,
+    RecallOption,
+    RunFolderOption,
+)
 from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
     from rolellm_graphs.evaluate.rolebench import NamedJudge, SystemUnderTest
 
 _ANSWER_TOKENS = 120
-"""The embedded model wanders when it may say more; RoleGPT's answers have 87 words."""
+"""Longer answers of the embedded model wander off; RoleGPT's answers have 87 words on average."""
 _VERDICT_TOKENS = 400
 _NOTHING = "–"
 
@@ -27,56 +33,58 @@ LanguageChoice = Literal["en", "zh"]
 def rolebench(
     data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench.")],
     split: Annotated[
-        SplitChoice, typer.Option("--split", help="What is new in the test.")
+        SplitChoice, typer.Option("--split", help="What the test split holds out.")
     ] = "instruction-generalization",
     model: Annotated[
         list[str] | None,
         typer.Option(
             "--model",
             "-m",
-            help="A model spec or a name from models.toml; several may be given.",
+            help="A model spec or a name from models.toml. Repeatable.",
             metavar="PROVIDER:NAME",
         ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
-        typer.Option("--strategy", "-s", help="“system” if none; several may be given.", metavar="NAME"),
+        typer.Option(
+            "--strategy", "-s", help="Prompting strategy. Default: “system”. Repeatable.", metavar="NAME"
+        ),
     ] = None,
-    kind: Annotated[KindChoice, typer.Option("--kind", help="Of the questions.")] = "both",
-    language: Annotated[LanguageChoice, typer.Option("--language", help="Of the questions.")] = "en",
+    kind: Annotated[KindChoice, typer.Option("--kind", help="Kind of the questions.")] = "both",
+    language: Annotated[
+        LanguageChoice, typer.Option("--language", help="Language of the questions.")
+    ] = "en",
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, help="Questions of each kind at most, spread over the roles."),
+        typer.Option(
+            "--limit", min=1, help="Maximum number of questions of each kind, spread over the roles."
+        ),
     ] = None,
     personas: Annotated[
-        str, typer.Option("--personas", help="Roles, ids or files with commas between; all roles if none.")
+        str, typer.Option("--personas", help="Comma-separated roles, ids or files. Default: all roles.")
     ] = "",
     judge: Annotated[
         list[str] | None,
-        typer.Option(
-            "--judge", help="likelihood, rubric or ranking; several may be given.", metavar="NAME"
-        ),
+        typer.Option("--judge", help="likelihood, rubric or ranking. Repeatable.", metavar="NAME"),
     ] = None,
     judge_model: Annotated[
         str | None,
-        typer.Option("--judge-model", help="What the judges ask.", metavar="PROVIDER:NAME"),
+        typer.Option("--judge-model", help="Model of the judges.", metavar="PROVIDER:NAME"),
     ] = None,
     at_once: Annotated[
-        int, typer.Option("--at-once", min=1, max=256, help="Questions to a model at the same time.")
+        int, typer.Option("--at-once", min=1, max=256, help="Concurrent requests to a model.")
     ] = 8,
     max_tokens: MaxTokensOption = _ANSWER_TOKENS,
     recall_method: RecallOption = None,
     embeddings: EmbeddingsOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the answers, for models that draw.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
-    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Sampling seed.")] = 0,
+    out: RunFolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Models under strategies on the same questions: ROUGE-L, the paper's measure, judges, intervals.
+    """Compare models and strategies on the same questions: ROUGE-L, the paper's metric, judges, intervals.
 
-    Answers are greedy. RoleGPT's published answers are a row of their own. Questions that stand in the
-    training rows, or nearly, are named and told apart. Stopped and started again, it goes on where it was.
+    Decoding is greedy. RoleGPT's published answers are a row of their own. Questions that also occur in the
+    training set are reported separately. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -117,13 +125,13 @@ def rolebench(
             request, systems, folder=folder, judges=judges, limits=limits, callbacks=callbacks
         )
 
-    with counted_progress("Answering") as tell:
-        result = asyncio.run(run(RunCallbacks(progress=tell, notice=complain)))
+    with counted_progress("Answering") as progress:
+        result = asyncio.run(run(RunCallbacks(progress=progress, notice=complain)))
     if as_json:
         print_json({**result.to_json(), "folder": str(folder)})
     else:
         _show(result, folder)
-    _tell_what_is_missing(result)
+    _raise_failures(result)
 
 
 def _systems(names: Sequence[str], at_once: int, max_tokens: int | None) -> "list[SystemUnderTest]":
@@ -155,13 +163,15 @@ def _judges(names: Sequence[str], model_name: str, at_once: int) -> "list[NamedJ
 
 
 def _show(result: "Result", folder: Path) -> None:
-    """A table for each kind, one of the judges, the paper's layout, and how fast it was."""
+    """Print a table per kind of question, the judges' table, the paper's table, and the throughput."""
     from rolellm_agents.evaluation.paper_table import paper_cells
 
     for kind in dict.fromkeys(row.kind for row in result.rows):
         rows = [row for row in result.rows if row.kind == kind]
-        asked = max(row.n + row.missing for row in rows)
-        print_text(f"{kind.replace('_', '-')}: {asked} questions to {max(row.roles for row in rows)} roles")
+        questions = max(row.n + row.missing for row in rows)
+        print_text(
+            f"{kind.replace('_', '-')}: {questions} questions to {max(row.roles for row in rows)} roles"
+        )
         columns = _columns(rows)
         print_table(columns, ([*_cells(row, columns)] for row in rows))
         print_text("")
@@ -169,15 +179,16 @@ def _show(result: "Result", folder: Path) -> None:
         print_table(_JUDGED, (_judged_cells(row, one) for row, one in judged))
         print_text("")
     heads, cells = paper_cells(result.paper)
-    print_text("As the paper lays it out (ROUGE-L recall, which rewards length):")
+    print_text("In the layout of the paper (ROUGE-L recall, which rewards length):")
     print_table([head.upper() for head in heads], cells)
     for one in result.throughput:
-        told = one.to_json()
+        figures = one.to_json()
         print_text(
-            f"\n{one.model}: {one.answers} answers in {one.seconds:,.1f} s, {told['answers_per_second']} a "
-            f"second, {told['tokens_per_second']} tokens a second, {one.at_once} at once"
+            f"\n{one.model}: {one.answers} answers in {one.seconds:,.1f} s, "
+            f"{figures['answers_per_second']} a second, "
+            f"{figures['tokens_per_second']} tokens a second, concurrency {one.at_once}"
         )
-    print_text(f"\nAll of it: {folder / 'results.json'}")
+    print_text(f"\nFull results: {folder / 'results.json'}")
 
 
 _FIGURES: dict[str, str] = {
@@ -189,11 +200,11 @@ _FIGURES: dict[str, str] = {
     "new_tokens": "READ",
     "seconds": "S",
 }
-"""Of the means those that a person wants to see, and how they are headed."""
+"""The means that the terminal shows, and the heads of their columns."""
 
 
 def _columns(rows: "Sequence[ResultRow]") -> list[str]:
-    """What is nothing in every row is not shown."""
+    """The columns that have a value in some row."""
     return [
         "MODEL",
         "STRATEGY",
@@ -209,7 +220,7 @@ def _columns(rows: "Sequence[ResultRow]") -> list[str]:
 def _cells(row: "ResultRow", columns: Sequence[str]) -> Iterator[str]:
     clean = row.clean.get("rouge_l_f1")
     less = row.less_first.get("rouge_l_f1")
-    told: dict[str, str] = {
+    cells: dict[str, str] = {
         "MODEL": row.system.model,
         "STRATEGY": row.system.strategy,
         "F1": _figure(row.scores.get("rouge_l_f1")),
@@ -219,7 +230,7 @@ def _cells(row: "ResultRow", columns: Sequence[str]) -> Iterator[str]:
         "N": str(row.n),
         **{head: _mean(name, row.means.get(name)) for name, head in _FIGURES.items()},
     }
-    yield from (told[column] for column in columns)
+    yield from (cells[column] for column in columns)
 
 
 _JUDGED = (
@@ -265,14 +276,14 @@ def _mean(name: str, value: float | None) -> str:
     return _short(value) if value else "0"
 
 
-def _tell_what_is_missing(result: "Result") -> None:
-    """One sentence when answers could not be made, which is an error; others when a judge gave up."""
+def _raise_failures(result: "Result") -> None:
+    """Raise an error if answers or verdicts are missing."""
     from rolellm_agents.errors import ModelError
 
     if result.failed:
         raise ModelError(
-            f"{result.failed} answers could not be made ({result.first_failure.rstrip('.')}): the "
-            "figures are of the others; the same command tries them again."
+            f"{result.failed} answers failed ({result.first_failure.rstrip('.')}); the "
+            "results are of the others. Run the same command to retry."
         )
     if not result.complete:
-        raise ModelError(f"{result.notes[-1].rstrip('.')}: the same command goes on.")
+        raise ModelError(f"{result.notes[-1].rstrip('.')}. Run the same command to continue.")

@@ -1,4 +1,4 @@
-"""`rolellm eval score`: replies from anywhere against references."""
+"""`rolellm eval score`: score replies against references."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -31,35 +31,37 @@ class _ChineseWords(StrEnum):
 
 
 def score(
-    predictions: Annotated[Path, typer.Option("--predictions", "-p", help="A file of replies.")],
+    predictions: Annotated[Path, typer.Option("--predictions", "-p", help="File with the replies.")],
     references: Annotated[
-        Path, typer.Option("--references", "-r", help="A file of references, one or several in a row.")
+        Path, typer.Option("--references", "-r", help="File with one or several references per row.")
     ],
     metric: Annotated[
         list[str] | None,
         typer.Option(
             "--metric",
-            help="rouge-l-f1, rouge-1-f1, rouge-2-f1 or paper; several may be given. rouge-l-f1 if none.",
+            help="rouge-l-f1 (the default), rouge-1-f1, rouge-2-f1 or paper. Repeatable.",
             metavar="NAME",
         ),
     ] = None,
-    over: Annotated[_Over, typer.Option("--over", help="Of several references.")] = _Over.MAX,
+    over: Annotated[
+        _Over, typer.Option("--over", help="How scores against several references combine.")
+    ] = _Over.MAX,
     language: Annotated[
-        _Language | None, typer.Option("--language", help="Of all rows; found out if left out.")
+        _Language | None, typer.Option("--language", help="Language of all rows. Default: detected.")
     ] = None,
     zh_words: Annotated[
-        _ChineseWords, typer.Option("--zh-words", help="What Chinese is cut into.")
+        _ChineseWords, typer.Option("--zh-words", help="Tokenization of Chinese.")
     ] = _ChineseWords.CHARACTERS,
     common: Annotated[
-        bool, typer.Option("--common", help="Leave out rows that only one of the files has.")
+        bool, typer.Option("--common", help="Ignore rows that only one of the files has.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score replies from anywhere against references.
+    """Score replies against references.
 
-    A file is JSONL, as RoleBench's or with “prediction”, “reply” or “text” and “references”, or plain text,
-    a text on each line. Rows belong together by role and question where all have them, otherwise by their
-    places. “paper” is what the published RoleBench figures are: a recall, which longer replies raise.
+    Files are JSONL, in RoleBench's form or with “prediction”, “reply” or “text” and “references”, or plain
+    text with one text per line. Rows are matched by role and question if all have both, otherwise by
+    position. “paper” is the metric of the published RoleBench results: a recall, which rewards length.
     Intervals are clustered by role.
 
     \b
@@ -68,21 +70,21 @@ def score(
       rolellm eval score -p mine.txt -r gold.txt --metric rouge-1-f1 --metric rouge-l-f1 --json
       rolellm eval score -p zh.jsonl -r test.jsonl --over mean --zh-words jieba
     """
-    from rolellm_agents.datasets.predictions import read_answered
+    from rolellm_agents.datasets.predictions import read_predictions
     from rolellm_agents.metrics import measure_named
 
     names = list(dict.fromkeys(metric or ["rouge-l-f1"]))
     for name in names:
         measure_named(name)
-    answered = read_answered(
+    paired = read_predictions(
         predictions.expanduser(),
         references.expanduser(),
         language=language.value if language else None,
         only_common=common,
     )
-    for note in answered.notes:
+    for note in paired.notes:
         complain(note)
-    rows = _rows(answered, names, over, zh_words)
+    rows = _rows(paired, names, over, zh_words)
     if as_json:
         print_json(rows[0] if len(rows) == 1 else rows)
     else:
@@ -102,11 +104,11 @@ def score(
 
 
 def _rows(
-    answered: "PredictionSet", names: Sequence[str], over: _Over, zh_words: _ChineseWords
+    paired: "PredictionSet", names: Sequence[str], over: _Over, zh_words: _ChineseWords
 ) -> list[dict[str, Any]]:
     from rolellm_agents.metrics import mean_interval, score_many, word_count
 
-    answers, clusters = answered.answers, answered.clusters
+    answers, clusters = paired.answers, paired.clusters
     lengths = [word_count(answer.reply, answer.language) for answer in answers]
     words = round(sum(lengths) / len(lengths), 1)
     rows = []
@@ -120,7 +122,7 @@ def _rows(
                 "n": interval.n,
                 "ci95": ci95,
                 "words": words,
-                "empty": answered.empty,
+                "empty": paired.empty,
             }
         )
     return rows

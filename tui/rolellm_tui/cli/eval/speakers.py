@@ -1,52 +1,46 @@
-"""`rolellm eval speakers`: can the likelihood judge tell who is speaking?"""
+"""`rolellm eval speakers`: how well the likelihood judge identifies the speaker of a reply."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rolellm_tui.cli.options import JsonOption, ModelOption
+from rolellm_tui.cli.options import JsonOption, ModelOption, RunFolderOption
 from rolellm_tui.output import complain, counted_progress, print_json, print_table
-
-DATA_OPTION = typer.Option("--data", help="A folder of RoleBench.")
 
 
 def speakers(
-    data: Annotated[Path, DATA_OPTION],
+    data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench.")],
     model: ModelOption = None,
     candidates: Annotated[
         list[int] | None,
-        typer.Option("--candidates", min=2, help="Among how many; several may be given, 5 otherwise."),
+        typer.Option("--candidates", min=2, help="Number of candidate personas. Repeatable. Default: 5."),
     ] = None,
     replies: Annotated[
         list[int] | None,
-        typer.Option(
-            "--replies", min=1, help="From how many answers; several may be given, 1 and 5 otherwise."
-        ),
+        typer.Option("--replies", min=1, help="Answers per decision. Repeatable. Default: 1 and 5."),
     ] = None,
     items: Annotated[
-        int | None, typer.Option("--items", min=1, help="Speakers, drawn by chance; all otherwise.")
+        int | None, typer.Option("--items", min=1, help="Number of sampled speakers. Default: all.")
     ] = None,
     background: Annotated[
         int,
         typer.Option(
             "--background",
             min=0,
-            help="Training answers by anybody that tell what each candidate's prompt does for all.",
+            help="Training answers of other roles, to correct each candidate's likelihoods.",
         ),
     ] = 0,
     train: Annotated[
-        bool, typer.Option("--train", help="The training answers, to choose a method by.")
+        bool, typer.Option("--train", help="Use the training split, for choosing a method.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
-    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    out: RunFolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Who gave RoleBench's published answers? Told by likelihoods alone, with the names taken out.
+    """Identify the speakers of RoleBench's published answers by likelihood, with names removed.
 
-    Stopped and started again with the same options, it goes on where it was.
+    The same command resumes a stopped run.
 
     \b
     Examples:
@@ -70,8 +64,10 @@ def speakers(
     spec = model or load_settings().model
     folder = out or user_paths().runs / run_name(request, spec)
     complain(f"The run is kept in {folder}.")
-    with counted_progress("Telling") as tell:
-        rows = measure_speakers(request, get_model(spec), model_name=spec, folder=folder, on_progress=tell)
+    with counted_progress("Identifying") as progress:
+        rows = measure_speakers(
+            request, get_model(spec), model_name=spec, folder=folder, on_progress=progress
+        )
     if as_json:
         print_json(rows)
         return

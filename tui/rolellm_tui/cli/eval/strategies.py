@@ -1,48 +1,56 @@
-"""`rolellm eval strategies`: the strategies side by side on the same questions."""
+"""`rolellm eval strategies`: compare strategies on the same questions."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, MaxTokensOption, ModelOption, RecallOption
+from rolellm_tui.cli.options import (
+    EmbeddingsOption,
+    JsonOption,
+    MaxTokensOption,
+    ModelOption,
+    RecallOption,
+    RunFolderOption,
+)
 from rolellm_tui.output import complain, counted_progress, print_json, print_table
 
 
 def strategies(
     data: Annotated[Path, typer.Option("--data", help="A folder of RoleBench.")],
     personas: Annotated[
-        str, typer.Option("--personas", help="Ids with commas between; all that are in the data if none.")
+        str, typer.Option("--personas", help="Comma-separated ids. Default: all personas of the data.")
     ] = "",
     model: ModelOption = None,
     strategy: Annotated[
         list[str] | None,
-        typer.Option("--strategy", "-s", help="Several may be given; all otherwise.", metavar="NAME"),
+        typer.Option("--strategy", "-s", help="Repeatable. Default: all.", metavar="NAME"),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Questions of each persona at most.")
+        int | None, typer.Option("--limit", min=1, help="Maximum number of questions per persona.")
     ] = None,
     noise: Annotated[
         float,
         typer.Option(
-            "--noise", min=0, max=1, help="Share of the profiles' lines replaced by other characters'."
+            "--noise",
+            min=0,
+            max=1,
+            help="Share of the profiles' lines to replace with lines of other characters.",
         ),
     ] = 0.0,
     general: Annotated[
-        bool, typer.Option("--general", help="General instructions, not role-specific questions.")
+        bool, typer.Option("--general", help="Use general instructions instead of role-specific questions.")
     ] = False,
     recall_method: RecallOption = None,
     embeddings: EmbeddingsOption = None,
     max_tokens: MaxTokensOption = 120,
-    seed: Annotated[int, typer.Option("--seed", help="Of the noise and of the answers.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
-    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the noise and of sampling.")] = 0,
+    out: RunFolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The strategies side by side on the same questions: ROUGE-L, length, prompt tokens, times.
+    """Compare strategies on the same questions: ROUGE-L, length, prompt tokens, times.
 
-    Answers are greedy. Stopped and started again with the same options, it goes on where it was.
+    Decoding is greedy. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -74,8 +82,8 @@ def strategies(
     chosen = get_model(spec, temperature=0, max_tokens=max_tokens)
     folder = out or user_paths().runs / run_name(request, spec)
     complain(f"The run is kept in {folder}.")
-    with counted_progress("Answering") as tell:
-        rows = compare_strategies(request, chosen, model_name=spec, folder=folder, on_progress=tell)
+    with counted_progress("Answering") as progress:
+        rows = compare_strategies(request, chosen, model_name=spec, folder=folder, on_progress=progress)
     if as_json:
         print_json(rows)
         return
@@ -91,5 +99,5 @@ def strategies(
 
 def _with_interval(row: dict[str, Any], name: str) -> str:
     value, bounds = row.get(name), row.get(f"{name}_ci95")
-    told = "" if value is None else f"{value:,}" if isinstance(value, float | int) else str(value)
-    return f"{told} [{bounds[0]}, {bounds[1]}]" if bounds else told
+    text = "" if value is None else f"{value:,}" if isinstance(value, float | int) else str(value)
+    return f"{text} [{bounds[0]}, {bounds[1]}]" if bounds else text

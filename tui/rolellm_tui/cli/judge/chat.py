@@ -1,19 +1,12 @@
-"""`rolellm judge chat`: each answer of a chat, judged."""
+"""`rolellm judge chat`: judge each answer of a chat."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rolellm_tui.cli.judge.options import (
-    JudgeAtOnceOption,
-    JudgeLimitOption,
-    JudgeModelsOption,
-    JudgeOutOption,
-    JudgePersonaOption,
-    JudgeSeedOption,
-)
-from rolellm_tui.cli.options import BaseUrlOption, JsonOption, TemperatureOption
+from rolellm_tui.cli.judge.options import JudgeOptions
+from rolellm_tui.cli.options import with_option_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +16,10 @@ if TYPE_CHECKING:
     from rolellm_tui.cli.judge.options import OpenModel
 
 
+@with_option_groups
 def chat(
-    conversation: Annotated[
-        str, typer.Argument(help="An id of “rolellm history list”, or the file of an exported chat.")
-    ],
+    *,
+    conversation: Annotated[str, typer.Argument(help="Conversation id, or the file of an exported chat.")],
     judge: Annotated[
         str | None, typer.Option("--judge", help="rubric or likelihood.", metavar="NAME")
     ] = None,
@@ -34,28 +27,19 @@ def chat(
         list[str] | None,
         typer.Option(
             "--rubric",
-            help="voice, knowledge, boundary, consistency, engagement, safety, or a file of your own "
-            "(.yaml); several may be given, all bundled ones otherwise.",
+            help="voice, knowledge, boundary, consistency, engagement, safety, or a YAML file. "
+            "Repeatable. Default: all bundled rubrics.",
             metavar="NAME|FILE",
         ),
     ] = None,
-    persona: JudgePersonaOption = None,
-    limit: JudgeLimitOption = None,
-    model: JudgeModelsOption = None,
-    base_url: BaseUrlOption = None,
-    temperature: TemperatureOption = None,
-    seed: JudgeSeedOption = 0,
-    at_once: JudgeAtOnceOption = 8,
-    out: JudgeOutOption = None,
-    as_json: JsonOption = False,
+    options: JudgeOptions,
 ) -> None:
     """Judge each answer of a chat: by rubrics, with a grade from 1 to 5 and a reason, or by likelihood.
 
-    The likelihood judge tells how much likelier an answer is from this character than from nobody in
-    particular. It needs no understanding and so suits small models; it is taken where the model gives
-    probabilities and neither --judge nor --rubric says otherwise.
+    The likelihood judge measures how much more likely an answer is under this persona than without one. It
+    suits small models and is the default if the model gives probabilities and no --rubric is named.
 
-    Stopped, the same command goes on; an answer that was judged is not judged again.
+    The same command resumes a stopped run; answers are judged once.
 
     \b
     Examples:
@@ -77,47 +61,51 @@ def chat(
         warn_of_small,
         your_name,
     )
-    from rolellm_tui.cli.judge.printing import judging_progress, of_items, tell
+    from rolellm_tui.cli.judge.printing import judging_progress, of_items, print_verdicts
 
-    chats = read_chats(conversation, persona)
+    chats = read_chats(conversation, options.persona)
     user = your_name()
     items = [
         judged
         for one in chats
         for judged in judged_of_chat(one.persona, one.path, user=user, prefix=one.key)
-    ][:limit]
+    ][: options.limit]
     if not items:
-        raise JudgingError(
-            f"{conversation} holds no answer to judge; name a chat in which somebody was answered."
-        )
+        raise JudgingError(f"{conversation} has no answers to judge; name another chat.")
     choice = choose_rubrics(rubric or ())
-    models = open_models(model, base_url=base_url, temperature=temperature)
+    models = open_models(options.model, base_url=options.base_url, temperature=options.temperature)
     name = judge or ("rubric" if rubric else default_reply_judge(models[0].model))
-    judging = _judge(name, models, choice, at_once, seed)
+    judging = _judge(name, models, choice, options)
     if name != "likelihood":
         warn_of_small(models)
-    config = judge_config(name, models, rubrics=choice, seed=seed)
-    folder = out or run_folder(config, source_name(conversation))
+    config = judge_config(name, models, rubrics=choice, seed=options.seed)
+    folder = options.out or run_folder(config, source_name(conversation))
     with judging_progress(folder) as progress:
         verdicts = asyncio.run(
             judge_replies(
-                [judging], items, folder=folder, config=config, at_once=at_once, progress=progress
+                [judging], items, folder=folder, config=config, at_once=options.at_once, progress=progress
             )
         )
-    tell(
-        of_items("replies", config, [about_reply(one) for one in items], verdicts), folder, as_json=as_json
-    )
+    abouts = [about_reply(one) for one in items]
+    print_verdicts(of_items("replies", config, abouts, verdicts), folder, as_json=options.as_json)
 
 
 def _judge(
-    name: str, models: "Sequence[OpenModel]", rubrics: "RubricChoice", at_once: int, seed: int
+    name: str, models: "Sequence[OpenModel]", rubrics: "RubricChoice", options: JudgeOptions
 ) -> "ReplyJudge":
-    """One judge, or a panel of several."""
+    """A single judge, or a panel."""
     from rolellm_graphs.judge.judges import reply_judge_named
     from rolellm_graphs.judge.panel import ReplyPanel
 
     judges = [
-        reply_judge_named(name, one.model, model_name=one.name, rubrics=rubrics, at_once=at_once, seed=seed)
+        reply_judge_named(
+            name,
+            one.model,
+            model_name=one.name,
+            rubrics=rubrics,
+            at_once=options.at_once,
+            seed=options.seed,
+        )
         for one in models
     ]
     return judges[0] if len(judges) == 1 else ReplyPanel(judges)

@@ -1,4 +1,4 @@
-"""`rolellm judge check`: how far a judge can be believed."""
+"""`rolellm judge check`: measure how reliable a judge is."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.judge.options import JudgeAtOnceOption, JudgeOutOption
-from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption
+from rolellm_tui.cli.judge.options import JudgeAtOnceOption
+from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption, RunFolderOption
 from rolellm_tui.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from rolellm_agents.judging import PairJudge, ReplyJudge
     from rolellm_agents.judging.checking import Agreement, Rate
     from rolellm_agents.judging.faults import Fault
     from rolellm_agents.judging.human_labels import HumanLabel
     from rolellm_agents.metrics.correlation import Correlated
     from rolellm_graphs.judge.check import MeasureCheck
-    from rolellm_graphs.judge.likelihood import LikelihoodJudge
-    from rolellm_graphs.judge.ranking import RankingJudge
-    from rolellm_graphs.judge.rubric import RubricJudge
     from rolellm_tui.cli.judge.options import OpenModel
 
 
@@ -30,23 +28,23 @@ def check(
     base_url: BaseUrlOption = None,
     faults: Annotated[
         Path | None,
-        typer.Option("--faults", help="Planted faults of your own (JSONL); the bundled ones otherwise."),
+        typer.Option("--faults", help="Planted faults (JSONL). Default: the bundled ones."),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="What people said of replies (JSONL).")
+        Path | None, typer.Option("--labels", help="Human labels of replies (JSONL).")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=0, help="Faults of each kind at most; 0 is none.")
+        int | None, typer.Option("--limit", min=0, help="Maximum number of faults of each kind.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draw, and of the judge's answers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the choice of faults and of sampling.")] = 0,
     at_once: JudgeAtOnceOption = 8,
-    out: JudgeOutOption = None,
+    out: RunFolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a judge on planted faults and on what people said, and tell how often it is right.
+    """Run a judge on planted faults and on human labels, and measure how often it is right.
 
-    A row of --labels has persona, question, reply and score, or scores by people's names; or an other reply
-    and preferred: reply, other or tie. Stopped, the same command goes on.
+    A row of --labels has persona, question, reply and score (or scores, by annotator); or it has other,
+    another reply, and preferred: reply, other or tie. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -55,6 +53,7 @@ def check(
       rolellm judge check --judge rubric --labels people.jsonl --limit 0 --json
     """
     import asyncio
+    from dataclasses import asdict
 
     from rolellm_agents.judging import JudgingError
     from rolellm_agents.judging.faults import bundled_faults, read_faults, some_of_each_kind
@@ -65,9 +64,9 @@ def check(
 
     planted = read_faults(faults) if faults else bundled_faults()
     planted = planted if limit is None else some_of_each_kind(planted, limit, seed)
-    said = read_labels(labels) if labels else []
-    if not planted and not said:
-        raise JudgingError("There is nothing to judge; give a greater --limit, or --labels.")
+    human = read_labels(labels) if labels else []
+    if not planted and not human:
+        raise JudgingError("There is nothing to judge; use a greater --limit, or --labels.")
     chosen = _open(judge, model, base_url)
     judging = judge_named(judge, chosen.model, model_name=chosen.name, at_once=at_once, seed=seed)
     config = judge_config(judge, [chosen], seed=seed)
@@ -75,14 +74,14 @@ def check(
     folder = out or run_folder(config, "check", *sources)
     with judging_progress(folder) as progress:
         running = {"folder": folder, "config": config, "at_once": at_once, "progress": progress}
-        found = asyncio.run(_checked(judging, planted, said, **running))
+        found = asyncio.run(_checked(judging, planted, human, **running))
     if as_json:
         print_json(
             {
                 "judge": judge,
                 "model": chosen.name,
                 "folder": str(folder),
-                "measures": [_as_json(one) for one in found],
+                "measures": [asdict(one) for one in found],
             }
         )
         return
@@ -102,28 +101,22 @@ def _open(judge: str, model: str | None, base_url: str | None) -> "OpenModel":
 
 
 async def _checked(
-    judge: "RubricJudge | RankingJudge | LikelihoodJudge",
+    judge: "ReplyJudge | PairJudge",
     faults: "Sequence[Fault]",
     labels: "Sequence[HumanLabel]",
     **running: Any,
 ) -> "list[MeasureCheck]":
-    """By its replies if it judges them; only a judge of pairs is shown two at a time."""
+    """Check a judge of replies on single replies, and a judge of pairs on pairs."""
     from rolellm_graphs.judge.check import check_pair_judge, check_reply_judge
-    from rolellm_graphs.judge.ranking import RankingJudge
+    from rolellm_graphs.judge.judges import judges_replies
 
-    if isinstance(judge, RankingJudge):
-        return await check_pair_judge(judge, faults, labels, **running)
-    return await check_reply_judge(judge, faults, labels, **running)
-
-
-def _as_json(found: "MeasureCheck") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(found)
+    if judges_replies(judge):
+        return await check_reply_judge(judge, faults, labels, **running)
+    return await check_pair_judge(judge, faults, labels, **running)
 
 
 def _print(found: "MeasureCheck") -> None:
-    print_text(f"{found.measure}: how often the clean reply came out higher")
+    print_text(f"{found.measure}: how often the clean reply scored higher")
     if found.detected:
         print_table(
             ("FAULT", "DETECTED", "95 %", "N", "UNJUDGED"),
@@ -137,10 +130,10 @@ def _print(found: "MeasureCheck") -> None:
 def _lines(found: "MeasureCheck") -> list[str]:
     lines = []
     if found.length is not None:
-        lines.append(f"Values and length of clean replies: rho {_correlated(found.length)}")
+        lines.append(f"Correlation of values and length (clean replies): rho {_correlated(found.length)}")
     if found.orders is not None and found.orders.consistent is not None:
         lines.append(
-            f"The same in both orders: {found.orders.consistent:.2f}; the first one preferred: "
+            f"Consistent in both orders: {found.orders.consistent:.2f}; first position preferred: "
             f"{found.orders.first_preferred:.2f} (n {found.orders.n})"
         )
     lines += [line for one in found.labels for line in _agreement(one)]
@@ -150,12 +143,14 @@ def _lines(found: "MeasureCheck") -> list[str]:
 
 
 def _agreement(found: "Agreement") -> list[str]:
-    lines = [f"With people, {name}: {_correlated(one)}" for name, one in found.correlations.items()]
+    lines = [
+        f"Correlation with people, {name}: {_correlated(one)}" for name, one in found.correlations.items()
+    ]
     if found.agreement is not None:
         value, interval, n, _ = _rate(found.agreement)
-        lines.append(f"With most people's preference: {value} {interval} (n {n})")
+        lines.append(f"Agreement with the majority of people: {value} {interval} (n {n})")
     if found.people_alpha is not None:
-        lines.append(f"People among themselves: alpha {found.people_alpha:.2f}")
+        lines.append(f"Agreement of people: alpha {found.people_alpha:.2f}")
     return lines
 
 

@@ -1,12 +1,14 @@
-"""What the commands that judge share: options, models, sources, the run's folder."""
+"""What the commands of `rolellm judge` share: options, models, sources and the folder of a run."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from rolellm_tui.cli.options import BaseUrlOption, JsonOption, RunFolderOption, TemperatureOption
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -15,38 +17,46 @@ if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Message
 
-JudgeModelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help="Who judges: a model spec or a name from models.toml; several are a panel.",
-        metavar="PROVIDER:NAME",
-    ),
-]
-JudgeOutOption = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
-]
-JudgeLimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="The first so many alone.")]
 JudgeAtOnceOption = Annotated[
-    int, typer.Option("--at-once", min=1, max=256, help="Questions to each model at the same time.")
+    int, typer.Option("--at-once", min=1, max=256, help="Concurrent requests to each model.")
 ]
-JudgeSeedOption = Annotated[int, typer.Option("--seed", help="Of the judge's answers.")]
-JudgePersonaOption = Annotated[
-    str | None,
-    typer.Option("--persona", help="Whom a chat in a file is with; by the name in it when left out."),
-]
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Options of the commands that judge chats, pairs and scenes."""
+
+    persona: Annotated[
+        str | None,
+        typer.Option("--persona", help="Persona of a chat in a file. Default: by the name in the file."),
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of items.")] = None
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="The judge: a model spec or a name from models.toml. Repeat for a panel of judges.",
+            metavar="PROVIDER:NAME",
+        ),
+    ] = None
+    base_url: BaseUrlOption = None
+    temperature: TemperatureOption = None
+    seed: Annotated[int, typer.Option("--seed", help="Sampling seed of the judge.")] = 0
+    at_once: JudgeAtOnceOption = 8
+    out: RunFolderOption = None
+    as_json: JsonOption = False
 
 
 class OpenModel(NamedTuple):
-    """A model that judges, and what it is called."""
+    """A judging model and its name."""
 
     name: str
     model: "BaseChatModel"
 
 
 class ReadChat(NamedTuple):
-    """A conversation of two as it stands."""
+    """A conversation with one persona, along its latest branch."""
 
     persona: "Persona"
     path: "Sequence[Message]"
@@ -56,9 +66,9 @@ class ReadChat(NamedTuple):
 def open_models(
     names: Sequence[str] | None, *, base_url: str | None, temperature: float | None
 ) -> list[OpenModel]:
-    """The models that judge, the settings' one if none is named.
+    """Open the judging models; the settings' model if none is named.
 
-    Judges take the likeliest answer unless they are told otherwise.
+    Judges decode greedily unless a temperature is given.
 
     Raises:
         RoleLLMError: there is no such model.
@@ -67,37 +77,37 @@ def open_models(
     from rolellm_agents.models.catalog import get_model
 
     chosen = list(dict.fromkeys(names or [load_settings().model]))
-    heat = 0.0 if temperature is None else temperature
-    return [OpenModel(name, get_model(name, temperature=heat, base_url=base_url)) for name in chosen]
+    temperature = 0.0 if temperature is None else temperature
+    return [OpenModel(name, get_model(name, temperature=temperature, base_url=base_url)) for name in chosen]
 
 
 def warn_of_small(models: Sequence[OpenModel]) -> None:
-    """One sentence when a model that is to judge in words is too small for it."""
+    """Warn about models that are too small to judge in words."""
     for one in models:
         if _is_embedded(one.model):
             complain(f"{one.name} is so small that it judges poorly; --model names a better one.")
 
 
 def run_folder(config: Mapping[str, Any], *sources: str) -> Path:
-    """Where a run of these settings is kept when nobody names a folder."""
+    """The default folder of a run with these settings."""
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.runs.seeds import digest_of
 
-    told = json.dumps([config, *sources], sort_keys=True, ensure_ascii=True)
-    return user_paths().runs / f"judge-{config['judge']}-{digest_of(told)[:8]}"
+    settings = json.dumps([config, *sources], sort_keys=True, ensure_ascii=True)
+    return user_paths().runs / f"judge-{config['judge']}-{digest_of(settings)[:8]}"
 
 
 def source_name(source: str) -> str:
-    """What a source is, wherever the command is called from."""
+    """A source's name, independent of the working directory."""
     path = Path(source).expanduser()
     return str(path.resolve()) if path.exists() else source
 
 
 def read_chats(source: str, persona: str | None) -> list[ReadChat]:
-    """The conversations of a file, or the one of the history.
+    """The conversations of a file, or one conversation of the history.
 
     Raises:
-        RoleLLMError: there is none, it is a scene, or it is with nobody we know.
+        RoleLLMError: there is none, it is a scene, or its persona is unknown.
     """
     from rolellm_agents.chat_files import import_chat_file
     from rolellm_agents.config.paths import user_paths
@@ -114,7 +124,7 @@ def read_chats(source: str, persona: str | None) -> list[ReadChat]:
 
 
 def your_name() -> str:
-    """What characters call the person at the keyboard."""
+    """The user's name, as characters use it."""
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona.user_persona import current_user_persona
 
@@ -130,7 +140,7 @@ def _read_chat(transcript: Any, conversation: str, key: str, persona: str | None
     if is_scene(found.persona):
         raise JudgingError(f"The conversation {key} is a scene; “rolellm judge scene” judges it.")
     path = transcript.path(found.id, transcript.latest_branch(found.id))
-    # An id may be told by its beginning alone, and the run is the same.
+    # A shortened id must lead to the same run as the full one.
     key = found.id if key == conversation and found.id.startswith(key) else key
     return ReadChat(load_persona(persona or found.persona), path, key)
 

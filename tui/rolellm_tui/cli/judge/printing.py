@@ -1,4 +1,4 @@
-"""How verdicts read in a terminal: what was said, the judgement and its reason, and what it comes to."""
+"""Verdicts in a terminal: the replies, the verdicts with their reasons, and a summary."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rolellm_agents.judging.summary import MeasureSummary
 
 _WIDTH = 160
-"""Characters of what was said; the whole stands in the run."""
+"""Characters of a reply to print; the run's folder has all of it."""
 _MISSING = "–"
 
 
 @contextmanager
 def judging_progress(folder: Path) -> "Iterator[Callable[[int, int], None]]":
-    """Tell where the run is kept, and show how far it is."""
+    """Print the run's folder and show a progress bar."""
     complain(f"The run is kept in {folder}.")
     with counted_progress("Judging") as progress:
         yield progress
@@ -31,13 +31,13 @@ def of_items(
     abouts: "Sequence[Mapping[str, Any]]",
     verdicts: "Sequence[Verdict]",
 ) -> "RecordedVerdicts":
-    """What was judged just now, in the form of a run that is read back.
+    """New verdicts in the form of a recorded run.
 
     Args:
-        judging: what was judged.
+        judging: kind of the items.
         config: of the run.
-        abouts: of each item.
-        verdicts: on all of them, as many on each.
+        abouts: description of each item.
+        verdicts: of all items in order, the same number for each.
     """
     from rolellm_agents.judging.recorded import RecordedItem, RecordedVerdicts
 
@@ -49,27 +49,27 @@ def of_items(
     return RecordedVerdicts(judging, config, items)
 
 
-def tell(recorded: "RecordedVerdicts", folder: Path, *, as_json: bool) -> None:
-    """Show a run.
+def print_verdicts(recorded: "RecordedVerdicts", folder: Path, *, as_json: bool) -> None:
+    """Print a run.
 
     Raises:
-        ModelError: the model failed at something; told when all else is.
+        ModelError: the model failed at some verdicts. The others are printed first.
     """
     if as_json:
         print_json(_as_json(recorded, folder))
     else:
         _SHOWN[recorded.judging](recorded)
-        _tell_agreement(recorded)
-    _tell_failures(recorded)
+        _print_agreement(recorded)
+    _raise_failures(recorded)
 
 
-def _tell_agreement(recorded: "RecordedVerdicts") -> None:
+def _print_agreement(recorded: "RecordedVerdicts") -> None:
     for measure, alpha in _agreement(recorded).items():
-        told = _MISSING if alpha is None else f"{alpha:.2f}"
-        print_text(f"Agreement of the panel on {measure} (Krippendorff's alpha): {told}")
+        value = _MISSING if alpha is None else f"{alpha:.2f}"
+        print_text(f"Agreement of the panel on {measure} (Krippendorff's alpha): {value}")
 
 
-def _tell_replies(recorded: "RecordedVerdicts") -> None:
+def _print_replies(recorded: "RecordedVerdicts") -> None:
     for item in recorded.items:
         about = item.about
         print_text(f"> {_short(about['question'])}")
@@ -83,7 +83,7 @@ def _tell_replies(recorded: "RecordedVerdicts") -> None:
     print_table(("MEASURE", "MEAN", "95 % INTERVAL", "N", "NOT SCORED"), rows)
 
 
-def _tell_pairs(recorded: "RecordedVerdicts") -> None:
+def _print_pairs(recorded: "RecordedVerdicts") -> None:
     from rolellm_agents.judging.pooling import members_of
     from rolellm_agents.judging.position import position_bias
 
@@ -106,16 +106,16 @@ def _tell_pairs(recorded: "RecordedVerdicts") -> None:
             + "."
         )
     words = _words(recorded)
-    print_text(f"Words of a reply: A {words['a']:.0f}, B {words['b']:.0f}.")
+    print_text(f"Mean words of a reply: A {words['a']:.0f}, B {words['b']:.0f}.")
     bias = position_bias(members_of(recorded.verdicts))
     if bias.first_preferred is not None and bias.consistent is not None:
         print_text(
-            f"Position: what stood first was preferred in {bias.first_preferred:.0%}, and both orders "
+            f"Position: the first reply was preferred in {bias.first_preferred:.0%}; both orders "
             f"agreed in {bias.consistent:.0%} of {bias.n} pairs."
         )
 
 
-def _tell_scenes(recorded: "RecordedVerdicts") -> None:
+def _print_scenes(recorded: "RecordedVerdicts") -> None:
     from rolellm_agents.judging.pooling import members_of
 
     for item in recorded.items:
@@ -146,9 +146,9 @@ def _tell_scenes(recorded: "RecordedVerdicts") -> None:
 
 
 _SHOWN: "Mapping[str, Callable[[RecordedVerdicts], None]]" = {
-    "replies": _tell_replies,
-    "pairs": _tell_pairs,
-    "scenes": _tell_scenes,
+    "replies": _print_replies,
+    "pairs": _print_pairs,
+    "scenes": _print_scenes,
 }
 
 
@@ -167,7 +167,7 @@ def _panel_column(item: "RecordedItem") -> tuple[str, ...]:
 
 
 def _each(verdict: "Verdict") -> list[float | None]:
-    """What each judge of a panel gave."""
+    """The value of each judge of a panel."""
     return [one["value"] for one in verdict.details.get("verdicts", [])]
 
 
@@ -221,8 +221,8 @@ def _value(value: float | None, recorded: "RecordedVerdicts") -> str:
 
 
 def _reason(verdict: "Verdict") -> str:
-    told = _short(verdict.reason, 240)
-    return told if verdict.status == "scored" else f"[{verdict.status}] {told}"
+    reason = _short(verdict.reason, 240)
+    return reason if verdict.status == "scored" else f"[{verdict.status}] {reason}"
 
 
 def _short(text: object, width: int = _WIDTH) -> str:
@@ -254,7 +254,7 @@ def _words(recorded: "RecordedVerdicts") -> dict[str, float]:
 
 
 def _agreement(recorded: "RecordedVerdicts") -> Mapping[str, float | None]:
-    """Of a panel; nothing where one judge judged."""
+    """Agreement of a panel on each measure; empty for a single judge."""
     from rolellm_agents.judging.pooling import agreement, members_of
 
     members = members_of(recorded.verdicts)
@@ -269,7 +269,7 @@ def _as_json(recorded: "RecordedVerdicts", folder: Path) -> dict[str, Any]:
     from rolellm_agents.judging.position import position_bias
 
     summaries = [{**asdict(one), "unscored": dict(one.unscored)} for one in _summaries(recorded)]
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "folder": str(folder),
         "judging": recorded.judging,
         "config": dict(recorded.config),
@@ -277,27 +277,23 @@ def _as_json(recorded: "RecordedVerdicts", folder: Path) -> dict[str, Any]:
         "agreement": dict(_agreement(recorded)),
     }
     if recorded.judging == "pairs":
-        told["position"] = asdict(position_bias(members_of(recorded.verdicts)))
-        told["words"] = _words(recorded)
-    told["items"] = [
+        result["position"] = asdict(position_bias(members_of(recorded.verdicts)))
+        result["words"] = _words(recorded)
+    result["items"] = [
         {**item.about, "verdicts": [verdict_to_json(one) for one in item.verdicts]}
         for item in recorded.items
     ]
-    return told
+    return result
 
 
-def _tell_failures(recorded: "RecordedVerdicts") -> None:
-    """Failures of the model are an error, once all that there is was shown.
-
-    Raises:
-        ModelError: the model failed at something.
-    """
+def _raise_failures(recorded: "RecordedVerdicts") -> None:
+    """Raise an error if the model failed at some verdicts."""
     from rolellm_agents.errors import ModelError
     from rolellm_agents.judging.pooling import members_of
 
     failed = [one for one in members_of(recorded.verdicts) if one.status == "model_error"]
     if failed:
         raise ModelError(
-            f"The judge's model failed at {len(failed)} verdicts ({failed[0].reason.rstrip('.')}); the "
-            "same command asks again for these alone."
+            f"The judge's model failed at {len(failed)} verdicts ({failed[0].reason.rstrip('.')}). Run the "
+            "same command to retry them."
         )

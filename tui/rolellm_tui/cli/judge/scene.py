@@ -1,4 +1,4 @@
-"""`rolellm judge scene`: the flaws of a played scene, line by line."""
+"""`rolellm judge scene`: find the flaws of a played scene, line by line."""
 
 import asyncio
 from pathlib import Path
@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rolellm_tui.cli.judge.options import (
-    JudgeAtOnceOption,
-    JudgeLimitOption,
-    JudgeModelsOption,
-    JudgeOutOption,
-    JudgePersonaOption,
-    JudgeSeedOption,
-)
-from rolellm_tui.cli.options import BaseUrlOption, JsonOption, TemperatureOption
+from rolellm_tui.cli.judge.options import JudgeOptions
+from rolellm_tui.cli.options import with_option_groups
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -25,30 +18,24 @@ if TYPE_CHECKING:
     from rolellm_tui.cli.judge.options import OpenModel
 
 _ITEMS = "items.jsonl"
-"""What a lab keeps beside the scenes it played."""
+"""The record of a scene lab, which lies beside the scenes."""
 
 
+@with_option_groups
 def scene(
+    *,
     run: Annotated[
         str,
         typer.Argument(
-            help="A file of “rolellm scene run”, a folder of them, an id of “rolellm history list”, or a "
-            "chat's file.",
+            help="A run file of “rolellm scene run”, a folder of run files, a conversation id, or the file "
+            "of an exported chat.",
         ),
     ],
-    persona: JudgePersonaOption = None,
-    limit: JudgeLimitOption = None,
-    model: JudgeModelsOption = None,
-    base_url: BaseUrlOption = None,
-    temperature: TemperatureOption = None,
-    seed: JudgeSeedOption = 0,
-    at_once: JudgeAtOnceOption = 8,
-    out: JudgeOutOption = None,
-    as_json: JsonOption = False,
+    options: JudgeOptions,
 ) -> None:
-    """List the flaws of a played scene, or of a chat, with the line and how severe each is, and score it.
+    """List the flaws of a played scene or a chat, with line and severity, and score it.
 
-    Anthropomorphism, fidelity, the story's quality and its consistency each have a score from 0 to 100.
+    Anthropomorphism, fidelity, story quality and consistency are scored from 0 to 100.
 
     \b
     Examples:
@@ -60,33 +47,33 @@ def scene(
     from rolellm_graphs.judge.graph import judge_scenes
     from rolellm_graphs.judge.judges import judge_config
     from rolellm_tui.cli.judge.options import open_models, run_folder, source_name, warn_of_small
-    from rolellm_tui.cli.judge.printing import judging_progress, of_items, tell
+    from rolellm_tui.cli.judge.printing import judging_progress, of_items, print_verdicts
 
-    scenes = _scenes(run, persona)[:limit]
-    models = open_models(model, base_url=base_url, temperature=temperature)
+    scenes = _scenes(run, options.persona)[: options.limit]
+    models = open_models(options.model, base_url=options.base_url, temperature=options.temperature)
     warn_of_small(models)
-    config = judge_config("scene", models, seed=seed)
-    folder = out or run_folder(config, source_name(run))
+    config = judge_config("scene", models, seed=options.seed)
+    folder = options.out or run_folder(config, source_name(run))
     with judging_progress(folder) as progress:
         verdicts = asyncio.run(
             judge_scenes(
-                _judge(models, at_once, seed),
+                _judge(models, options),
                 scenes,
                 folder=folder,
                 config=config,
-                at_once=at_once,
+                at_once=options.at_once,
                 progress=progress,
             )
         )
     abouts = [about_scene(one) for one in scenes]
-    tell(of_items("scenes", config, abouts, verdicts), folder, as_json=as_json)
+    print_verdicts(of_items("scenes", config, abouts, verdicts), folder, as_json=options.as_json)
 
 
 def _scenes(source: str, persona: str | None) -> "list[JudgedScene]":
-    """What is judged of a source.
+    """The scenes of a source.
 
     Raises:
-        RoleLLMError: there is nothing of the kind.
+        RoleLLMError: there are none.
     """
     from rolellm_agents.judging import JudgingError
 
@@ -94,16 +81,14 @@ def _scenes(source: str, persona: str | None) -> "list[JudgedScene]":
     if path.is_dir():
         files = sorted(file for file in path.glob("*.jsonl") if file.name != _ITEMS)
         if not files:
-            raise JudgingError(
-                f"{source} holds no scene that was played; “rolellm scene run --out” writes one."
-            )
-        return [_of_file(file) for file in files]
+            raise JudgingError(f"{source} has no run files; “rolellm scene run --out” writes one.")
+        return [_scene_of_file(file) for file in files]
     if path.is_file() and _is_run(path):
-        return [_of_file(path)]
-    return _of_conversation(source, persona)
+        return [_scene_of_file(path)]
+    return _scenes_of_chat(source, persona)
 
 
-def _of_file(file: Path) -> "JudgedScene":
+def _scene_of_file(file: Path) -> "JudgedScene":
     from rolellm_agents.judging.chats import played_scene
     from rolellm_agents.scene.export import uncast
     from rolellm_agents.scene.run_file import read_run_file
@@ -126,7 +111,7 @@ def _is_run(file: Path) -> bool:
     return isinstance(head, dict) and "scene" in head and "turn" in head
 
 
-def _of_conversation(source: str, persona: str | None) -> "list[JudgedScene]":
+def _scenes_of_chat(source: str, persona: str | None) -> "list[JudgedScene]":
     from rolellm_agents.chat_files.scenes import scene_of
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.judging.chats import played_scene, scene_of_chat
@@ -147,14 +132,14 @@ def _of_conversation(source: str, persona: str | None) -> "list[JudgedScene]":
     ]
 
 
-def _judge(models: "Sequence[OpenModel]", at_once: int, seed: int) -> "SceneJudging":
-    """One judge, or a panel of several."""
+def _judge(models: "Sequence[OpenModel]", options: JudgeOptions) -> "SceneJudging":
+    """A single judge, or a panel."""
     from rolellm_graphs.judge.model import JudgingModel
     from rolellm_graphs.judge.panel import ScenePanel
     from rolellm_graphs.judge.scene import SceneJudge
 
     judges = [
-        SceneJudge(JudgingModel(one.model, model_name=one.name, at_once=at_once, seed=seed))
+        SceneJudge(JudgingModel(one.model, model_name=one.name, at_once=options.at_once, seed=options.seed))
         for one in models
     ]
     return judges[0] if len(judges) == 1 else ScenePanel(judges)

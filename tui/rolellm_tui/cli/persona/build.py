@@ -1,4 +1,4 @@
-"""`rolellm persona build`: a persona out of a script."""
+"""`rolellm persona build`: build a persona from a script."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,37 +26,35 @@ def build(
     ],
     role: Annotated[str, typer.Option("--role", help="The character, as in “Elizabeth Bennet”.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The persona file; your own cast when left out.")
+        Path | None,
+        typer.Option("--out", "-o", help="Persona file to write. Default: a file among your own personas."),
     ] = None,
     alias: Annotated[
         list[str] | None,
-        typer.Option("--alias", help="Another name the role speaks under; may be given several times."),
+        typer.Option("--alias", help="Another name of the role in the script. Repeatable."),
     ] = None,
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
     without_model: Annotated[
-        bool, typer.Option("--no-model", help="Only read and count; let no model write anything.")
+        bool, typer.Option("--no-model", help="Use no model: only lines and habits from the script.")
     ] = False,
     demonstrations: Annotated[
-        int, typer.Option("--demonstrations", min=1, max=200, help="At most so many lines of the role.")
+        int, typer.Option("--demonstrations", min=1, max=200, help="Maximum number of demonstrations.")
     ] = 12,
     segments: Annotated[
-        int, typer.Option("--segments", min=1, help="At most so many pieces of the script for the model.")
+        int, typer.Option("--segments", min=1, help="Maximum number of script segments for the model.")
     ] = 16,
     work: Annotated[
-        str | None, typer.Option("--work", help="The work's title, if the script's own is no good.")
+        str | None, typer.Option("--work", help="Title of the work. Default: the script's.")
     ] = None,
     year: Annotated[int | None, typer.Option("--year", help="The year of the work.")] = None,
-    run: Annotated[
-        Path | None, typer.Option("--run", help="The folder of the run's record.", metavar="FOLDER")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    run: Annotated[Path | None, typer.Option("--run", help="Folder of the run.", metavar="FOLDER")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a persona out of a script: its lines, its verbal habits, and what a model notes while it reads.
+    """Build a persona from a script: lines, verbal habits, and a model's notes on the script.
 
-    Lines and habits come from the script itself, without a model. Stopped in the middle, the same command
-    goes on where it was.
+    Lines and habits are extracted without a model. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -68,10 +66,10 @@ def build(
     from rolellm_agents.persona.yaml import to_yaml
     from rolellm_graphs.profile import ProfileRequest
 
-    target = out or _own_place(id_of(role))
+    target = out or _default_target(id_of(role))
     if target.exists() and not force:
         raise PersonaError(
-            f"{target} is there already; name another file with --out, or use --force to replace it."
+            f"{target} already exists; name another file with --out, or overwrite it with --force."
         )
     request = ProfileRequest(script, role, tuple(alias or ()), demonstrations, segments)
     model_name = None if without_model else _model_name(model)
@@ -92,14 +90,14 @@ def build(
     )
 
 
-def _own_place(name: str) -> Path:
+def _default_target(name: str) -> Path:
     from rolellm_agents.config.paths import make_folder, user_paths
 
     return make_folder(user_paths().personas) / f"{name}.yaml"
 
 
 def _model_name(model: str | None) -> str | None:
-    """The model that writes: the given one or the user's own; the embedded one only if asked for."""
+    """The named model, or the settings' model unless it is the embedded one."""
     from rolellm_agents.config.settings import DEFAULT_MODEL, load_settings
 
     if model is not None:
@@ -108,8 +106,8 @@ def _model_name(model: str | None) -> str | None:
     if name != DEFAULT_MODEL:
         return name
     complain(
-        "The embedded model is too small to write a description, so the script's own words make the "
-        "profile; --model names a larger one."
+        "The embedded model is too small to write a description, so the profile is made of the script's "
+        "words; name a larger model with --model."
     )
     return None
 
@@ -117,7 +115,7 @@ def _model_name(model: str | None) -> str | None:
 def _build(
     request: "ProfileRequest", model_name: str | None, base_url: str | None, run: Path | None
 ) -> "tuple[Persona, str]":
-    """Build with progress on stderr; what was read before is found in the run's folder."""
+    """Build with progress on stderr, resuming from the run's folder."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -137,17 +135,17 @@ def _build(
         task = progress.add_task("Reading", total=None, notes=0)
         kept = dropped = 0
 
-        def tell(noted: SegmentNoted) -> None:
+        def on_segment(noted: SegmentNoted) -> None:
             nonlocal kept, dropped
             kept, dropped = kept + noted.kept, dropped + noted.dropped
             progress.update(task, completed=noted.done, total=noted.total, notes=kept)
 
         built = build_profile(
-            request, model=model, model_name=model_name or "", folder=folder, on_progress=tell
+            request, model=model, model_name=model_name or "", folder=folder, on_progress=on_segment
         )
     if dropped:
         complain(
-            f"{dropped} of the model's {kept + dropped} notes rest on no line of the script: left out."
+            f"{dropped} of the model's {kept + dropped} notes are not in the script and were left out."
         )
     return built
 

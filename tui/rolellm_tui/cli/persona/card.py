@@ -1,4 +1,4 @@
-"""`rolellm persona import`, `export`, `lore`, `lint` and `diff`: character cards and their lorebooks."""
+"""`rolellm persona import`, `export`, `lore`, `lint` and `diff`: character cards and lorebooks."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CardFormat(StrEnum):
-    """What a card can be written as."""
+    """Formats of a card."""
 
     json = "json"
     png = "png"
@@ -24,7 +24,7 @@ class CardFormat(StrEnum):
 
 
 class CardVersion(StrEnum):
-    """Versions of the card specification that are written."""
+    """Versions of the card specification."""
 
     v2 = "v2"
     v3 = "v3"
@@ -36,15 +36,15 @@ _SUFFIX_FORMATS = {".json": "json", ".png": "png", ".apng": "png", ".charx": "ch
 def import_(
     source: Annotated[Path, typer.Argument(help="A card, a lorebook, or a folder of them.")],
     to: Annotated[
-        Path | None, typer.Option("--to", help="Write here, and not into your own cast.", metavar="DIR")
+        Path | None, typer.Option("--to", help="Output folder. Default: your own personas.", metavar="DIR")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring character cards in: V1, V2 and V3 in JSON, PNG, APNG and CharX, and those of other programs.
+    """Import character cards (V1, V2 and V3 in JSON, PNG, APNG and CharX) and lorebooks.
 
-    Also Voxta packages, Pygmalion, Agnai and CharacterGLM, and lorebooks without a character (SillyTavern's
-    world info, Agnai, RisuAI, NovelAI). Nothing of a card is lost, and nothing is fetched from the network.
+    Also reads Voxta packages, Pygmalion, Agnai and CharacterGLM, and lorebooks without a character
+    (SillyTavern's world info, Agnai, RisuAI, NovelAI). Imports are lossless and use no network.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def import_(
     personas, lorebooks = (to, to / "lorebooks") if to else (user_paths().personas, user_paths().lorebooks)
     files = card_files(source.expanduser())
     if not files:
-        raise PersonaError(f"There is no card in {source}; name a file, or a folder that holds some.")
+        raise PersonaError(f"There is no card in {source}; name a card, or a folder of cards.")
     imported, refused = _import_all(files, personas, lorebooks, force=force)
     if as_json:
         print_json([_imported_as_json(one) for one in imported])
@@ -77,7 +77,7 @@ def import_(
 def _import_all(
     files: list[Path], personas: Path, lorebooks: Path, *, force: bool
 ) -> "tuple[list[Imported], list[str]]":
-    """All files, with progress when there are many; one that is refused stops no other."""
+    """Import files, with progress if there are many. Invalid files are reported at the end."""
     from rich.console import Console
     from rich.progress import track
 
@@ -108,15 +108,17 @@ def _imported_as_json(one: "Imported") -> dict[str, Any]:
 
 
 def export(
-    persona: Annotated[str, typer.Argument(help="An id, a name, a persona file, or a card.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
+    persona: Annotated[str, typer.Argument(help="Persona id, name or file, or a card.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.")],
     format_: Annotated[
-        CardFormat | None, typer.Option("--format", help="Told by the file's name when left out.")
+        CardFormat | None, typer.Option("--format", help="File format. Default: by the name of the file.")
     ] = None,
-    spec: Annotated[CardVersion, typer.Option("--spec", help="The card's version.")] = CardVersion.v3,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    spec: Annotated[
+        CardVersion, typer.Option("--spec", help="Version of the card specification.")
+    ] = CardVersion.v3,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a persona as a character card that other programs read, or as YAML.
+    """Export a persona as a character card or as YAML.
 
     \b
     Examples:
@@ -131,32 +133,28 @@ def export(
     chosen = format_.value if format_ else _SUFFIX_FORMATS.get(out.suffix.lower())
     if chosen is None:
         raise PersonaError(
-            f"The name {out.name} tells no format; give one with --format json, png, charx or yaml."
+            f"The format of {out.name} is unknown; name it with --format json, png, charx or yaml."
         )
     if out.exists() and not force:
-        raise PersonaError(f"{out} is there already; name another file, or use --force to replace it.")
+        raise PersonaError(f"{out} already exists; name another file, or overwrite it with --force.")
     with opened(persona) as found:
         card = export_persona(found, CardFormat(chosen).value, spec.value, out)
     print_text(str(out))
     if chosen not in ("yaml", "charx"):
         lost = lost_on_the_way(card.document, spec.value)
         if lost:
-            complain(
-                f"Other programs will not see, in {spec.value}: {', '.join(lost)}; we take it up again."
-            )
+            complain(f"Other programs ignore, in {spec.value}: {', '.join(lost)}. Our import restores it.")
 
 
 def lore(
-    persona: Annotated[
-        str, typer.Argument(help="An id, a name, a persona file, a card or a lorebook file.")
-    ],
+    persona: Annotated[str, typer.Argument(help="Persona id, name or file, a card, or a lorebook file.")],
     text: Annotated[
-        list[str], typer.Option("--text", help="A line of the chat, oldest first; several may be given.")
+        list[str], typer.Option("--text", help="A line of the chat, oldest first. Repeatable.")
     ],
-    all_: Annotated[bool, typer.Option("--all", help="Also why the other entries did not fire.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Also show why other entries did not fire.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which entries of a lorebook a text brings up, on which key, and why others did not.
+    """Show which lorebook entries a text activates, with their keys.
 
     \b
     Examples:
@@ -175,7 +173,7 @@ def lore(
         print_text(f"  {_why(activation, fired.book, fired.entry.uid)}")
         print_text("\n".join(f"  | {line}" for line in fired.content.splitlines()))
     if not activation.fired:
-        print_text("Nothing fires.")
+        print_text("No entry fires.")
     if all_:
         for trace in activation.traces:
             if not trace.active:
@@ -184,7 +182,7 @@ def lore(
 
 
 def _title(entry: "LoreEntry") -> str:
-    """An entry's name; without one its first keys."""
+    """An entry's name, or its first keys."""
     return entry.name or ", ".join(entry.keys[:3]) or entry.uid
 
 
@@ -238,7 +236,7 @@ def _activate(persona: str, lines: list[str]) -> "Activation":
     with opened(persona) as found:
         recall = LoreRecall(found.persona, user=current_user_persona(load_settings()).name)
     if not recall.entries:
-        raise PersonaError(f"{found.persona.name} has no lorebook; name a persona or a file that has one.")
+        raise PersonaError(f"{found.persona.name} has no lorebook; name a persona or a file with one.")
     *before, last = lines
     return recall.activate([HumanMessage(line) for line in before], last, {})
 
@@ -247,7 +245,7 @@ def lint(
     card: Annotated[str, typer.Argument(help="A card, or a persona's id, name or file.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Say what breaks the card specification, what other programs will drop, and tokens by part.
+    """Check a card against the specification and list what other programs drop; count tokens by part.
 
     \b
     Examples:
@@ -276,10 +274,10 @@ def lint(
 
 def diff(
     old: Annotated[str, typer.Argument(help="A card, or a persona's id, name or file.")],
-    new: Annotated[str, typer.Argument(help="The other one.")],
+    new: Annotated[str, typer.Argument(help="Another card or persona.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show what differs between two cards, side by side. Exits with 1 when anything does.
+    """Show the differences between two cards, side by side. Exits with 1 if there are any.
 
     \b
     Examples:
@@ -313,7 +311,7 @@ def _print_change(change: "Change") -> None:
 
 
 def _count_tokens() -> Any:
-    """The embedded model's own count, since parts are compared and every model counts much alike."""
+    """Count tokens with the embedded model's tokenizer; other models' counts are similar."""
     from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
     from rolellm_agents.models.llamacpp.model import LlamaModel
 

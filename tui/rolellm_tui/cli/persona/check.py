@@ -1,4 +1,4 @@
-"""`rolellm persona check`: what is wrong with personas, and whether their voices are apart."""
+"""`rolellm persona check`: faults of personas, and how distinct their voices are."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,6 +7,7 @@ import typer
 
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import print_json, print_text
+from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -20,17 +21,17 @@ _SHOWN = 5
 def check(
     personas: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids, names, persona files or folders; without any the whole cast."),
+        typer.Argument(help="Ids, names, persona files or folders. Default: all personas."),
     ] = None,
     voices: Annotated[
-        bool, typer.Option("--voices", help="Show each persona's own share of the voice check.")
+        bool, typer.Option("--voices", help="Show the hit rate of each persona in the voice check.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find what goes wrong in personas: thin parts, copied lines, assistant-speak, voices that are alike.
+    """Check personas: thin parts, copied lines, assistant phrases, similar voices.
 
-    The voice check takes each reply away in turn, removes the names, and lets the most similar lines among
-    all others vote for its owner. Exits with 2 when something is wrong.
+    The voice check leaves out one reply at a time, removes names, and lets the most similar other lines
+    vote for its speaker. Exits with 2 when there are findings.
 
     \b
     Examples:
@@ -44,12 +45,12 @@ def check(
     cast = [found.persona for found in list_personas().found]
     checked = [persona for name in personas for persona in _named(name)] if personas else cast
     own = {persona.id for persona in checked}
-    beside = [persona for persona in cast if persona.id not in own]
-    findings = check_personas(checked, beside)
+    others = [persona for persona in cast if persona.id not in own]
+    findings = check_personas(checked, others)
     reports = {
         language: report
         for language in ("en", "zh")
-        if (report := _voices([*checked, *beside], language, own))
+        if (report := _voices([*checked, *others], language, own))
     }
     if as_json:
         print_json(_as_json(checked, findings, reports))
@@ -102,28 +103,26 @@ def _print(
 ) -> None:
     for finding in findings:
         print_text(f"{finding.persona}: {finding.message}  [{finding.rule}]")
-    number = len(findings) or "Nothing"
-    what = "thing is" if len(findings) == 1 else "things are" if findings else "is"
-    several = "persona" if len(checked) == 1 else "personas"
-    print_text(f"{number} {what} wrong in {len(checked)} {several}.")
+    found = counted(len(findings), "finding") if findings else "No findings"
+    print_text(f"{found} in {counted(len(checked), 'persona')}.")
     for language, report in reports.items():
         print_text(_voices_line(language, report))
         _print_shares(report, shown)
 
 
 def _voices_line(language: str, report: "VoiceReport") -> str:
-    told = (
-        f"Voices ({language}): {report.hit_rate:.0%} of {report.replies} replies find their owner among "
+    line = (
+        f"Voices ({language}): {report.hit_rate:.0%} of {report.replies} replies match their persona among "
         f"{report.personas} (chance {report.chance:.0%})"
     )
     if report.hit_rate_of_five is not None:
-        told += f", {report.hit_rate_of_five:.0%} among five (chance 20%)"
-    return told + "."
+        line += f", {report.hit_rate_of_five:.0%} among five (chance 20%)"
+    return line + "."
 
 
 def _print_shares(report: "VoiceReport", shown: set[str]) -> None:
-    """Each one's own share, the hardest to tell first."""
+    """Print the hit rate of each persona, lowest first."""
     for name, share in sorted(report.by_persona.items(), key=lambda item: item[1]):
         if name in shown:
-            taken = f", else taken for {report.taken_for[name]}" if name in report.taken_for else ""
+            taken = f", mistaken for {report.taken_for[name]}" if name in report.taken_for else ""
             print_text(f"  {share:4.0%}  {name}{taken}")

@@ -1,4 +1,4 @@
-"""`rolellm persona pack`: packs of personas and scenes."""
+"""`rolellm persona pack`: list, install and remove packs of personas and scenes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,7 +63,7 @@ def install(
     source: Annotated[Path, typer.Argument(help="The pack: a folder or a zip file.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Install a pack; an installed one of the same name is replaced.
+    """Install a pack. It replaces an installed pack of the same name.
 
     \b
     Examples:
@@ -88,8 +88,8 @@ def install(
 
 
 @app.command("remove")
-def remove(name: Annotated[str, typer.Argument(help="The pack's name, as “pack list” shows it.")]) -> None:
-    """Remove an installed pack; conversations with its personas are kept.
+def remove(name: Annotated[str, typer.Argument(help="Name of the pack, as in “pack list”.")]) -> None:
+    """Remove an installed pack. Conversations with its personas are kept.
 
     \b
     Example:
@@ -98,7 +98,7 @@ def remove(name: Annotated[str, typer.Argument(help="The pack's name, as “pack
     from rolellm_agents.persona.pack_installation import remove_pack
 
     pack = remove_pack(name)
-    print_text(f"{pack.manifest.name} {pack.manifest.version} is removed.")
+    print_text(f"{pack.manifest.name} {pack.manifest.version} was removed.")
 
 
 def _as_json(pack: "Pack") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`rolellm scene export`: a scene that was played as something to read, or for SillyTavern."""
+"""`rolellm scene export`: export a played scene as a script, a novel, or a SillyTavern chat."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SceneFormat(StrEnum):
-    """What a scene can be written as."""
+    """Export formats of a scene."""
 
     script = "script"
     novel = "novel"
@@ -25,18 +25,19 @@ class SceneFormat(StrEnum):
 def export(
     source: Annotated[
         str,
-        typer.Argument(help="A run file (.jsonl), or the id of a scene in “rolellm history list”."),
+        typer.Argument(help="A run file (.jsonl), or the conversation id of a scene."),
     ],
-    as_: Annotated[SceneFormat, typer.Option("--as", help="What to write.")] = SceneFormat.script,
+    as_: Annotated[SceneFormat, typer.Option("--as", help="Output format.")] = SceneFormat.script,
     seen_by: Annotated[
-        str | None, typer.Option("--seen-by", help="Only what this seat saw and heard.", metavar="SEAT")
+        str | None, typer.Option("--seen-by", help="Only lines that this seat witnessed.", metavar="SEAT")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file; else it is printed.", metavar="FILE")
+        Path | None,
+        typer.Option("--out", "-o", help="Output file. Default: standard output.", metavar="FILE"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a scene as a play's script, as a page of a novel (HTML), or as SillyTavern's group chat.
+    """Export a scene as a play's script, a page of a novel (HTML), or a SillyTavern group chat.
 
     \b
     Examples:
@@ -49,7 +50,7 @@ def export(
     from rolellm_agents.scene.export import SCENE_FORMATS, as_seen_by
 
     if out is not None and out.exists() and not force:
-        raise SceneError(f"{out} is there already; name another file, or use --force to replace it.")
+        raise SceneError(f"{out} already exists; name another file, or overwrite it with --force.")
     loaded, lines = _read(source)
     if seen_by is not None:
         lines = as_seen_by(loaded, lines, seen_by)
@@ -58,11 +59,11 @@ def export(
         print_text(text, end="")
         return
     write_atomically(out, text, SceneError)
-    complain(f"{len(lines)} lines are in {out}.")
+    complain(f"Wrote {len(lines)} lines to {out}.")
 
 
 def _read(source: str) -> "tuple[LoadedScene, Sequence[SceneLine]]":
-    """What happened, from a run file or from the history; nobody of the cast is needed for it."""
+    """A scene and its lines, from a run file or the history. The personas are not needed."""
     from rolellm_agents.chat_files.scenes import scene_of
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import SceneError
@@ -81,6 +82,6 @@ def _read(source: str) -> "tuple[LoadedScene, Sequence[SceneLine]]":
         conversation = found.id
         loaded = scene_of(found.persona, transcript.extensions(conversation))
         if loaded is None:
-            raise SceneError(f"The conversation {source} is no scene; “rolellm history export” writes it.")
+            raise SceneError(f"The conversation {source} is not a scene; use “rolellm history export”.")
         path = transcript.path(conversation, transcript.latest_branch(conversation))
     return loaded, [line_of(message) for message in path]

@@ -1,4 +1,4 @@
-"""`rolellm scene lab`: one scene played many times, by several models and with several seeds."""
+"""`rolellm scene lab`: run one scene with several models and seeds, and compare."""
 
 import asyncio
 from dataclasses import asdict
@@ -29,13 +29,21 @@ if TYPE_CHECKING:
 
 def lab(
     scene: SceneArgument,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=10_000, help="Runs of each model.")] = 5,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=10_000, help="Runs per model.")] = 5,
     models: Annotated[
-        str | None, typer.Option("--models", help="Specs, with commas between.", metavar="A,B")
+        str | None, typer.Option("--models", help="Comma-separated model specs.", metavar="A,B")
     ] = None,
-    turns: Annotated[int | None, typer.Option("--turns", min=1, help="Of each run, at most.")] = None,
+    turns: Annotated[
+        int | None, typer.Option("--turns", min=1, help="Maximum number of turns per run.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The lab's folder.", metavar="FOLDER")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the run. Default: a folder among your own runs.",
+            metavar="FOLDER",
+        ),
     ] = None,
     base_url: BaseUrlOption = None,
     director: DirectorOption = None,
@@ -43,9 +51,9 @@ def lab(
     temperature: TemperatureOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a scene with every model and many seeds, and compare: turns, tokens, time, faults, variety.
+    """Run a scene with several models and seeds, and compare turns, tokens, time, faults and variety.
 
-    Each run is a file in the lab's folder. Stopped, the same command goes on with the runs still missing.
+    Each run becomes a file in the folder. The same command resumes a stopped lab.
 
     \b
     Examples:
@@ -74,7 +82,10 @@ def lab(
                 make=model_maker(base_url, max_tokens, temperature),
                 on_progress=progress,
                 on_run=lambda model, seed, stage, played: _write_run(
-                    folder / f"{specs.index(model) + 1}-{_named(model)}-{seed}.jsonl", model, stage, played
+                    folder / f"{specs.index(model) + 1}-{_file_stem(model)}-{seed}.jsonl",
+                    model,
+                    stage,
+                    played,
                 ),
             )
         )
@@ -87,18 +98,20 @@ def lab(
     complain(f"The runs and report.md are in {folder}.")
 
 
-def _specs(told: str) -> tuple[str, ...]:
-    """The models' specs, each once."""
+def _specs(models: str) -> tuple[str, ...]:
+    """The distinct model specs of a comma-separated list."""
     from rolellm_agents.errors import SceneError
 
-    specs = tuple(dict.fromkeys(one.strip() for one in told.split(",") if one.strip()))
+    specs = tuple(dict.fromkeys(one.strip() for one in models.split(",") if one.strip()))
     if not specs:
-        raise SceneError(f"--models {told!r} names no model; write PROVIDER:NAME, with commas between.")
+        raise SceneError(
+            f"--models {models!r} names no model; use a comma-separated list of PROVIDER:NAME."
+        )
     return specs
 
 
-def _named(model: str) -> str:
-    """A spec as a part of a file's name."""
+def _file_stem(model: str) -> str:
+    """A spec as part of a file name."""
     from rolellm_agents.persona import id_of
 
     return id_of(model)[:40].strip("-")

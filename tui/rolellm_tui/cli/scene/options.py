@@ -1,10 +1,18 @@
-"""Options that the scene commands share, and how they become an ensemble."""
+"""Options that the scene commands share, and the ensemble that they build."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rolellm_tui.cli.options import (
+    BaseUrlOption,
+    MaxTokensOption,
+    ModelOption,
+    StrategyOption,
+    TemperatureOption,
+)
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -17,29 +25,42 @@ if TYPE_CHECKING:
     from rolellm_graphs.scene.ensemble import Ensemble
     from rolellm_graphs.scene.stage import Stage
 
-SceneArgument = Annotated[str, typer.Argument(help="An id, or a scene file.")]
+SceneArgument = Annotated[str, typer.Argument(help="Scene id or file.")]
 SeatModelOption = Annotated[
     list[str] | None,
     typer.Option(
         "--seat-model",
-        help="A model for one seat, as SEAT=PROVIDER:NAME; several may be given.",
-        metavar="…",
+        help="Model of one seat. Repeatable.",
+        metavar="SEAT=PROVIDER:NAME",
     ),
 ]
 DirectorOption = Annotated[
     str | None,
     typer.Option(
         "--director",
-        help="round-robin, natural, manual, pooled, bidding or model, in place of the scene's.",
+        help="round-robin, natural, manual, pooled, bidding or model. Default: the scene's.",
         metavar="KIND",
     ),
 ]
 
 
+@dataclass(frozen=True)
+class SceneOptions:
+    """Options that say which models play a scene, and how."""
+
+    model: ModelOption = None
+    seat_model: SeatModelOption = None
+    base_url: BaseUrlOption = None
+    strategy: StrategyOption = None
+    director: DirectorOption = None
+    max_tokens: MaxTokensOption = None
+    temperature: TemperatureOption = None
+
+
 def model_maker(
     base_url: str | None, max_tokens: int | None, temperature: float | None
 ) -> "Callable[..., BaseChatModel]":
-    """What makes the models of a scene from specs, with these options and the user's defaults."""
+    """A function from model spec to model, with these options and the user's settings as defaults."""
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.models.catalog import get_model
 
@@ -52,17 +73,8 @@ def model_maker(
     )
 
 
-def open_ensemble(
-    loaded: "LoadedScene",
-    *,
-    model: str | None,
-    seat_models: list[str] | None = None,
-    strategy: str | None = None,
-    base_url: str | None = None,
-    max_tokens: int | None = None,
-    temperature: float | None = None,
-) -> "Ensemble":
-    """Who plays the scene with these options, and the user's defaults for those not given.
+def open_ensemble(loaded: "LoadedScene", options: SceneOptions) -> "Ensemble":
+    """Build the ensemble that plays a scene. Options that are not given default to the user's settings.
 
     Raises:
         RoleLLMError: an option names something that does not exist.
@@ -71,15 +83,15 @@ def open_ensemble(
 
     return Ensemble(
         loaded,
-        model=default_model(loaded, model),
-        models=_by_seat(loaded, seat_models or []),
-        strategy=strategy,
-        make=model_maker(base_url, max_tokens, temperature),
+        model=default_model(loaded, options.model),
+        models=_by_seat(loaded, options.seat_model or []),
+        strategy=options.strategy,
+        make=model_maker(options.base_url, options.max_tokens, options.temperature),
     )
 
 
 def default_model(loaded: "LoadedScene", model: str | None) -> str:
-    """The model of all who have none of their own: as told, else the scene's, else the user's."""
+    """The model of seats without one of their own: the given one, else the scene's, else the user's."""
     from rolellm_agents.config.settings import load_settings
 
     return model or loaded.scene.model or load_settings().model
@@ -89,8 +101,8 @@ def head_of_file(stage: "Stage", model: str) -> str:
     """The first line of a run file.
 
     Args:
-        stage: what is played.
-        model: of all who have none of their own; the narrator's, if it has none.
+        stage: the stage that is played.
+        model: the spec of the narrator's model.
     """
     from rolellm_agents.scene import NARRATOR
     from rolellm_agents.scene.run_file import as_text, first_line
@@ -100,7 +112,7 @@ def head_of_file(stage: "Stage", model: str) -> str:
 
 
 def for_readers(line: "RunLine") -> "RunLine":
-    """A line without what it has for playing it again."""
+    """A line without the fields that only a replay needs."""
     shown = line.copy()
     shown.pop("calls", None)
     shown.pop("made_by", None)
@@ -108,7 +120,7 @@ def for_readers(line: "RunLine") -> "RunLine":
 
 
 def unattended(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
-    """The scene with a director that waits for nobody, and told so where that changes it.
+    """The scene with a director that needs no user; a notice says so when this replaces `manual`.
 
     Raises:
         SceneError: there is no such director.
@@ -116,7 +128,7 @@ def unattended(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
     scene = directed(loaded, kind)
     if scene.scene.director.kind != "manual":
         return scene
-    complain("Nobody is here to say who speaks next, so the director is “natural”.")
+    complain("The manual director needs a user, so the scene runs with “natural”.")
     return directed(scene, "natural")
 
 
@@ -127,15 +139,14 @@ def directed(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
         SceneError: there is no such director.
     """
     from dataclasses import replace
-    from typing import get_args
 
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.scene.scene import Director, DirectorKind
+    from rolellm_agents.scene.scene import Director, director_kinds
     from rolellm_agents.text import did_you_mean
 
     if kind is None:
         return loaded
-    known = [one for one in get_args(DirectorKind) if one != "scripted"]
+    known = [one for one in director_kinds() if one != "scripted"]
     if kind not in known:
         raise SceneError(
             f"There is no director {kind!r}{did_you_mean(kind, known)}; known are {', '.join(known)}, "
@@ -145,15 +156,15 @@ def directed(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
     return replace(loaded, scene=loaded.scene.model_copy(update=changed))
 
 
-def _by_seat(loaded: "LoadedScene", told: list[str]) -> dict[str, str]:
+def _by_seat(loaded: "LoadedScene", assignments: list[str]) -> dict[str, str]:
     from rolellm_agents.errors import SceneError
     from rolellm_agents.text import did_you_mean
 
     models = {}
-    for one in told:
-        seat, sign, spec = one.partition("=")
+    for assignment in assignments:
+        seat, sign, spec = assignment.partition("=")
         if not sign or not spec:
-            raise SceneError(f"--seat-model {one!r} names no model; write it as SEAT=PROVIDER:NAME.")
+            raise SceneError(f"--seat-model {assignment!r} names no model; write it as SEAT=PROVIDER:NAME.")
         if seat not in loaded.seats:
             near = did_you_mean(seat, loaded.seats)
             raise SceneError(f"There is no seat {seat!r}{near}; seats are {', '.join(loaded.seats)}.")

@@ -1,26 +1,13 @@
-"""`rolellm scene play`: a scene in the terminal, to watch and to take part in."""
+"""`rolellm scene play`: watch a scene in the terminal and take part in it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rolellm_tui.cli.chat.chat import has_screen
-from rolellm_tui.cli.options import (
-    BaseUrlOption,
-    MaxTokensOption,
-    ModelOption,
-    SeedOption,
-    StrategyOption,
-    TemperatureOption,
-    open_session,
-)
-from rolellm_tui.cli.scene.options import (
-    DirectorOption,
-    SceneArgument,
-    SeatModelOption,
-    directed,
-    open_ensemble,
-)
+from rolellm_tui.cli.options import SeedOption, SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.scene.options import SceneArgument, SceneOptions, directed, open_ensemble
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -31,23 +18,19 @@ if TYPE_CHECKING:
     from rolellm_tui.staging import OpenStage
 
 
-def play_scene(
+@with_option_groups
+def play(
+    *,
     scene: SceneArgument,
     seat: Annotated[
         list[str] | None,
-        typer.Option("--as", help="A seat that you take; several may be given.", metavar="SEAT"),
+        typer.Option("--as", help="Take this seat. Repeatable.", metavar="SEAT"),
     ] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Begin it anew, and do not go on with the last time.")
+        bool, typer.Option("--new", help="Start anew instead of resuming the latest conversation.")
     ] = False,
     seed: SeedOption = None,
-    model: ModelOption = None,
-    seat_model: SeatModelOption = None,
-    base_url: BaseUrlOption = None,
-    strategy: StrategyOption = None,
-    director: DirectorOption = None,
-    max_tokens: MaxTokensOption = None,
-    temperature: TemperatureOption = None,
+    options: SceneOptions,
 ) -> None:
     """Play a scene in the terminal: watch, pause, step, take a seat, whisper, branch.
 
@@ -65,43 +48,37 @@ def play_scene(
 
     if not has_screen():
         raise SceneError(
-            f"A scene is played in a terminal, and this is none; “rolellm scene run {scene}” prints it."
+            f"“rolellm scene play” needs a terminal; “rolellm scene run {scene}” prints the scene."
         )
-    loaded = directed(load_scene(scene), director)
+    loaded = directed(load_scene(scene), options.director)
     with Transcript(user_paths().transcript) as transcript:
 
         def open_stage(
             chosen: "LoadedScene", conversation: str | None, /, *, seed: int | None = seed
         ) -> "Stage":
-            ensemble = open_ensemble(
-                chosen,
-                model=model,
-                seat_models=seat_model if chosen is loaded else None,
-                strategy=strategy,
-                base_url=base_url,
-                max_tokens=max_tokens,
-                temperature=temperature,
-            )
+            # Seats are those of the scene on the command line, not of others that are opened from it.
+            own = options if chosen is loaded else replace(options, seat_model=None)
             persons = seat if seat and chosen is loaded else None
+            ensemble = open_ensemble(chosen, own)
             return Stage(ensemble, transcript, conversation=conversation, seed=seed, persons=persons)
 
-        begun = None if new else _latest(transcript, loaded)
-        if begun is None:
+        latest = None if new else _latest(transcript, loaded)
+        if latest is None:
             stage = open_stage(loaded, None)
         else:
-            conversation, sown = begun
-            stage = open_stage(loaded, conversation, seed=sown if seed is None else seed)
+            conversation, stored_seed = latest
+            stage = open_stage(loaded, conversation, seed=stored_seed if seed is None else seed)
         _run_app(stage, open_stage, transcript)
 
 
 def _latest(transcript: "Transcript", loaded: "LoadedScene") -> tuple[str, int] | None:
-    """The last time this scene was played and its seed, if it had the cast that it has now."""
+    """The scene's latest conversation and its seed, if it has the present cast."""
     from rolellm_agents.chat_files.scenes import SCENE
     from rolellm_graphs.scene.stage import stored_scene
 
     for found in transcript.conversations(f"{SCENE}{loaded.scene.id}"):
-        stored, sown = stored_scene(transcript, found.id)
-        return (found.id, sown) if stored.scene.cast == loaded.scene.cast else None
+        stored, seed = stored_scene(transcript, found.id)
+        return (found.id, seed) if stored.scene.cast == loaded.scene.cast else None
     return None
 
 
@@ -118,9 +95,8 @@ def _run_app(stage: "Stage", open_stage: "OpenStage", transcript: "Transcript") 
         strategy: str | None = None,
         model: str | None = None,
     ) -> "Session":
-        return open_session(
-            chosen, transcript, model=model, base_url=None, strategy=strategy, conversation=conversation
-        )
+        options = SessionOptions(model=model, strategy=strategy)
+        return open_session(chosen, transcript, options, conversation=conversation)
 
     settings = load_settings()
     app = RoleApp(

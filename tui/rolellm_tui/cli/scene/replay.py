@@ -1,4 +1,4 @@
-"""`rolellm scene replay`: a recorded scene again, the same or by another model."""
+"""`rolellm scene replay`: replay a recorded scene, from its recorded answers or with models."""
 
 import asyncio
 from pathlib import Path
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="What “scene run --out” wrote.")],
+    file: Annotated[Path, typer.Argument(help="A run file of “scene run --out”.")],
     live: Annotated[
-        bool, typer.Option("--live", help="Let the models say it anew from the seeds, not from the tape.")
+        bool,
+        typer.Option(
+            "--live", help="Call the recorded models with their seeds instead of using recorded answers."
+        ),
     ] = False,
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
@@ -34,10 +37,11 @@ def replay(
     temperature: TemperatureOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a recorded scene again and say whether it came out the same.
+    """Replay a recorded scene and report the first difference.
 
-    From the tape no model is needed. --live asks the recorded models again; --model lets another one play
-    and shows both side by side. The exit code is 1 when a tape or a seed gave something else.
+    By default the recorded answers are used, and no model is needed. --live calls the recorded models;
+    --model calls another model and prints both versions side by side. Exits with 1 on a difference, unless
+    --model is given.
 
     \b
     Examples:
@@ -73,19 +77,19 @@ def replay(
     elif model:
         _print_both(result, model)
     else:
-        _print_verdict(result)
+        _print_difference(result)
     if model is None and result.first_difference is not None:
         raise typer.Exit(1)
 
 
-def _print_verdict(result: "Replay") -> None:
+def _print_difference(result: "Replay") -> None:
     place = result.first_difference
     if place is None:
-        print_text(f"The same: {len(result.recorded)} lines.")
+        print_text(f"Identical: {len(result.recorded)} lines.")
         return
-    print_text(f"The first {place} lines are the same, then:")
+    print_text(f"The first {place} lines are identical, then:")
     for what, lines in (("recorded", result.recorded), ("now", result.played)):
-        print_text(f"  {what}: {_told(lines[place]) if place < len(lines) else 'nothing more'}")
+        print_text(f"  {what}: {_shown(lines[place]) if place < len(lines) else '(end)'}")
 
 
 def _print_both(result: "Replay", model: str) -> None:
@@ -105,8 +109,8 @@ def _turn(result: "Replay", place: int) -> int:
 
 
 def _at(lines: "Sequence[RunLine]", place: int) -> str:
-    return _told(lines[place]) if place < len(lines) else ""
+    return _shown(lines[place]) if place < len(lines) else ""
 
 
-def _told(line: "RunLine") -> str:
+def _shown(line: "RunLine") -> str:
     return f"{line['name']} ({line['kind']}): {line['text']}"

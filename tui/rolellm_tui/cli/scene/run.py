@@ -1,4 +1,4 @@
-"""`rolellm scene run`: a scene played to its end, printed or written line by line."""
+"""`rolellm scene run`: run a scene to its end, and print or write it line by line."""
 
 import asyncio
 from contextlib import aclosing, contextmanager
@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rolellm_tui.cli.options import (
-    BaseUrlOption,
-    JsonOption,
-    MaxTokensOption,
-    ModelOption,
-    SeedOption,
-    StrategyOption,
-    TemperatureOption,
-)
+from rolellm_tui.cli.options import JsonOption, SeedOption, with_option_groups
 from rolellm_tui.cli.scene.options import (
-    DirectorOption,
     SceneArgument,
-    SeatModelOption,
+    SceneOptions,
     default_model,
     for_readers,
     head_of_file,
@@ -35,10 +26,13 @@ if TYPE_CHECKING:
     from rolellm_graphs.scene.stage import Stage
 
 
-def run_scene(
+@with_option_groups
+def run(
+    *,
     scene: SceneArgument,
     turns: Annotated[
-        int | None, typer.Option("--turns", min=1, help="At most so many; else to the scene's end.")
+        int | None,
+        typer.Option("--turns", min=1, help="Maximum number of turns. Default: until the scene ends."),
     ] = None,
     seed: SeedOption = None,
     out: Annotated[
@@ -46,27 +40,20 @@ def run_scene(
         typer.Option(
             "--out",
             "-o",
-            help="Write it here, too; a file that was cut off is gone on with.",
+            help="Also write a run file. An incomplete one is continued.",
             metavar="FILE",
         ),
     ] = None,
-    model: ModelOption = None,
-    seat_model: SeatModelOption = None,
-    base_url: BaseUrlOption = None,
-    strategy: StrategyOption = None,
-    director: DirectorOption = None,
-    max_tokens: MaxTokensOption = None,
-    temperature: TemperatureOption = None,
+    options: SceneOptions,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that is there, and do not go on with it.")
+        bool, typer.Option("--force", help="Overwrite an existing file instead of continuing it.")
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep it in the history.")] = True,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Save the scene in the history.")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a scene play to its end and print it as it goes; models sit in the seats of people, too.
+    """Run a scene to its end and print each line. Models also play the seats of people.
 
-    With --json each line is an object of its own: turn, speaker, kind, audience, text, prompt_tokens,
-    reused_tokens, ms.
+    --json prints an object per line: turn, speaker, kind, audience, text, prompt_tokens, reused_tokens, ms.
 
     \b
     Examples:
@@ -79,50 +66,44 @@ def run_scene(
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
-    loaded = unattended(load_scene(scene), director)
-    ensemble = open_ensemble(
-        loaded,
-        model=model,
-        seat_models=seat_model,
-        strategy=strategy,
-        base_url=base_url,
-        max_tokens=max_tokens,
-        temperature=temperature,
-    )
+    loaded = unattended(load_scene(scene), options.director)
+    ensemble = open_ensemble(loaded, options)
     with Transcript(user_paths().transcript if keep else None) as transcript:
         stage = Stage(ensemble, transcript, seed=seed, persons=())
         if out is not None:
-            _open_file(out, stage, head_of_file(stage, default_model(loaded, model)), anew=force)
+            _open_file(
+                out, stage, head_of_file(stage, default_model(loaded, options.model)), overwrite=force
+            )
         asyncio.run(_play(stage, turns, out, as_json=as_json))
 
 
-def _open_file(out: Path, stage: "Stage", head: str, *, anew: bool) -> None:
-    """Begin the file, or let the stage take over what stands in it.
+def _open_file(out: Path, stage: "Stage", head: str, *, overwrite: bool) -> None:
+    """Start a run file, or restore the stage from an existing one.
 
     Raises:
-        SceneError: it is another scene's, cannot be read, or cannot be written.
+        SceneError: the file is of another scene, cannot be read, or cannot be written.
     """
     from rolellm_agents.errors import SceneError
     from rolellm_agents.files.atomic_write import write_atomically
     from rolellm_agents.scene.export import uncast
     from rolellm_agents.scene.run_file import read_run_file
 
-    if anew or not _is_begun(out, head):
+    if overwrite or not _has_content(out, head):
         write_atomically(out, head, SceneError)
         return
     record = read_run_file(out, uncast)
     if record.loaded.scene != stage.loaded.scene or record.seed != stage.seed:
         raise SceneError(
-            f"{out} is of another scene or another seed; name another file, or replace it with --force."
+            f"{out} is of another scene or another seed; name another file, or overwrite it with --force."
         )
     if record.note:
         complain(record.note)
-    _mend(out, torn=bool(record.note))
-    _take_over(out, stage, record)
+    _repair(out, torn=bool(record.note))
+    _restore(out, stage, record)
 
 
-def _is_begun(out: Path, head: str) -> bool:
-    """Whether anything stands in the file but a part of its first line."""
+def _has_content(out: Path, head: str) -> bool:
+    """Whether the file contains more than a part of its first line."""
     beginning = head.encode()
     try:
         with out.open("rb") as file:
@@ -130,12 +111,12 @@ def _is_begun(out: Path, head: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # what is wrong is told when it is read
+        return True  # reading it reports the error
 
 
-def _mend(out: Path, *, torn: bool) -> None:
-    """Let the file end with the end of a line."""
-    with _writing(out), out.open("rb+") as file:
+def _repair(out: Path, *, torn: bool) -> None:
+    """Remove a torn last line, and end the file with a line break."""
+    with _write_errors(out), out.open("rb+") as file:
         content = file.read()
         if torn:
             file.truncate(content.rfind(b"\n") + 1)
@@ -143,51 +124,49 @@ def _mend(out: Path, *, torn: bool) -> None:
             file.write(b"\n")
 
 
-def _take_over(out: Path, stage: "Stage", record: "RunFile") -> None:
+def _restore(out: Path, stage: "Stage", record: "RunFile") -> None:
     from rolellm_agents.scene.run_file import run_line
     from rolellm_graphs.scene.run import owed_narration
 
     owed = owed_narration(record)
     stage.take_over([*record.lines, owed] if owed else record.lines)
     if owed:
-        _add(out, run_line(stage.loaded, stage.messages[-1], turn=record.records[-1]["turn"]))
+        _append(out, run_line(stage.loaded, stage.messages[-1], turn=record.records[-1]["turn"]))
 
 
 async def _play(stage: "Stage", turns: int | None, out: Path | None, *, as_json: bool) -> None:
     from rolellm_agents.scene import line_of
     from rolellm_agents.scene.run_file import as_text, run_line
-    from rolellm_agents.scene.view import told_line
+    from rolellm_agents.scene.view import render_line
     from rolellm_graphs.events import MessageDone
     from rolellm_graphs.scene.run import Played, play
 
     async with aclosing(play(stage, None if turns is None else max(0, turns - stage.turns))) as events:
         async for event in events:
             if isinstance(event, MessageDone) and not as_json:
-                print_text(told_line(stage.loaded, line_of(event.message)))
+                print_text(render_line(stage.loaded, line_of(event.message)))
             if isinstance(event, Played):
                 line = run_line(stage.loaded, event.message, turn=event.turn, calls=event.calls)
                 if out is not None:
-                    _add(out, line)
+                    _append(out, line)
                 if as_json:
                     print_text(as_text(for_readers(line)), end="")
     if not as_json:
         print_text(f"\n{stage.ended}" if stage.ended else f"\n{stage.turns} turns.")
 
 
-def _add(out: Path, line: "RunLine") -> None:
+def _append(out: Path, line: "RunLine") -> None:
     from rolellm_agents.scene.run_file import as_text
 
-    with _writing(out), out.open("a", encoding="utf-8") as file:
+    with _write_errors(out), out.open("a", encoding="utf-8") as file:
         file.write(as_text(line))
 
 
 @contextmanager
-def _writing(out: Path) -> "Iterator[None]":
+def _write_errors(out: Path) -> "Iterator[None]":
     from rolellm_agents.errors import StorageError
 
     try:
         yield
     except OSError as error:
-        raise StorageError(
-            f"{out} cannot be written ({error.strerror}); free it, or name another."
-        ) from error
+        raise StorageError(f"{out} cannot be written ({error.strerror}); name another file.") from error

@@ -1,4 +1,4 @@
-"""`rolellm export`: a tuned adapter as GGUF files that llama.cpp and Ollama run."""
+"""`rolellm export`: convert a tuned adapter to GGUF files for llama.cpp and Ollama."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,42 +13,43 @@ if TYPE_CHECKING:
 
 
 def export(
-    source: Annotated[Path, typer.Argument(help="The folder of a training run, or of a PEFT adapter.")],
+    source: Annotated[Path, typer.Argument(help="Folder of a training run, or of a PEFT adapter.")],
     base: Annotated[
         str,
         typer.Option(
             "--base",
-            help="What the adapter was tuned from; a run knows it. A spec, a GGUF file or a folder.",
+            help="Base model of the adapter: a spec, a GGUF file or a folder. Default: the run's base.",
             metavar="BASE",
         ),
     ] = "",
     to: Annotated[
-        Path | None, typer.Option("--to", help="The folder to write; else “export” in the source.")
+        Path | None, typer.Option("--to", help="Output folder. Default: “export” in the source.")
     ] = None,
     merged: Annotated[
         str,
         typer.Option(
             "--merged",
-            help="Models with the adapter in them, too: f16, q8_0, q4_k_m, with commas between.",
+            help="Also export merged models: a comma-separated list of f16, q8_0 and q4_k_m.",
             metavar="WEIGHTS",
         ),
     ] = "",
     llama_cpp: Annotated[
         Path | None,
-        typer.Option("--llama-cpp", help="A copy of llama.cpp, instead of fetching its converters."),
+        typer.Option("--llama-cpp", help="A checkout of llama.cpp. Default: download its converters."),
     ] = None,
     name: Annotated[
-        str, typer.Option("--name", help="What the model is called; else as its source.", metavar="NAME")
+        str, typer.Option("--name", help="Name of the model. Default: the source's name.", metavar="NAME")
     ] = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Replace what is there; keep what fails its proof, too.")
+        bool,
+        typer.Option("--force", help="Overwrite existing files, and keep files that fail verification."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Export a tuned adapter to GGUF, prove that llama.cpp runs what was tuned, and give it a name.
+    """Export a tuned adapter to GGUF, verify it against the tuned model, and register its name.
 
-    Twenty chats go through transformers and llama.cpp; parity.md tells how alike they are. Beside the files
-    lie a model card and an Ollama Modelfile, and models.toml gets the name, for --model.
+    parity.md compares transformers and llama.cpp on twenty chats. The folder also gets a model card and an
+    Ollama Modelfile. The name is added to models.toml, for --model.
 
     \b
     Examples:
@@ -59,12 +60,12 @@ def export(
     from rolellm_train.export.export import ExportOptions
     from rolellm_train.export.export import export as export_adapter
 
-    wanted = [one.strip().lower() for one in merged.split(",") if one.strip()]
+    weights = [one.strip().lower() for one in merged.split(",") if one.strip()]
     options = ExportOptions(
         source=source.expanduser(),
         base=base,
         to=to.expanduser() if to else None,
-        merged=list(dict.fromkeys(wanted)),
+        merged=list(dict.fromkeys(weights)),
         llama_cpp=llama_cpp.expanduser() if llama_cpp else None,
         name=name,
         force=force,
@@ -87,12 +88,12 @@ def _print(exported: "Exported") -> None:
                 parity.over,
                 f"{parity.same_ids} of {parity.chats}",
                 f"{parity.agreement:.4f}",
-                "no number" if parity.largest_difference is None else f"{parity.largest_difference:.3f}",
+                "not finite" if parity.largest_difference is None else f"{parity.largest_difference:.3f}",
                 failure_of(parity) or "passed",
             )
             for parity in exported.parities
         ),
     )
     print_text(
-        f"\nIt is in {exported.folder} and is called {exported.name}: rolellm chat --model {exported.name}"
+        f"\nExported {exported.name} to {exported.folder}. Try it:  rolellm chat --model {exported.name}"
     )

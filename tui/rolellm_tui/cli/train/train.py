@@ -1,4 +1,4 @@
-"""`rolellm train`: tune a model on characters, as a run that goes on where it was stopped."""
+"""`rolellm train`: tune a model on personas, as a run that can be resumed."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 def train(
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", "-r", help="A recipe's id, or a YAML file of your own.", metavar="NAME"),
+        typer.Option("--recipe", "-r", help="Recipe id, or a YAML file.", metavar="NAME"),
     ] = None,
     data: Annotated[
         list[Path] | None,
         typer.Option(
             "--data",
-            help="A folder of RoleBench, or of a generator's run; for dpo a judge's run or transcript.db. "
-            "Several may be given.",
+            help="A folder of RoleBench, or a generator's run; for dpo a judge's run or transcript.db. "
+            "Repeatable.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run's folder; one of your own otherwise.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder of the run. Default: a folder among your own runs."),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option("--base", help="Another base than the recipe's.", metavar="SPEC"),
+        typer.Option("--base", help="Base model. Default: the recipe's.", metavar="SPEC"),
     ] = None,
     start: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="Learn the adapter of this run on, instead of a new one.", metavar="RUN"
+            "--from", help="Continue training the adapter of this run instead of a new one.", metavar="RUN"
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Rows at most, drawn; for trying out.")
+        int | None, typer.Option("--limit", min=1, help="Maximum number of rows, sampled at random.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of all that is drawn.")] = None,
-    recipes: Annotated[bool, typer.Option("--recipes", help="Show the recipes, and do nothing.")] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Random seed. Default: the recipe's.")] = None,
+    recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tune a model to speak as somebody: role-conditioned instruction tuning, by LoRA.
+    """Tune a model to play personas: role-conditioned instruction tuning with LoRA.
 
     The recipe dpo learns from preferred answers instead: the swipes of your conversations, or a judge's
     verdicts on pairs.
 
-    What comes out is a small adapter over the base; `rolellm export` makes a GGUF of it. Stopped and
-    started again with the same options, it goes on from the last checkpoint. Several GPUs learn together
-    under `accelerate launch $(which rolellm) train …`.
+    The result is a LoRA adapter; `rolellm export` converts it to GGUF. The same command resumes a stopped
+    run from its last checkpoint. For several GPUs, use `accelerate launch $(which rolellm) train …`.
 
     \b
     Examples:
@@ -71,38 +71,38 @@ def train(
     if recipes or recipe is None:
         _show_recipes([load_recipe(name) for name in bundled_recipes()], as_json=as_json)
         return
-    given = {"base": base, "limit": limit, "seed": seed}
-    changes = {name: value for name, value in given.items() if value is not None}
+    overrides = {"base": base, "limit": limit, "seed": seed}
+    changes = {name: value for name, value in overrides.items() if value is not None}
     chosen = load_recipe(recipe).model_copy(update=changes)
     if start is not None:
         chosen = going_on_from(start, chosen)
     cast = [found.persona for found in list_personas().found]
-    learned_from = data or _usual_data(chosen.objective)
-    folder = out or _usual_folder(chosen.model_dump_json(), learned_from)
+    sources = data or _default_data(chosen.objective)
+    folder = out or _default_folder(chosen.model_dump_json(), sources)
     tune = _trainer(chosen.objective)
     if not is_first():
-        tune(chosen, learned_from, cast, folder)
+        tune(chosen, sources, cast, folder)
         return
     complain(f"The run is kept in {folder}.")
     if chosen.objective == "dpo":
-        complain("What the model says of the answers as it is now is computed first.")
+        complain("Computing the reference model's log probabilities first.")
 
     with counted_progress("Training") as progress:
 
-        def tell(step: int, steps: int, figures: Mapping[str, float]) -> None:
+        def on_step(step: int, steps: int, figures: Mapping[str, float]) -> None:
             progress(step, steps)
 
-        tuned = tune(chosen, learned_from, cast, folder, tell=tell)
+        tuned = tune(chosen, sources, cast, folder, tell=on_step)
     result = {"adapter": str(tuned.adapter), "run": str(folder), **tuned.figures}
     if as_json:
         print_json(result)
         return
     print_table(
-        ("WHAT", "FIGURE"), ((name.replace("_", " "), _told(value)) for name, value in result.items())
+        ("WHAT", "FIGURE"), ((name.replace("_", " "), _shown(value)) for name, value in result.items())
     )
     if unknown := tuned.figures["unknown_roles"]:
-        complain(f"Left out for want of a persona: {', '.join(unknown)}.")
-    print_text(f"\nrolellm export {folder} makes a GGUF of it.")
+        complain(f"Left out, because no persona exists: {', '.join(unknown)}.")
+    print_text(f"\nConvert to GGUF:  rolellm export {folder}")
 
 
 def _trainer(objective: str) -> "Callable[..., TrainingResult]":
@@ -115,8 +115,8 @@ def _trainer(objective: str) -> "Callable[..., TrainingResult]":
     return tune
 
 
-def _usual_data(objective: str) -> list[Path]:
-    """What is learned from when nothing is named: of preferences, the person's own conversations."""
+def _default_data(objective: str) -> list[Path]:
+    """The data when none is named: for dpo, the user's conversations."""
     from rolellm_agents.config.paths import user_paths
 
     transcript = user_paths().transcript
@@ -130,16 +130,16 @@ def _show_recipes(found: list[Any], *, as_json: bool) -> None:
         print_table(("RECIPE", "BASE", "ABOUT"), ((one.id, one.base, one.about) for one in found))
 
 
-def _usual_folder(recipe: str, data: list[Path]) -> Path:
+def _default_folder(recipe: str, data: list[Path]) -> Path:
     import hashlib
 
     from rolellm_agents.config.paths import user_paths
 
-    told = "\n".join([recipe, *(str(folder.resolve()) for folder in data)])
-    return user_paths().runs / f"train-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+    settings = "\n".join([recipe, *(str(folder.resolve()) for folder in data)])
+    return user_paths().runs / f"train-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {count:,}" for name, count in value.items()) or "none"
     return f"{value:,}" if isinstance(value, int | float) else str(value)

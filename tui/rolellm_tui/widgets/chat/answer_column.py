@@ -11,7 +11,7 @@ from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.search_words import keys_of
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 
 _MUTED = "$foreground-muted"
 
@@ -26,8 +26,8 @@ class AnswerColumn(Vertical, can_focus=True):
     AnswerColumn .numbers { height: auto; }
     """
     BINDINGS = [
-        Binding("up", "scroll_words(-1)", "Up", id="answer.up", tooltip="Earlier words.", show=False),
-        Binding("down", "scroll_words(1)", "Down", id="answer.down", tooltip="Later words.", show=False),
+        Binding("up", "scroll_words(-1)", "Up", id="answer.up", tooltip="Scroll up.", show=False),
+        Binding("down", "scroll_words(1)", "Down", id="answer.down", tooltip="Scroll down.", show=False),
     ]
 
     def __init__(self, number: int, choice: VoiceChoice) -> None:
@@ -93,7 +93,7 @@ class AnswerColumn(Vertical, can_focus=True):
     def give_up(self) -> None:
         """Nothing more will come, whatever was hoped for."""
         if self._waiting:
-            self.fail("This one was stopped before it began.")
+            self.fail("Stopped before it started.")
 
     def _show(self, trouble: str, numbers: str) -> None:
         words, told = self.query_one(".words", Static), self.query_one(".trouble", Static)

@@ -33,11 +33,9 @@ class AnswerGrid(Grid):
     AnswerGrid.alone AnswerColumn.chosen { display: block; }
     """
     BINDINGS = [
-        Binding("left", "choose(-1)", "‹", id="answers.left", tooltip="The answer before.", show=False),
-        Binding("right", "choose(1)", "›", id="answers.right", tooltip="The next answer.", show=False),
-        Binding(
-            "space", "alone", "Alone", id="answers.alone", tooltip="Read this one alone, or all again."
-        ),
+        Binding("left", "choose(-1)", "‹", id="answers.left", tooltip="Previous answer.", show=False),
+        Binding("right", "choose(1)", "›", id="answers.right", tooltip="Next answer.", show=False),
+        Binding("space", "alone", "Alone", id="answers.alone", tooltip="Show this answer alone, or all."),
     ]
 
     def __init__(self, choices: Sequence[VoiceChoice]) -> None:

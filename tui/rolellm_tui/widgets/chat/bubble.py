@@ -27,20 +27,18 @@ class Bubble(Vertical, can_focus=True):
     Bubble .words, Bubble .note { height: auto; }
     """
     BINDINGS = [
-        Binding("e", "wish('edit')", "Edit", id="bubble.edit", tooltip="Put other words in its place."),
-        Binding("b", "wish('branch')", "Branch", id="bubble.branch", tooltip="Go on from here anew."),
-        Binding(
-            "left", "wish('earlier')", "‹", id="bubble.earlier", tooltip="The answer given before this one."
-        ),
+        Binding("e", "wish('edit')", "Edit", id="bubble.edit", tooltip="Edit the text."),
+        Binding("b", "wish('branch')", "Branch", id="bubble.branch", tooltip="Start a new branch here."),
+        Binding("left", "wish('earlier')", "‹", id="bubble.earlier", tooltip="Previous answer."),
         Binding(
             "right",
             "wish('later')",
             "›",
             id="bubble.later",
-            tooltip="The next answer; after the last, another.",
+            tooltip="Next answer; after the last, a new answer is generated.",
         ),
-        Binding("w", "wish('why')", "Why", id="bubble.why", tooltip="Why was this said?"),
-        Binding("c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the words."),
+        Binding("w", "wish('why')", "Why", id="bubble.why", tooltip="Why this message?"),
+        Binding("c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the text."),
     ]
 
     @dataclass

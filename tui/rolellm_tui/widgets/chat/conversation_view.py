@@ -13,7 +13,7 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_tui.widgets.chat.bubble import Bubble
-from rolellm_tui.widgets.chat.greetings import greetings_for
+from rolellm_tui.widgets.chat.opening import greetings_for
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 
 PAGE = 60
@@ -35,7 +35,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         at: str | None = None,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
-        """Show a session, whatever was said in it before.
+        """Show a session with its messages.
 
         Args:
             session: to show.

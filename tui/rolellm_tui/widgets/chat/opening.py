@@ -1,25 +1,34 @@
-"""What a chat is opened with."""
+"""How a chat is opened."""
 
 from dataclasses import dataclass
 
 from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import greetings_of, with_macros
 
 
 @dataclass(frozen=True)
 class ChatOpening:
-    """Whom one talks with, which conversation it is, and how it begins."""
+    """The persona, the conversation and the options of a chat."""
 
     persona: Persona
-    """As it was loaded: its macros are still to be filled."""
+    """As loaded, with macros not yet expanded."""
     conversation: str | None = None
-    """The id of the one to go on with; None for the last with this persona, unless it is to be new."""
+    """Id of the conversation to resume; None for the latest with this persona."""
     new: bool = False
-    """Begin a new conversation, even if there is one to go on with."""
+    """Start a new conversation instead of resuming the latest."""
     strategy: str | None = None
-    """None for the one that is set."""
+    """None for the one in the settings."""
     model: str | None = None
-    """A name or a spec; None for the one that is set."""
+    """A name or a spec; None for the one in the settings."""
     greeting: int = 0
-    """Which of the persona's greetings a new conversation begins with; 0 is its own."""
+    """Index of the greeting for a new conversation; 0 is the main one."""
     at: str | None = None
-    """The id of the message to show first, on whatever branch it is; the newest when None."""
+    """Id of the message to show, on any branch; None for the newest."""
+
+
+def greetings_for(persona: Persona, user: str) -> list[str]:
+    """The main greeting and the alternates of the card, with macros expanded."""
+    return [
+        with_macros(persona.model_copy(update={"greeting": greeting}), user).greeting
+        for greeting in greetings_of(persona)
+    ]

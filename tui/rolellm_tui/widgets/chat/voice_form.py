@@ -47,7 +47,7 @@ class VoiceForm(Vertical):
     VoiceForm SelectionList { height: auto; max-height: 12; }
     """
     BINDINGS = [
-        Binding("enter", "begin", "Begin", id="compare.begin", tooltip="Let them answer.", priority=True),
+        Binding("enter", "begin", "Begin", id="compare.begin", tooltip="Start.", priority=True),
         Binding("left", "across(0)", "Strategies", id="compare.strategies", show=False),
         Binding("right", "across(1)", "Models", id="compare.models", show=False),
     ]
@@ -85,7 +85,7 @@ class VoiceForm(Vertical):
                 yield Static("Models", classes="title", markup=False)
                 yield SelectionList[str](
                     *(
-                        Selection(_line(name, "" if number else "as now"), name, not number)
+                        Selection(_line(name, "" if number else "current"), name, not number)
                         for number, name in enumerate(self._models)
                     ),
                     classes="models",
@@ -119,11 +119,11 @@ class VoiceForm(Vertical):
         outcome = self.query_one(".outcome", Static)
         outcome.set_class(not 2 <= count <= MOST, "wrong")
         if count < 2:
-            outcome.update("Tick one more: to compare takes two voices.")
+            outcome.update("Select one more; a comparison needs two voices.")
         elif count > MOST:
-            outcome.update(f"These make {count} voices, and {MOST} fit on the screen; untick some.")
+            outcome.update(f"{count} voices selected, but at most {MOST} fit on the screen; deselect some.")
         else:
-            outcome.update(f"{count} voices will answer. Space ticks, Enter begins.")
+            outcome.update(f"{count} voices will answer. Space selects, Enter starts.")
 
     def action_begin(self) -> None:
         """Let them answer, if it is not too few or too many."""

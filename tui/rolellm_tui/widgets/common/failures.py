@@ -26,4 +26,4 @@ def what_failed(event: Worker.StateChanged) -> str:
         return ""
     if isinstance(error, RoleLLMError):
         return str(error)
-    return f"Something went wrong inside rolellm: {type(error).__name__}: {error}."
+    return f"Internal error: {type(error).__name__}: {error}."

@@ -20,7 +20,7 @@ class PathInput(Input):
             "complete",
             "Complete",
             id="import.complete",
-            tooltip="Complete the file's name.",
+            tooltip="Complete the file name.",
             show=False,
         )
     ]

@@ -20,10 +20,10 @@ class SearchBar(Horizontal):
     SearchBar Static { width: auto; }
     """
     BINDINGS = [
-        Binding("up", "hit(-1)", "Previous", id="search.up", tooltip="The hit before.", priority=True),
-        Binding("down", "hit(1)", "Next", id="search.down", tooltip="The next hit.", priority=True),
-        Binding("enter", "hit(1)", "Next", id="search.next", tooltip="The next hit.", priority=True),
-        Binding("escape", "close", "Back", id="search.close", tooltip="Stay at this hit.", priority=True),
+        Binding("up", "hit(-1)", "Previous", id="search.up", tooltip="Previous match.", priority=True),
+        Binding("down", "hit(1)", "Next", id="search.down", tooltip="Next match.", priority=True),
+        Binding("enter", "hit(1)", "Next", id="search.next", tooltip="Next match.", priority=True),
+        Binding("escape", "close", "Back", id="search.close", tooltip="Close the search.", priority=True),
     ]
 
     @dataclass
@@ -44,7 +44,7 @@ class SearchBar(Horizontal):
     def compose(self) -> ComposeResult:
         """A slash, the words, and how many hits there are."""
         yield Static("/", classes="slash", markup=False)
-        yield Input(placeholder="words to look for", compact=True)
+        yield Input(placeholder="search text", compact=True)
         yield Static("", classes="count", markup=False)
 
     def open(self) -> None:

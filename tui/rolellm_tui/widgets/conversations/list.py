@@ -1,40 +1,35 @@
-"""Conversations as a list, and below them messages in which sought words stand; fast for thousands."""
+"""The list of conversations, followed by messages that match a search."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from rich.cells import cell_len
 from textual.binding import Binding
 from textual.content import Content
-from textual.css.styles import RulesMap
 from textual.message import Message
-from textual.strip import Strip
-from textual.style import Style
-from textual.visual import RenderOptions, Visual
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, FoundMessage
 from rolellm_agents.transcript.message import USER
-from rolellm_tui.widgets.common.counting import counted
-from rolellm_tui.widgets.common.times import told
+from rolellm_tui.widgets.common.drawn_lines import MUTED, DrawnLines
+from rolellm_tui.widgets.common.formatting import counted, relative_time
 
-_MUTED = "$foreground-muted"
 _WHO = "$foreground"
 HIT = "bold underline $text-accent"
-"""How sought words stand out."""
-_ARCHIVE = "Put it away; it is still found. Nothing said is ever deleted."
+"""The style of matches."""
+_ARCHIVE = "Archive the conversation. The search still finds it."
 
 
 @dataclass(frozen=True)
 class ConversationItem:
-    """One that is listed."""
+    """A listed conversation."""
 
     summary: ConversationSummary
     title: str
-    """As the person named it, or how it began."""
+    """Its title, or its first line."""
     persona: str
     """The name."""
 
@@ -46,7 +41,7 @@ class ConversationItem:
 
 @dataclass(frozen=True)
 class MessageItem:
-    """A message that was found."""
+    """A message that matches the search."""
 
     found: FoundMessage
     title: str
@@ -57,78 +52,80 @@ class MessageItem:
 
 @dataclass(frozen=True)
 class RowTarget:
-    """What a row leads to."""
+    """The target of a row."""
 
     conversation: str
     message: str | None = None
-    """A message to open it at."""
+    """The message to show."""
 
 
 class ConversationList(OptionList):
-    """To move through; while it has the focus, letters act on what is highlighted."""
+    """Lists conversations and messages; letters act on the highlighted one."""
 
     BINDINGS = [
         Binding(
-            "enter", "select", "Open", id="conversations.open", tooltip="Go on with this one.", show=False
+            "enter", "select", "Open", id="conversations.open", tooltip="Open the conversation.", show=False
         ),
-        Binding("r", "screen.rename", "Rename", id="conversations.rename", tooltip="Give it a title."),
+        Binding("r", "screen.rename", "Rename", id="conversations.rename", tooltip="Edit the title."),
         Binding("a", "screen.archive", "Archive", id="conversations.archive", tooltip=_ARCHIVE),
         Binding(
             "a",
             "screen.unarchive",
             "Restore",
             id="conversations.unarchive",
-            tooltip="Back into the list of conversations.",
+            tooltip="Restore the conversation.",
         ),
-        Binding("x", "screen.export", "Export", id="conversations.export", tooltip="Write it as a file."),
+        Binding(
+            "x", "screen.export", "Export", id="conversations.export", tooltip="Export the conversation."
+        ),
         Binding(
             "i",
             "screen.import",
             "Import",
             id="conversations.import",
-            tooltip="Bring conversations in from a file.",
+            tooltip="Import conversations from a file.",
         ),
         Binding(
             "v",
             "screen.archived",
             "Archived",
             id="conversations.archived",
-            tooltip="Show those that were put away, or the others again.",
+            tooltip="Show archived conversations, or the others.",
         ),
         Binding(
             "slash",
             "screen.find",
             "Find",
             id="conversations.find",
-            tooltip="Type what to look for.",
+            tooltip="Search.",
             show=False,
         ),
     ]
 
     @dataclass
     class Picked(Message):
-        """The person wants to go there."""
+        """The user opens a row."""
 
         place: RowTarget
 
     class LeftUpwards(Message):
-        """The person goes up from the first row."""
+        """The user moves up from the first row."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """An empty list, to be filled with `show`."""
+        """Create an empty list; `show` fills it."""
         super().__init__(id=id, markup=False)
         self._places: dict[str, RowTarget] = {}
 
     @property
     def place(self) -> RowTarget | None:
-        """Where the highlighted row leads to."""
+        """The target of the highlighted row."""
         option = self.highlighted_option
         return self._places.get(option.id or "") if option else None
 
     def show(
         self, conversations: Sequence[ConversationItem], hits: Sequence[MessageItem], now: datetime
     ) -> None:
-        """List these; the highlight stays where it is if that is still there.
+        """List conversations and messages, and keep the highlighted row if it is still there.
 
         Args:
             conversations: in this order.
@@ -139,14 +136,14 @@ class ConversationList(OptionList):
         options = [Option(_row_of(one, now), id=f"conversation {one.id}") for one in conversations]
         places = [RowTarget(one.id) for one in conversations]
         if hits:
-            options += [Option(_heading("In what was said"), id="heading", disabled=True)]
+            options += [Option(_heading("Messages"), id="heading", disabled=True)]
             options += [Option(_row_of_hit(one, now), id=f"message {one.found.message}") for one in hits]
             places += [RowTarget("")]
             places += [RowTarget(one.found.conversation, one.found.message) for one in hits]
         ids = [option.id or "" for option in options]
         self._places = dict(zip(ids, places, strict=True))
         self.set_options(options)
-        # Without options the list does not hear that there are fewer lines.
+        # Without options the list does not notice that it has fewer lines.
         self.refresh(layout=not options)
         if before is not None and before.id in ids:
             self.highlighted = ids.index(before.id)
@@ -162,7 +159,7 @@ class ConversationList(OptionList):
 
     @property
     def beside(self) -> RowTarget | None:
-        """Where the row after the highlighted one leads to, or the one before it, when it is the last."""
+        """The target of the next row, or of the previous one if the last is highlighted."""
         rows = list(self._places.values())
         at = self.highlighted or 0
         return next((place for place in (*rows[at + 1 : at + 2], *rows[:at][-1:])), None)
@@ -178,81 +175,60 @@ class ConversationList(OptionList):
         super().action_cursor_up()
 
     def action_select(self) -> None:
-        """Go where the row leads to."""
+        """Open the highlighted row."""
         if self.place is not None:
             self.post_message(self.Picked(self.place))
 
 
-class _Lines(Visual):
-    """A known number of lines, drawn for a width only when they are on the screen."""
-
-    def __init__(self, count: int, draw: Callable[[int], Iterable[Content]]) -> None:
-        self._count = count
-        self._draw = draw
-
-    def get_height(self, rules: RulesMap, width: int) -> int:
-        return self._count
-
-    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        return container_width
-
-    def render_strips(
-        self, width: int, height: int | None, style: Style, options: RenderOptions
-    ) -> list[Strip]:
-        return [
-            strip
-            for line in self._draw(width)
-            for strip in line.truncate(width).render_strips(width, 1, style, options)
-        ]
-
-
-def _heading(words: str) -> _Lines:
+def _heading(words: str) -> DrawnLines:
     def draw(width: int) -> Iterator[Content]:
         yield Content(" ")
         rule = "─" * max(0, width - len(words) - 1)
         yield Content.assemble((words, "bold $text-primary"), " ", (rule, "$primary-muted"))
 
-    return _Lines(2, draw)
+    return DrawnLines(2, draw)
 
 
-def _row_of(one: ConversationItem, now: datetime) -> _Lines:
+def _row_of(one: ConversationItem, now: datetime) -> DrawnLines:
     summary = one.summary
 
     def draw(width: int) -> Iterator[Content]:
-        said = Content.assemble((one_line(one.persona), _WHO), "  ", (summary.last, _MUTED))
-        yield _apart(Content.styled(one_line(one.title), "bold"), told(summary.updated, now), width)
+        said = Content.assemble((one_line(one.persona), _WHO), "  ", (summary.last, MUTED))
+        yield _apart(
+            Content.styled(one_line(one.title), "bold"), relative_time(summary.updated, now), width
+        )
         yield _apart(said, counted(summary.messages, "message"), width)
 
-    return _Lines(2, draw)
+    return DrawnLines(2, draw)
 
 
-def _row_of_hit(hit: MessageItem, now: datetime) -> _Lines:
+def _row_of_hit(hit: MessageItem, now: datetime) -> DrawnLines:
     found = hit.found
 
     def draw(width: int) -> Iterator[Content]:
         speaker = {USER: "You", found.persona: hit.persona}.get(found.speaker, found.speaker)
-        below = Content.assemble((one_line(speaker), _WHO), "  ", (f"in {one_line(hit.title)}", _MUTED))
-        when = told(found.created, now)
+        below = Content.assemble((one_line(speaker), _WHO), "  ", (f"in {one_line(hit.title)}", MUTED))
+        when = relative_time(found.created, now)
         yield _apart(_marked(found, _room(width, when)), when, width)
         yield below.truncate(width, ellipsis=True)
 
-    return _Lines(2, draw)
+    return DrawnLines(2, draw)
 
 
 def _room(width: int, right: str) -> int:
-    """Cells that are left for the left part of a line."""
+    """Cells for the left part of a line."""
     return max(0, width - len(right) - 2)
 
 
 def _apart(left: Content, right: str, width: int) -> Content:
-    """A line with something at each end; the left part is cut where the right one begins."""
+    """A line with a left and a right part; the left one is cut."""
     cut = left.truncate(_room(width, right), ellipsis=True)
     gap = " " * (width - cut.cell_length - len(right))
-    return Content.assemble(cut, gap, (right, _MUTED))
+    return Content.assemble(cut, gap, (right, MUTED))
 
 
 def _marked(found: FoundMessage, room: int) -> Content:
-    """The snippet with its hits standing out, from where the first of them can be seen."""
+    """The snippet with its matches marked, cut so that the first is visible."""
     start, end = found.hits[0]
     drop = 0
     if cell_len(found.snippet[:end]) >= room:

@@ -1,4 +1,4 @@
-"""What conversations are called, what is looked for in them, and what is shown of one at a glance."""
+"""What conversations were called, what is looked for in them, and what is shown of one at a glance."""
 
 import re
 from collections.abc import Mapping, Sequence

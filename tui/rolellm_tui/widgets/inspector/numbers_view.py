@@ -13,7 +13,7 @@ from rolellm_agents.cards.values import integer, mapping, number, text
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.meter import rate, words_in, words_per_second
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.inspector.token_chart import percent
 
 
@@ -119,7 +119,7 @@ def _read(message: Message, context_size: int | None) -> Iterator[tuple[str, str
         yield "from the cache", counted(cached, "token") + share
     if dropped := integer(message.made_by.get("dropped_messages")):
         were = "message was" if dropped == 1 else "messages were"
-        yield "left out", f"{dropped:,} oldest {were} left out because the context was full"
+        yield "left out", f"{dropped:,} oldest {were} dropped because the context was full"
 
 
 def _written(message: Message) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ class TokenCounts:
     by_kind: Mapping[Kind, int]
     """Of what reached the model; kinds that are not there are left out."""
     exact: bool
-    """Whether the model's own tokenizer counted."""
+    """Whether the model's default tokenizer counted."""
     context_size: int | None
     """None when the model does not say."""
 

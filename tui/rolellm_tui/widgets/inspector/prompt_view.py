@@ -67,11 +67,11 @@ class PromptView(ScrollView, can_focus=True):
     ALLOW_SELECT = False
     COMPONENT_CLASSES = {"prompt-view--current"}
     BINDINGS = [
-        Binding("down", "step(1)", "Next", id="prompt.next", tooltip="Further down.", show=False),
-        Binding("up", "step(-1)", "Previous", id="prompt.previous", tooltip="Further up.", show=False),
-        Binding("home", "go_to(0)", "First", id="prompt.first", tooltip="To the first part.", show=False),
-        Binding("end", "go_to(-1)", "Last", id="prompt.last", tooltip="To the last part.", show=False),
-        Binding("enter", "fold", "Fold", id="prompt.fold", tooltip="Show all of a part, or its beginning."),
+        Binding("down", "step(1)", "Next", id="prompt.next", tooltip="Scroll down.", show=False),
+        Binding("up", "step(-1)", "Previous", id="prompt.previous", tooltip="Scroll up.", show=False),
+        Binding("home", "go_to(0)", "First", id="prompt.first", tooltip="First part.", show=False),
+        Binding("end", "go_to(-1)", "Last", id="prompt.last", tooltip="Last part.", show=False),
+        Binding("enter", "fold", "Fold", id="prompt.fold", tooltip="Unfold or fold this part."),
         Binding("u", "fold_all", "Unfold", id="prompt.unfold", tooltip="Unfold or fold all parts."),
     ]
 
@@ -278,10 +278,10 @@ class PromptView(ScrollView, can_focus=True):
 
     def _heading(self, place: int, width: int) -> Content:
         part = self._parts[place]
-        told = "left out, the context was full" if place in self._left_out else ""
+        told = "dropped, context full" if place in self._left_out else ""
         if self._counts and not told:
             told = f"{self._counts[place]:,} token{'s' if self._counts[place] != 1 else ''}"
-        name = Content.assemble((part.part, "bold"), (f"  {part.role}", "$foreground-muted"))
+        name = Content.assemble((part.title, "bold"), (f"  {part.role}", "$foreground-muted"))
         gap = max(2, width - name.cell_length - len(told))
         return Content.assemble(name, " " * gap, (told, "$foreground-muted"))
 

@@ -17,16 +17,16 @@ from rolellm_tui.widgets.inspector.silent_lore import SilentLore
 
 _MOST = 200
 """Silent entries that are told of; a book may have thousands."""
-_NOTHING = "Nothing was looked up for it, or nothing was near enough to what you said."
+_NOTHING = "Nothing was recalled: no retrieval, or nothing above the relevance floor."
 _NOT_KNOWN = (
-    "Why the other entries stayed silent cannot be told afterwards: something beside this prompt had a "
+    "It is unknown why the other entries stayed inactive: something beside this prompt had a "
     "part in it, such as an entry that stays active for some messages, or another lorebook."
 )
 _HEADINGS = {
-    "lore": "Lore that was active",
-    "recalled lore": "Lore that came to mind",
+    "lore": "Active lore",
+    "recalled lore": "Recalled lore",
     "knowledge": "Knowledge",
-    "memory": "Memories of other conversations",
+    "memory": "Memories of earlier conversations",
     "passage": "Passages",
     "demonstration": "Demonstrations",
 }
@@ -43,8 +43,8 @@ class RecalledView(VerticalScroll, can_focus=True):
     RecalledView Static, RecalledView Vertical { height: auto; }
     """
     BINDINGS = [
-        Binding("down", "scroll_down", "Down", id="recalled.down", tooltip="Further down.", show=False),
-        Binding("up", "scroll_up", "Up", id="recalled.up", tooltip="Further up.", show=False),
+        Binding("down", "scroll_down", "Down", id="recalled.down", tooltip="Scroll down.", show=False),
+        Binding("up", "scroll_up", "Up", id="recalled.up", tooltip="Scroll up.", show=False),
     ]
 
     def __init__(self, recalled: Sequence[Item], persona: Persona, user: str, *, note: str = "") -> None:
@@ -91,7 +91,7 @@ class RecalledView(VerticalScroll, can_focus=True):
         elif count := len(silent.near) + len(silent.unheard):
             lines = [Static(line, classes="silent", markup=False) for line in _silent_lines(silent)]
             lines[-1].add_class("last")
-            heading = _heading("Lore that stayed silent", count)
+            heading = _heading("Inactive lore", count)
             await place.mount(Static(heading, classes="heading", markup=False), *lines)
 
 
@@ -111,7 +111,7 @@ class _Words:
 
     def _demonstration(self, index: int) -> Content:
         if not 0 <= index < len(self._persona.demonstrations):
-            return Content.styled("It is no longer in the persona's file.", "$foreground-muted italic")
+            return Content.styled("This is no longer in the persona file.", "$foreground-muted italic")
         pair = self._persona.demonstrations[index]
         return Content.assemble(
             (one_line(self._user), "$text-secondary bold"),
@@ -180,4 +180,4 @@ def _silent_lines(silent: SilentLore) -> Iterator[Content]:
         names = ", ".join(f"“{one_line(name, 60)}”" for name in silent.unheard[:_MOST])
         more = len(silent.unheard) - _MOST
         others = f" and {more:,} more" if more > 0 else ""
-        yield Content.assemble(("No key was found of ", "$foreground-muted"), f"{names}{others}.")
+        yield Content.assemble(("No key matched for ", "$foreground-muted"), f"{names}{others}.")

@@ -45,7 +45,7 @@ def silent_lore(
         persona: whose lorebook, its macros filled.
         conversation: up to the person's line.
         recalled: what was looked up for the line.
-        user: the display name of the person.
+        user: name of the user.
         state: timed effects before the line, as far as they are known.
         seed: of probabilities, if there was one.
 

@@ -16,6 +16,7 @@ COLOURS: Mapping[Kind, str] = {
     "instruction": "$primary",
     "example": "$success",
     "lore": "$accent",
+    "note": "$warning",
     "recalled": "$error",
     "history": "$secondary-lighten-2",
     "line": "$foreground",
@@ -34,7 +35,7 @@ class TokenChart(Vertical):
 
     def compose(self) -> ComposeResult:
         """One below the other."""
-        yield Static("counting the tokens…", classes="total", markup=False)
+        yield Static("counting tokens…", classes="total", markup=False)
         yield _Bar()
         yield _Legend()
 

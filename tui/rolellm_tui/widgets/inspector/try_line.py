@@ -16,7 +16,7 @@ from rolellm_agents.text import plain
 from rolellm_tui.widgets.inspector.recalled_view import RecalledView
 from rolellm_tui.widgets.inspector.silent_lore import SilentLore
 
-_HINT = "Type a line that you might say next, to see what it would bring up. Nothing is sent."
+_HINT = "Type a line to see what it would recall. It is not sent."
 
 
 class TryLine(Vertical):
@@ -28,8 +28,8 @@ class TryLine(Vertical):
     """
 
     BINDINGS = [
-        Binding("down", "scroll(1)", "Down", id="try.down", tooltip="Further down.", show=False),
-        Binding("up", "scroll(-1)", "Up", id="try.up", tooltip="Further up.", show=False),
+        Binding("down", "scroll(1)", "Down", id="try.down", tooltip="Scroll down.", show=False),
+        Binding("up", "scroll(-1)", "Up", id="try.up", tooltip="Scroll up.", show=False),
     ]
 
     @dataclass

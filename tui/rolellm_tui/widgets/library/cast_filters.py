@@ -16,7 +16,7 @@ from rolellm_agents.text import one_line
 from rolellm_tui.widgets.library.filtering import Order
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
 
-_ORDERS: dict[Order, str] = {"name": "by name", "recent": "last talked with"}
+_ORDERS: dict[Order, str] = {"name": "by name", "recent": "most recent"}
 
 
 class CastFilters(Horizontal):

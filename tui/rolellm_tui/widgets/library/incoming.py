@@ -192,7 +192,7 @@ def _as_file(given: str) -> Iterator[Path]:
     if not is_json(given):
         path = path_in(given)
         if _exists(path) and path.is_dir():
-            raise PersonaError(f"{path} is a folder; name a file in it.")
+            raise PersonaError(f"{path} is a folder; enter a file name.")
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="rolellm-pasted-") as folder:

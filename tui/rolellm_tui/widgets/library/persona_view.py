@@ -13,7 +13,7 @@ from textual.widgets import Static
 from rolellm_agents.persona import Demonstration, FoundPersona, Origin, Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
-from rolellm_tui.widgets.common.counting import counted
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES, work_and_year
 from rolellm_tui.widgets.library.portrait import Portrait
 

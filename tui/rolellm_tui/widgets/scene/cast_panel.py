@@ -5,19 +5,15 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 from textual.content import Content
-from textual.css.styles import RulesMap
 from textual.message import Message
-from textual.strip import Strip
-from textual.style import Style
-from textual.visual import RenderOptions, Visual
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from rolellm_agents.scene import NARRATOR, SceneLine
 from rolellm_agents.scene.witness import witnessed
 from rolellm_graphs.scene.stage import Stage
-from rolellm_tui.widgets.common.counting import counted
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED, DrawnLines
+from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 _TALK = 5
@@ -28,14 +24,14 @@ class CastPanel(OptionList):
     """Whose knowledge is shown is who is highlighted; letters act on them."""
 
     BINDINGS = [
-        Binding("t", "seat", "Seat", id="cast.seat", tooltip="Take this seat yourself, or give it back."),
-        Binding("i", "presence", "In/out", id="cast.presence", tooltip="Let them come in, or leave."),
-        Binding("n", "speak", "Speak", id="cast.speak", tooltip="Let this one speak next."),
+        Binding("t", "seat", "Seat", id="cast.seat", tooltip="Take this seat, or give it back."),
+        Binding("i", "presence", "In/out", id="cast.presence", tooltip="Enter or leave the scene."),
+        Binding("n", "speak", "Speak", id="cast.speak", tooltip="Make this one speak next."),
     ]
 
     @dataclass
     class Viewed(Message):
-        """The person wants to see the scene as somebody saw it."""
+        """The person wants to see the scene what a seat witnessed."""
 
         seat: str | None
         """None for everything."""
@@ -118,21 +114,21 @@ class CastPanel(OptionList):
         if self.seat not in (None, NARRATOR):
             self.post_message(self.SpeechWanted(str(self.seat)))
 
-    def _drawn(self) -> Iterator["_SeatRow"]:
+    def _drawn(self) -> Iterator[DrawnLines]:
         lines, present = self._stage.lines, self._stage.present
         for seat in self._rows:
             if seat is None:
-                yield _SeatRow(Content.styled("Everything", "bold"), "", counted(len(lines), "line"))
+                yield _seat_row(Content.styled("Everything", "bold"), "", counted(len(lines), "line"))
             elif seat == NARRATOR:
                 yield self._narrators_row()
             else:
                 yield self._row(seat, lines, is_there=seat in present)
 
-    def _narrators_row(self) -> "_SeatRow":
+    def _narrators_row(self) -> DrawnLines:
         told = "you" if NARRATOR in self._stage.persons else ""
-        return _SeatRow(Content.styled("  Narrator", f"bold {MUTED}"), told, "tells what happens")
+        return _seat_row(Content.styled("  Narrator", f"bold {MUTED}"), told, "narrates")
 
-    def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> "_SeatRow":
+    def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> DrawnLines:
         speaks, is_person = seat == self._speaking, seat in self._stage.persons
         mark = "▸ " if speaks else "✎ " if is_person else "● " if is_there else "○ "
         name = (
@@ -143,34 +139,22 @@ class CastPanel(OptionList):
         told = " · ".join(filter(None, ("" if is_there else "not there", knows)))
         talkative = round(_TALK * self._stage.loaded.seats[seat].talkativeness)
         state = "speaks" if speaks else "you" if is_person else ""
-        return _SeatRow(Content.assemble((mark, colour), name), state, told, talkative)
+        return _seat_row(Content.assemble((mark, colour), name), state, told, talkative)
 
 
-class _SeatRow(Visual):
-    """Two lines with something at each end, cut where the panel ends."""
+def _seat_row(name: Content, state: str, detail: str, talkative: int | None = None) -> DrawnLines:
+    """Two lines with a left and a right part; the left one is cut."""
+    lines = (
+        (name, Content.styled(state, "italic $text-accent")),
+        (Content.styled(f"  {detail}", MUTED), Content("") if talkative is None else _slider(talkative)),
+    )
 
-    def __init__(self, name: Content, state: str, told: str, talkative: int | None = None) -> None:
-        self._lines = (
-            (name, Content.styled(state, "italic $text-accent")),
-            (Content.styled(f"  {told}", MUTED), Content("") if talkative is None else _slider(talkative)),
-        )
-
-    def get_height(self, rules: RulesMap, width: int) -> int:
-        return 2
-
-    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        return container_width
-
-    def render_strips(
-        self, width: int, height: int | None, style: Style, options: RenderOptions
-    ) -> list[Strip]:
-        drawn: list[Strip] = []
-        for left, right in self._lines:
+    def draw(width: int) -> Iterator[Content]:
+        for left, right in lines:
             room = max(0, width - right.cell_length - 1)
-            cut = left.truncate(room, ellipsis=True, pad=True)
-            line = Content.assemble(cut, " ", right).truncate(width)
-            drawn += line.render_strips(width, 1, style, options)
-        return drawn
+            yield Content.assemble(left.truncate(room, ellipsis=True, pad=True), " ", right)
+
+    return DrawnLines(2, draw)
 
 
 def _slider(cells: int) -> Content:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.message_kinds import Utterance, line_typed
-from rolellm_agents.scene.names import ready
+from rolellm_agents.scene.message_kinds import Utterance, parse_typed_line
+from rolellm_agents.scene.names import index_names
 from rolellm_agents.text import did_you_mean, one_line
 
 Command = Literal["skip", "next", "as", "in", "out", "play", "step", "again"]
@@ -53,7 +53,7 @@ def typed_in_scene(
     found = _TYPED.fullmatch(text.strip())
     command = _COMMANDS.get(found[1].casefold()) if found else None
     if found is None or command is None:
-        return line_typed(text, heard)
+        return parse_typed_line(text, heard)
     if command not in _OF_SOMEBODY:
         return SceneCommand(command)
     seat, words = _named(found[1], found[2], names)
@@ -63,16 +63,16 @@ def typed_in_scene(
 def _named(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]:
     """Who is named, and the words behind the name."""
     word = rest.split(maxsplit=1)[0] if rest else ""
-    mention = ready(names).at(rest, 0, typed=True)
+    mention = index_names(names).at(rest, 0, typed=True)
     if word in names and (mention is None or mention.end < len(word)):
         return word, rest[len(word) :].strip()
     if mention is None:
         near = did_you_mean(word, [*names, *map(one_line, names.values())]) if word else ""
-        whom = f"Nobody is called {one_line(word, 40)!r}{near}" if word else f"/{command} wants a name"
-        raise MessageError(f"{whom}; there are {_told(names.values())}.")
+        whom = f"No one is named {one_line(word, 40)!r}{near}" if word else f"/{command} needs a name"
+        raise MessageError(f"{whom}; known are {_told(names.values())}.")
     if len(mention.seats) > 1:
         raise MessageError(
-            f"That may be {_told(names[one] for one in mention.seats)}; write the name in full."
+            f"Ambiguous name: {_told(names[one] for one in mention.seats)}; write the name in full."
         )
     return mention.seats[0], rest[mention.end :].lstrip(" ,，:：")
 

@@ -4,8 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from rolellm_agents.transcript import Message
-from rolellm_tui.widgets.scene.seat_colours import COLOURS
-from rolellm_tui.widgets.scene.texts import SeatStyles, line_content
+from rolellm_tui.widgets.scene.texts import COLOURS, SeatStyles, line_content
 
 
 class SceneLineView(Static):

@@ -51,12 +51,12 @@ class Player(Static):
         Args:
             stage: to play.
             take: is told each event before the next comes.
-            pause: seconds between two turns that follow each other.
+            pause: seconds between turns.
             id: the widget's.
         """
         super().__init__(id=id, markup=False)
         self.busy = False
-        """Whether a turn is on its way."""
+        """Whether a turn is running."""
         self.playing = False
         """Whether turn follows turn."""
         self.speaking: str | None = None
@@ -169,8 +169,8 @@ class Player(Static):
         if self.waits_for is not None:
             return "✎ your turn"
         if self.playing:
-            return f"▶ pauses of {self.pause:g} s"
-        return "▶ one turn" if self.busy else "‖ at rest"
+            return f"▶ pause {self.pause:g} s"
+        return "▶ one turn" if self.busy else "‖ paused"
 
     def _wait_no_longer(self) -> None:
         if self._timer is not None:

@@ -15,9 +15,9 @@ from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
 from rolellm_tui.widgets.scene.texts import speakers_of
 
-_SAYS = "Plain words are said; /whisper NAME, /act, /think, /narrate. Enter alone: the next turn."
-_NARRATES = "Tell what happens. Enter alone: the next turn."
-_BEGINS = "Enter lets it begin, F5 lets it play by itself."
+_SAYS = "Type a line, or /whisper NAME, /act, /think, /narrate. Enter alone: next turn."
+_NARRATES = "Narrate what happens. Enter alone: next turn."
+_BEGINS = "Enter plays one turn, F5 plays continuously."
 
 
 class ScenePrompt(PromptInput):
@@ -127,7 +127,7 @@ class ScenePrompt(PromptInput):
         if isinstance(meant, SceneCommand):
             return meant
         if narrates and meant.kind not in ("say", "narrate"):
-            raise MessageError("The narrator only tells what happens; F4 lets you speak as another.")
+            raise MessageError("The narrator only narrates; F4 lets you speak as another.")
         if narrates or meant.kind == "narrate":
             return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=meant.text)
         return PersonsLine(seat=self.seat, kind=meant.kind, to=[*meant.to], text=meant.text)

@@ -9,14 +9,14 @@ from textual.widgets import Static
 
 from rolellm_agents.scene import LoadedScene
 from rolellm_agents.text import one_line
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 _HELP = (
-    ("↑ ↓", "as somebody saw it"),
-    ("N", "they speak next"),
-    ("T", "you play them, or not"),
-    ("I", "they come in, or leave"),
+    ("↑ ↓", "what a seat witnessed"),
+    ("N", "speaks next"),
+    ("T", "take or give back"),
+    ("I", "enters or leaves"),
 )
 
 

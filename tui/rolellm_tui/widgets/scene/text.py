@@ -19,9 +19,9 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_graphs.events import MessageDone, Retried, SceneEvent, SpeakerChosen, TokenDelta, TurnFailed
 from rolellm_graphs.scene.stage import Stage
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 from rolellm_tui.widgets.scene.line import SceneLineView
-from rolellm_tui.widgets.scene.seat_colours import MUTED
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 PAGE = 60
@@ -39,14 +39,14 @@ class SceneText(VerticalScroll):
     """
 
     BINDINGS = [
-        Binding("up", "cursor(-1)", "Up", id="scene.up", tooltip="To the line before.", show=False),
-        Binding("down", "cursor(1)", "Down", id="scene.down", tooltip="To the next line.", show=False),
+        Binding("up", "cursor(-1)", "Up", id="scene.up", tooltip="Previous line.", show=False),
+        Binding("down", "cursor(1)", "Down", id="scene.down", tooltip="Next line.", show=False),
         Binding(
             "left",
             "screen.swipe(-1)",
             "‹",
             id="scene.left",
-            tooltip="What was said here before.",
+            tooltip="Previous version.",
             show=False,
         ),
         Binding(
@@ -54,14 +54,19 @@ class SceneText(VerticalScroll):
             "screen.swipe(1)",
             "›",
             id="scene.right",
-            tooltip="What was said here later.",
+            tooltip="Next version.",
             show=False,
         ),
         Binding(
-            "b", "screen.branch", "Branch", id="scene.branch-here", tooltip="Go on from here.", show=False
+            "b",
+            "screen.branch",
+            "Branch",
+            id="scene.branch-here",
+            tooltip="Start a new branch here.",
+            show=False,
         ),
-        Binding("w", "screen.why", "Why", id="scene.why-this", tooltip="Why was this said?", show=False),
-        Binding("c", "screen.copy", "Copy", id="scene.copy", tooltip="Copy the words.", show=False),
+        Binding("w", "screen.why", "Why", id="scene.why-this", tooltip="Why this message?", show=False),
+        Binding("c", "screen.copy", "Copy", id="scene.copy", tooltip="Copy the text.", show=False),
     ]
 
     @dataclass
@@ -69,7 +74,7 @@ class SceneText(VerticalScroll):
         """The person went past the last of what was said in the last place."""
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """Show a stage, whatever happened on it before."""
+        """Show a stage with its lines."""
         super().__init__(id=id)
         self.viewer: str | None = None
         """The seat whose knowledge is shown; all is when None."""
@@ -293,4 +298,4 @@ class SceneText(VerticalScroll):
             self.post_message(Failed(failure))
 
 
-_WHAT_NOW = "Ctrl+Z takes the last turn back · B on a line goes on from there · X exports it"
+_WHAT_NOW = "Ctrl+Z undo the last turn · B on a line: new branch · X export"

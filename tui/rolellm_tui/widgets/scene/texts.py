@@ -5,14 +5,28 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from rolellm_agents.scene import LoadedScene
+from rolellm_agents.cards.values import integer, mapping
+from rolellm_agents.scene import NARRATOR, LoadedScene
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.prose import prose
-from rolellm_tui.widgets.scene.seat_colours import MUTED, colours_of, ink
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 
 _QUIET = f"italic {MUTED}"
 _LONGEST_NAME = 40
+
+COLOURS = ("primary", "success", "accent", "error", "secondary", "warning")
+"""Theme colours in the order of the cast; they repeat after six seats."""
+
+
+def colours_of(scene: LoadedScene) -> dict[str, str]:
+    """Each seat's colour, as one of `COLOURS`."""
+    return {seat: COLOURS[place % len(COLOURS)] for place, seat in enumerate(scene.seats)}
+
+
+def ink(colours: dict[str, str], seat: str) -> str:
+    """The style of a seat's name; muted for the narrator and unknown seats."""
+    return MUTED if seat == NARRATOR or seat not in colours else f"$text-{colours[seat]}"
 
 
 @dataclass(frozen=True)
@@ -85,3 +99,14 @@ def joined(names: Sequence[str]) -> str:
     """Names as one says them: with an “and” before the last."""
     *others, last = names or ("nobody",)
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def tokens_of(message: Message | None) -> str:
+    """Tokens read and written for a line, and the share read from the cache."""
+    usage: Mapping[str, object] = (message.usage if message else None) or {}
+    read, written = integer(usage.get("input_tokens")), integer(usage.get("output_tokens"))
+    if read <= 0:
+        return ""
+    reused = integer(mapping(usage.get("input_token_details")).get("cache_read"))
+    known = f", {reused / read:.0%} reused".replace("%", " %") if reused > 0 else ""
+    return f"{read:,} + {written:,} tokens{known}"

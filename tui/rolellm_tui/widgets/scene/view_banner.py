@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from rolellm_graphs.scene.stage import Stage
-from rolellm_tui.widgets.scene.seat_colours import MUTED
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 
@@ -39,4 +39,4 @@ class ViewBanner(Static):
         seen, there = len(self._stage.witnessed(viewer)), len(self._stage.messages)
         name = self._speakers.content(viewer)
         count = f" saw it · {seen:,} of {there:,} lines · "
-        self.update(Content.assemble("As ", name, count, (f"{way_back} shows everything", MUTED)))
+        self.update(Content.assemble("As ", name, count, (f"{way_back} shows all", MUTED)))

@@ -85,7 +85,7 @@ class Setting(Vertical):
         self.query_one(".control").disabled = self._locked
         self.set_class(self._locked, "locked")
         self.put(value)
-        self.explain(f"Given by {given_by}, so it cannot be changed here." if given_by else "")
+        self.explain(f"Set by {given_by}; it cannot be changed here." if given_by else "")
 
     def put(self, value: object) -> None:
         """Let the control show a value."""

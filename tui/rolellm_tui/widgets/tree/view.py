@@ -31,19 +31,17 @@ class TreeView(ScrollView, can_focus=True):
     """
     COMPONENT_CLASSES = {"tree-view--cursor"}
     BINDINGS = [
-        Binding("up", "along(-1)", "Up", id="tree.up", tooltip="The message before.", show=False),
-        Binding("down", "along(1)", "Down", id="tree.down", tooltip="The next message.", show=False),
-        Binding("left", "beside(-1)", "‹", id="tree.earlier", tooltip="The sibling before.", show=False),
-        Binding("right", "beside(1)", "›", id="tree.later", tooltip="The next sibling.", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="tree.page-up", tooltip="A page up.", show=False),
-        Binding(
-            "pagedown", "page(1)", "Page down", id="tree.page-down", tooltip="A page down.", show=False
-        ),
-        Binding("home", "first", "First", id="tree.first", tooltip="The first row.", show=False),
-        Binding("end", "here", "Here", id="tree.here", tooltip="Where the chat stands.", show=False),
-        Binding("enter", "go", "Go", id="tree.go", tooltip="Go on from here; opens what is folded."),
-        Binding("space", "mark", "Mark", id="tree.mark", tooltip="Mark this message, or two."),
-        Binding("f", "fold", "Fold", id="tree.fold", tooltip="Open all that is folded, or fold it again."),
+        Binding("up", "along(-1)", "Up", id="tree.up", tooltip="Previous message.", show=False),
+        Binding("down", "along(1)", "Down", id="tree.down", tooltip="Next message.", show=False),
+        Binding("left", "beside(-1)", "‹", id="tree.earlier", tooltip="Previous sibling.", show=False),
+        Binding("right", "beside(1)", "›", id="tree.later", tooltip="Next sibling.", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="tree.page-up", tooltip="Page up.", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="tree.page-down", tooltip="Page down.", show=False),
+        Binding("home", "first", "First", id="tree.first", tooltip="First row.", show=False),
+        Binding("end", "here", "Here", id="tree.here", tooltip="The current message.", show=False),
+        Binding("enter", "go", "Go", id="tree.go", tooltip="Continue from here, or unfold."),
+        Binding("space", "mark", "Mark", id="tree.mark", tooltip="Mark this message."),
+        Binding("f", "fold", "Fold", id="tree.fold", tooltip="Unfold or fold all."),
     ]
 
     cursor: var[int | None] = var(None, init=False)

@@ -1,40 +1,40 @@
-"""`rolellm scene`: several characters in one place, played, watched, measured and kept."""
+"""`rolellm scene`: play, run, compare, replay, export, list and check scenes."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rolellm_tui.cli.options import JsonOption
-from rolellm_tui.cli.scene import export as scene_export
-from rolellm_tui.cli.scene import lab as scene_lab
-from rolellm_tui.cli.scene import play as scene_play
-from rolellm_tui.cli.scene import replay as scene_replay
-from rolellm_tui.cli.scene import run as scene_run
+from rolellm_tui.cli.scene.export import export
+from rolellm_tui.cli.scene.lab import lab
 from rolellm_tui.cli.scene.options import SceneArgument
+from rolellm_tui.cli.scene.play import play
+from rolellm_tui.cli.scene.replay import replay
+from rolellm_tui.cli.scene.run import run
 from rolellm_tui.output import complain, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.scene import LoadedScene, Seat
 
 _PRIVATE = ("about", "goals", "secrets", "knows", "relations")
-"""What a seat's own player alone is told."""
+"""Fields of a seat that only its own player knows."""
 
 app = typer.Typer(
     name="scene",
-    help="Put several characters, and people, in one place.",
+    help="Play, run, compare and export scenes with several characters.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.command("run")(scene_run.run_scene)
-app.command("play")(scene_play.play_scene)
-app.command("lab")(scene_lab.lab)
-app.command("replay")(scene_replay.replay)
-app.command("export")(scene_export.export)
+app.command("run")(run)
+app.command("play")(play)
+app.command("lab")(lab)
+app.command("replay")(replay)
+app.command("export")(export)
 
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the scenes that can be named by id: your own, and those that come with it.
+    """List scenes: your own and the bundled ones.
 
     \b
     Examples:
@@ -81,11 +81,11 @@ def list_(as_json: JsonOption = False) -> None:
 def show(
     scene: SceneArgument,
     secrets: Annotated[
-        bool, typer.Option("--secrets", help="With what each of them keeps from the others.")
+        bool, typer.Option("--secrets", help="Include goals, secrets and private knowledge.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell who is in a scene and what happens in it; secrets only when asked.
+    """Show the cast, setting and director of a scene.
 
     \b
     Examples:
@@ -99,22 +99,22 @@ def show(
         private = None if secrets else {"cast": {"__all__": set(_PRIVATE)}}
         print_json(loaded.scene.model_dump(mode="json", exclude_unset=True, exclude=private))
         return
-    told = loaded.scene
-    print_text(f"{told.title}\n{told.setting} {told.time}\n")
-    for seat in told.cast:
+    shown = loaded.scene
+    print_text(f"{shown.title}\n{shown.setting} {shown.time}\n")
+    for seat in shown.cast:
         print_text(_about(seat))
         for what, text in _private(loaded, seat) if secrets else ():
             print_text(f"    {what}: {text}")
-    print_text(f"\nDirector: {told.director.kind}. At most {told.stop.turns} turns.")
+    print_text(f"\nDirector: {shown.director.kind}. At most {shown.stop.turns} turns.")
     print_text(f"\nWatch:  rolellm scene run {scene}\nPlay:   rolellm scene play {scene}")
 
 
 @app.command("check")
 def check(
-    files: Annotated[list[str], typer.Argument(help="Scene files, or ids.")],
+    files: Annotated[list[str], typer.Argument(help="Scene files or ids.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Check scene files: the first thing that is wrong with each, with its line.
+    """Check scene files. Reports the first error of each file with its line.
 
     \b
     Examples:
@@ -135,7 +135,7 @@ def check(
         print_json(results)
     else:
         for one in results:
-            print_text(f"{one['scene']}: {one['problem'] or 'good'}")
+            print_text(f"{one['scene']}: {one['problem'] or 'valid'}")
     if any(one["problem"] for one in results):
         raise typer.Exit(2)
 
@@ -147,7 +147,7 @@ def _called(seat: "Seat") -> str:
 def _about(seat: "Seat") -> str:
     notes = [
         *(["a person"] if seat.person else []),
-        *([] if seat.present else ["comes later"]),
+        *([] if seat.present else ["joins later"]),
         *([seat.model] if seat.model else []),
     ]
     return f"  {seat.name} ({seat.id}){': ' if notes else ''}{', '.join(notes)}"

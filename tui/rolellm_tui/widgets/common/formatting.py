@@ -1,13 +1,18 @@
-"""When something was, as people say it."""
+"""Counts and times in words."""
 
 from datetime import datetime
 
 
-def told(moment: str, now: datetime) -> str:
-    """A moment in the words of somebody who looks back from `now`, in the time zone of `now`.
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """“1 message”, “2,000 messages”. The plural defaults to the noun with an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {plural or f'{noun}s'}"
+
+
+def relative_time(moment: str, now: datetime) -> str:
+    """A moment relative to `now`, in the time zone of `now`: “today 12:30”, “3 May 2024”.
 
     Args:
-        moment: ISO 8601 with its time zone, as the transcript has it.
+        moment: ISO 8601 with its time zone, as in the transcript.
         now: with its time zone.
     """
     then = datetime.fromisoformat(moment).astimezone(now.tzinfo)
@@ -23,8 +28,8 @@ def told(moment: str, now: datetime) -> str:
     return f"{date} {clock}" if then.year == now.year else f"{date} {then.year}"
 
 
-def today() -> datetime:
-    """Now, where the person is."""
+def local_now() -> datetime:
+    """The present time in the local time zone."""
     return datetime.now().astimezone()
 
 

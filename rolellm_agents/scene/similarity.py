@@ -1,4 +1,4 @@
-"""Whether two lines say the same."""
+"""Similarity of lines, to find repetitions."""
 
 import re
 
@@ -7,31 +7,31 @@ from rolellm_agents.scene.names import HAN
 _SIGNS = re.compile(r"[\W_]+")
 _HAN = re.compile(f"[{HAN}]")
 _LONGEST = 1_000
-"""Characters that are compared: the time of a comparison grows with their square."""
+"""Characters that are compared; the time of a comparison grows with their square."""
 _SHORT = 24
 _LONG = 80
-"""Characters, of which a Chinese one counts as three."""
+"""Sizes as `size_of` counts them."""
 _ALIKE, _ALIKE_WHEN_LONG = 90, 80
-"""Per cent. Lines of more than a few words in novels and in RoleBench stay below 80, but for copies."""
+"""Per cent. Different lines of more than a few words in novels and in RoleBench stay below 80."""
 
 
 def comparable(text: str) -> str:
-    """A text without case and signs, as far as it is compared."""
+    """The beginning of a text that is compared, case-folded and without punctuation."""
     return _SIGNS.sub(" ", text[: 2 * _LONGEST].casefold()).strip()[:_LONGEST]
 
 
 def size_of(text: str) -> int:
-    """How much a text says: its characters, of which a Chinese one counts as three."""
+    """The size of a text in characters; a Chinese character counts as three."""
     return len(text) + 2 * len(_HAN.findall(text))
 
 
 def is_short(text: str) -> bool:
-    """Whether it is no more than people say again and again, as “Yes, sir”."""
+    """Whether a text is too short to count as a repetition, for example “Yes, sir”."""
     return size_of(text) < _SHORT
 
 
-def nearly_the_same(one: str, other: str) -> bool:
-    """Whether two texts, as `comparable` gives them, say the same: by their Indel similarity."""
+def is_nearly_equal(one: str, other: str) -> bool:
+    """Whether two results of `comparable` are equal or have a high Indel similarity."""
     if one == other:
         return True
     size = min(size_of(one), size_of(other))

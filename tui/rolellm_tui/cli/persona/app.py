@@ -1,4 +1,4 @@
-"""`rolellm persona`: the cast, and how to look at it and add to it."""
+"""`rolellm persona`: list, show, check and build personas, and exchange them as cards and packs."""
 
 from typing import Annotated
 
@@ -30,10 +30,10 @@ app.add_typer(pack.app)
 @app.command("list")
 def list_(
     language: Annotated[
-        str | None, typer.Option("--language", help="Only this language, en or zh.")
+        str | None, typer.Option("--language", help="Only this language: en or zh.")
     ] = None,
     category: Annotated[
-        str | None, typer.Option("--category", help="Only this category, as in thinker.")
+        str | None, typer.Option("--category", help="Only this category, for example thinker.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -85,10 +85,10 @@ def list_(
 
 @app.command("show")
 def show(
-    persona: Annotated[str, typer.Argument(help="An id, a name, or a persona file.")],
+    persona: Annotated[str, typer.Argument(help="Persona id, name or file.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show everything a persona is made of.
+    """Show a persona.
 
     \b
     Examples:

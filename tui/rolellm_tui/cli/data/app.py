@@ -1,4 +1,4 @@
-"""`rolellm data`: make data sets out of samples, and look at them."""
+"""`rolellm data`: generate, merge, split and convert data sets."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class SplitBy(StrEnum):
-    """What is new in the test."""
+    """What the test split holds out."""
 
     instructions = "instructions"
     roles = "roles"
 
 
 class OutputFormat(StrEnum):
-    """How samples are written."""
+    """Formats of samples."""
 
     rolebench = "rolebench"
     sharegpt = "sharegpt"
@@ -34,11 +34,11 @@ class OutputFormat(StrEnum):
 
 
 SourceArgument = data_report.SourceArgument
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 app = typer.Typer(
     name="data",
-    help="Generate, merge, split, check, count and convert data sets of samples.",
+    help="Generate, check, merge, split and convert data sets.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -57,18 +57,18 @@ app.command("card")(data_report.card)
 @app.command("merge")
 def merge(
     sources: Annotated[
-        list[Path], typer.Argument(help="JSONL files, folders of RoleBench, or runs' folders.")
+        list[Path], typer.Argument(help="JSONL files, folders of RoleBench, or folders of runs.")
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="A .jsonl file, or a folder with a manifest beside it.")
+        Path, typer.Option("--out", "-o", help="A .jsonl file, or a folder, which also gets a manifest.")
     ],
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put several sources together: each question to a role once, with all the answers to it.
+    """Merge several sources: one row for each question to a role, with all of its answers.
 
-    What is there twice is written once; other answers to the same question join the first ones. What was
-    split before is one again. RoleGPT's baselines stay apart, in a folder only.
+    Duplicates are removed, and splits are joined. RoleGPT's baselines stay in a file of their own, which
+    needs a folder as output.
 
     \b
     Examples:
@@ -82,36 +82,37 @@ def merge(
         print_json({**counts, "out": str(out)})
         return
     print_text(
-        f"{counts['read']:,} rows became {counts['written']:,}: {counts['repeated']:,} said nothing new, "
-        f"{counts['joined']:,} had other answers to the same question"
-        f".\n{out}"
+        f"{counts['read']:,} rows became {counts['written']:,}: {counts['repeated']:,} were duplicates, "
+        f"{counts['joined']:,} added answers to an existing question.\n{out}"
     )
 
 
 @app.command("split")
 def split(
     source: SourceArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A folder, for RoleBench's layout.")],
-    by: Annotated[SplitBy, typer.Option("--by", help="What is new in the test.")] = SplitBy.instructions,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder, in RoleBench's layout.")],
+    by: Annotated[
+        SplitBy, typer.Option("--by", help="What the test split holds out.")
+    ] = SplitBy.instructions,
     test_share: Annotated[
         float,
-        typer.Option("--test-share", min=0.0, max=1.0, help="Of each role's rows, or of the roles."),
+        typer.Option("--test-share", min=0.0, max=1.0, help="Share of each role's rows, or of the roles."),
     ] = 0.2,
-    seed: Annotated[int, typer.Option("--seed", help="Another one makes another split.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the split.")] = 0,
     hold_out: Annotated[
         list[str] | None,
         typer.Option(
-            "--hold-out", help="With --by roles: a role for the test; several may be given.", metavar="ROLE"
+            "--hold-out", help="With --by roles: a role for the test. Repeatable.", metavar="ROLE"
         ),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Divide samples into training and test, so that the test holds only what is new.
+    """Split samples into training and test.
 
-    By instructions, no question of the test is asked in training, nor one in nearly the same words, of
-    whatever role. By roles, no role of the test is in training. The same samples and seed make the same
-    split in whatever order they come; a split source is split anew.
+    By instructions, no question of the test occurs in training, not even as a near duplicate or for another
+    role. By roles, no role of the test occurs in training. The same samples and seed give the same split,
+    whatever the order of the samples. An existing split is ignored.
 
     \b
     Examples:
@@ -127,7 +128,7 @@ def split(
     from rolellm_agents.errors import RoleBenchError
 
     if hold_out and by is not SplitBy.roles:
-        raise RoleBenchError("Roles are held out by --by roles only; add it, or leave --hold-out away.")
+        raise RoleBenchError("--hold-out requires --by roles.")
     settings: dict[str, Any] = {"by": by.value, "test_share": test_share, "seed": seed}
     if by is SplitBy.roles:
         decide = partial(split_by_roles, test_share=test_share, seed=seed, hold_out=hold_out or ())
@@ -151,27 +152,27 @@ def split(
 @app.command("convert")
 def convert(
     source: SourceArgument,
-    to: Annotated[OutputFormat, typer.Option("--to", help="The form of the result.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A file; a folder where there are several.")],
+    to: Annotated[OutputFormat, typer.Option("--to", help="Format of the result.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Output file, or a folder if the source has several files.")
+    ],
     from_: Annotated[
         OutputFormat | None,
-        typer.Option("--from", help="The form of the source; told by its rows if left out."),
+        typer.Option("--from", help="Format of the source. Default: detected from its rows."),
     ] = None,
-    role: Annotated[
-        str | None, typer.Option("--role", help="Whose answers those are that do not say it.")
-    ] = None,
+    role: Annotated[str | None, typer.Option("--role", help="Role of answers that name none.")] = None,
     system: Annotated[
         bool,
-        typer.Option("--system/--no-system", help="The persona's instruction before the turns."),
+        typer.Option("--system/--no-system", help="Put the persona's instruction before the turns."),
     ] = True,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write samples as trainers want them, or read theirs as samples.
+    """Convert samples to and from the formats of trainers.
 
-    ShareGPT, ChatML (a list of messages) and Alpaca have a row for each answer. Where the role has a
-    persona, the row begins with the instruction that the strategy `system` gives a model in a chat. hf is a
-    folder for Hugging Face's `datasets`, which must be installed for it.
+    ShareGPT, ChatML (a list of messages) and Alpaca have one row per answer. If the role has a persona, the
+    row starts with the instruction of the strategy `system`. hf is a folder for Hugging Face's `datasets`,
+    which must be installed.
 
     \b
     Examples:
@@ -205,17 +206,17 @@ def convert(
             }
         )
         return
-    _complain_of_gaps(counts, told=system)
+    _warn_of_gaps(counts, with_instructions=system)
     print_text(f"{counts.samples:,} samples in {counts.rows:,} rows.\n{out}")
 
 
-def _complain_of_gaps(counts: "ConversionCounts", *, told: bool) -> None:
+def _warn_of_gaps(counts: "ConversionCounts", *, with_instructions: bool) -> None:
     if counts.left_out:
-        complain(f"{counts.left_out:,} rows are no single question with an answer: left out.")
-    if told and counts.without_instruction:
+        complain(f"{counts.left_out:,} rows are not a single question with an answer and were left out.")
+    if with_instructions and counts.without_instruction:
         names = ", ".join(role for role, _ in counts.without_instruction.most_common(3))
         complain(
-            f"{counts.without_instruction.total():,} samples have no instruction before them, since "
+            f"{counts.without_instruction.total():,} samples have no instruction, because "
             f"{len(counts.without_instruction)} roles are not in the cast ({names}); “rolellm persona "
-            "build” makes a persona."
+            "build” creates a persona."
         )

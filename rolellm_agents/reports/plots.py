@@ -1,0 +1,206 @@
+"""The kinds of pictures in a report: dots with intervals, a scatter plot, and a course over turns."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from unicodedata import east_asian_width
+
+from rolellm_agents.files.pictures import LIGHT, can_draw, svg_picture
+from rolellm_agents.reports.content import Panel
+from rolellm_agents.text import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH: Final = 356
+"""Of every picture, in pixels: as wide as a telephone; elsewhere several stand side by side."""
+_LABEL_COLUMNS, _LINE_COLUMNS = 20, 56
+_MARKERS: Final = "osD^vX"
+"""Each system has a shape and a colour; the seventh begins again."""
+
+
+class Dot(NamedTuple):
+    """A system's figure."""
+
+    system: int
+    """Its place among the systems, which decides its colour and its shape."""
+    mean: float
+    ci95: Sequence[float] | None
+
+
+class PlotRow(NamedTuple):
+    """One thing and the figures for it."""
+
+    label: str
+    """A second line of it stands behind an end of line."""
+    dots: Sequence[Dot]
+
+
+class Point(NamedTuple):
+    """A system's mark in a scatter plot."""
+
+    x: float
+    y: float
+    system: int
+
+
+class TurnMean(NamedTuple):
+    """A system's figure at a turn."""
+
+    turn: int
+    mean: float
+    ci95: Sequence[float] | None
+
+
+def dot_plot(
+    rows: Sequence[PlotRow],
+    systems: Sequence[str],
+    *,
+    title: str,
+    axis: str,
+    alt: str,
+    include: Sequence[float] = (0.0,),
+) -> Panel:
+    """Draw a line for each thing, with a mark and an interval for each system.
+
+    Args:
+        rows: from above to below.
+        systems: the names for the legend; a single one needs none.
+        title: what stands above.
+        axis: what the figures are.
+        alt: what the picture shows, in a sentence.
+        include: values that the axis must have room for; 0 has a line of its own.
+    """
+
+    def draw(axes: "Axes") -> None:
+        top, ticks, labels = 0.0, [], []
+        for row in rows:
+            middle = top + _lines(row) / 2
+            for number, dot in enumerate(row.dots):
+                y = middle + number - (len(row.dots) - 1) / 2
+                if dot.ci95 is not None:
+                    axes.plot(dot.ci95, (y, y), color=_colour(dot.system), linewidth=1.5)
+                axes.plot(dot.mean, y, **_mark(dot.system))
+            ticks.append(middle)
+            labels.append("\n".join(_fitting(part, _LABEL_COLUMNS) for part in row.label.split("\n")))
+            top += _lines(row)
+        axes.plot(include, [0] * len(include), linestyle="")
+        axes.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=1)
+        axes.set_yticks(ticks, labels)
+        axes.grid(visible=False, axis="y")
+        axes.set(xlabel=axis, ylim=(top, 0))
+
+    return _panel(draw, 50 + 12 * sum(map(_lines, rows)), title, alt, systems)
+
+
+def scatter(
+    points: Sequence[Point],
+    course: Sequence[tuple[float, float]],
+    systems: Sequence[str],
+    *,
+    title: str,
+    axes: tuple[str, str],
+    alt: str,
+    highest: float,
+) -> Panel:
+    """Draw marks with a line through them.
+
+    Args:
+        points: the marks.
+        course: the line, from left to right; fewer than two places draw none.
+        systems: the names for the legend; a single one needs none.
+        title: what stands above.
+        axes: what lies along the horizontal and the vertical axis.
+        alt: what the picture shows, in a sentence.
+        highest: what the vertical axis must have room for, so that panels compare.
+    """
+
+    def draw(area: "Axes") -> None:
+        for one in points:
+            area.plot(one.x, one.y, **_mark(one.system, size=5))
+        if len(course) > 1:
+            area.plot(*zip(*course, strict=True), "--", color=LIGHT["ink"], linewidth=1.5)
+        area.set(xlabel=axes[0], ylabel=axes[1], ylim=(-0.03 * highest, 1.05 * highest or 1))
+
+    return _panel(draw, 220, title, alt, systems)
+
+
+def turn_plot(
+    turns: Sequence[Sequence[TurnMean]], systems: Sequence[str], *, title: str, alt: str
+) -> Panel:
+    """Draw how a measure changes from turn to turn: a line for each system, with bars for the intervals.
+
+    Args:
+        turns: each system's figures; one without any is left out and keeps its colour.
+        systems: the names for the legend; a single one needs none.
+        title: what stands above, which says what the figures are.
+        alt: what the picture shows, in a sentence.
+    """
+
+    def draw(axes: "Axes") -> None:
+        for number, means in enumerate(turns):
+            aside = (number - (len(turns) - 1) / 2) * 0.08  # so that two bars do not cover each other
+            for one in means:
+                if one.ci95 is not None:
+                    axes.plot([one.turn + aside] * 2, one.ci95, color=_colour(number), linewidth=1.5)
+            places = [one.turn + aside for one in means]
+            axes.plot(places, [one.mean for one in means], linewidth=1.2, **_mark(number))
+        axes.plot([1, 2], [0, 0], linestyle="")  # room for two turns and for 0
+        axes.set_xticks(sorted({one.turn for means in turns for one in means} or {1}))
+        axes.grid(visible=False, axis="x")
+        axes.set_xlabel("turn")
+
+    return _panel(draw, 180, title, alt, systems)
+
+
+def _panel(
+    draw: "Callable[[Axes], None]", height: float, title: str, alt: str, systems: Sequence[str]
+) -> Panel:
+    """A picture with its title and its legend; without matplotlib, the words alone."""
+    names = [_fitting(name, _LINE_COLUMNS) for name in systems] if len(systems) > 1 else []
+
+    def whole(figure: "Figure") -> None:
+        from matplotlib.lines import Line2D
+
+        marks = [
+            Line2D([], [], linestyle="", label=name, **_mark(number)) for number, name in enumerate(names)
+        ]
+        figure.legend(
+            handles=marks,
+            title=_fitting(title, _LINE_COLUMNS),
+            title_fontproperties={"weight": "bold", "size": 9},
+            alignment="left",
+            loc="outside upper left",
+        )
+        draw(figure.add_subplot())
+
+    height += 24 + 16 * len(names)
+    return Panel(svg=svg_picture(whole, _WIDTH, height, one_line(alt)) if can_draw() else "", alt=alt)
+
+
+def _mark(system: int, *, size: float = 6) -> dict[str, Any]:
+    return {
+        "color": _colour(system),
+        "marker": _MARKERS[system % len(_MARKERS)],
+        "markersize": size,
+        "markeredgecolor": LIGHT["paper"],
+        "markeredgewidth": 0.7,
+    }
+
+
+def _colour(system: int) -> str:
+    return LIGHT[f"s{system % len(_MARKERS)}"]
+
+
+def _lines(row: PlotRow) -> float:
+    """The height of a row, in marks."""
+    return max(len(row.dots), len(row.label.split("\n"))) + 0.8
+
+
+def _fitting(words: str, columns: int) -> str:
+    """A text in one line; a longer one loses its middle. Chinese characters take two columns."""
+    words = one_line(words)
+    while sum(1 + (east_asian_width(character) in "WF") for character in words) > columns:
+        middle = len(words) // 2
+        words = f"{words[: middle - 1].rstrip()}…{words[middle + 1 :].lstrip('…')}"
+    return words

@@ -1,0 +1,28 @@
+"""What the SQL of the other modules has in common."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from rolellm_agents.text import whole
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON, Chinese as it is; half a character, which no file takes, as U+FFFD."""
+    return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def inserted_number(inserted: sqlite3.Cursor) -> int:
+    """The number of the row that was just inserted."""
+    if inserted.lastrowid is None:
+        raise sqlite3.InternalError("a row was inserted and has no number")
+    return inserted.lastrowid
+
+
+def find_or_add(db: sqlite3.Connection, query: str, insertion: str, values: Mapping[str, Any]) -> int:
+    """The number of the row that a query finds, or else of the one that is then inserted."""
+    for (number,) in db.execute(query, values):
+        found: int = number
+        return found
+    return inserted_number(db.execute(insertion, values))

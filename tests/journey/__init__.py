@@ -1,0 +1,1 @@
+"""How many of our files, functions and calls a question passes on its way to the answer."""

@@ -1,0 +1,43 @@
+"""The way from a line to its answer does not grow longer."""
+
+from pathlib import Path
+
+import pytest
+
+from journey.trace import JOURNEYS, Trace, traced
+from rolellm_agents.text import one_line, whole
+
+MOST = {
+    "role_graph(...).invoke": {"files": 18, "functions": 43, "calls": 54, "changes of file": 33},
+    "Session.send": {"files": 34, "functions": 120, "calls": 236, "changes of file": 130},
+    "Stage.step": {"files": 56, "functions": 242, "calls": 665, "changes of file": 339},
+}
+"""When one of them shrinks, lower it here and in docs/design/journey.md."""
+
+
+@pytest.mark.parametrize("name", JOURNEYS)
+def test_a_journey_is_no_longer_than_it_was(name: str, tmp_path: Path) -> None:
+    figures = JOURNEYS[name](tmp_path).figures()
+
+    assert {what: figure for what, figure in figures.items() if figure > MOST[name][what]} == {}
+    # A trace that misses a thread would pass, too.
+    assert figures["calls"] > MOST[name]["calls"] * 0.7
+
+
+def test_a_trace_counts_calls_of_ours_alone() -> None:
+    with traced() as trace:
+        whole("a line")
+        sorted(["a", "b"])
+    before = Trace()
+    with traced() as nothing:
+        pass
+
+    assert trace.figures() == {"files": 1, "functions": 1, "calls": 1, "changes of file": 0}
+    assert nothing == before
+
+
+def test_a_trace_sees_the_calls_within_a_call() -> None:
+    with traced() as trace:
+        one_line("a line", 40)
+
+    assert trace.calls.total() > 1
