@@ -15,7 +15,11 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
+<<<<<<< HEAD
 .PHONY: help chat test test-app test-model test-process test-all test-room lint smoke bench fuzz fuzz-server screenshot clean
+=======
+.PHONY: help chat test test-all lint docs smoke bench fuzz fuzz-server screenshot clean
+>>>>>>> main
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +51,11 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy tests
 	$(BIN)/mypy docs/examples
 	$(BIN)/lint-imports --no-logo
+
+docs: .venv/.base  ## Build the documentation site into build/site
+	@$(PIP) install --quiet --constraint constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
+	@echo "Open build/site/index.html in a browser."
 
 smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove that it computes the same
 	@rm -rf .smoke

@@ -43,3 +43,7 @@ class ChatFileError(RoleLLMError):
 
 class SceneError(RoleLLMError):
     """A scene that does not exist, or a scene file that cannot be used."""
+
+
+class PluginError(RoleLLMError):
+    """An entry point of another package that cannot be used."""

@@ -17,6 +17,7 @@ from rolellm_agents.metrics.words import (
     spaced_sentences,
     words_and_characters,
 )
+from rolellm_agents.plugins import load_plugin, plugin_names, qualified_name
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.text.language import Language
 
@@ -125,23 +126,32 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 )
 
 
-def measure_named(name: str) -> Measure:
-    """One of `MEASURES`.
+Metric = Callable[[str, str, Language], float]
+"""`(reply, reference, language) -> score`: a metric of one's own, for one reference at a time."""
+
+
+def measure_named(name: str) -> Measure | Metric:
+    """One of `MEASURES`, or an entry point of `rolellm.metrics`.
 
     Raises:
         RoleBenchError: there is none of that name.
+        PluginError: the package that provides it cannot be used.
     """
-    if name not in MEASURES:
+    if name in MEASURES:
+        return MEASURES[name]
+    provided: Metric | None = load_plugin("rolellm.metrics", name)
+    if provided is None:
+        known = [*MEASURES, *plugin_names("rolellm.metrics")]
         raise RoleBenchError(
-            f"There is no measure {one_line(name, 40)!r}{did_you_mean(name, MEASURES)}; "
-            f"name one of {', '.join(MEASURES)}."
+            f"There is no measure {one_line(name, 40)!r}{did_you_mean(name, known)}; "
+            f"name one of {', '.join(known)}."
         )
-    return MEASURES[name]
+    return provided
 
 
 def score_many(
     answers: Iterable[ReferencedReply],
-    measures: Sequence[str],
+    measures: Sequence[str | Metric],
     *,
     over: Over = "max",
     zh_words: ChineseWords = "characters",
@@ -150,19 +160,27 @@ def score_many(
 
     Args:
         answers: replies with their references; they are gone through once.
-        measures: names of `MEASURES`.
+        measures: names, or metrics of your own.
         over: which of the references count.
-        zh_words: what Chinese is cut into.
+        zh_words: what Chinese is cut into, by our own measures.
 
     Returns:
-        For each measure the scores, in the order of the answers.
+        For each measure the scores, in the order of the answers; a metric of your own is called
+        `module.name`.
 
     Raises:
         RoleBenchError: there is no measure of such a name.
         ValueError: an answer has no reference.
     """
-    chosen = {name: measure_named(name) for name in measures}
-    scores: dict[str, list[float]] = {name: [] for name in chosen}
+    given = {
+        one if isinstance(one, str) else qualified_name(one): measure_named(one)
+        if isinstance(one, str)
+        else one
+        for one in measures
+    }
+    scores: dict[str, list[float]] = {name: [] for name in given}
+    chosen = {name: one for name, one in given.items() if isinstance(one, Measure)}
+    own = [(scores[name].append, one) for name, one in given.items() if not isinstance(one, Measure)]
     alike = [
         (cutters, [(scores[name].append, one) for name, one in chosen.items() if one.cutters is cutters])
         for cutters in dict.fromkeys(one.cutters for one in chosen.values())
@@ -174,6 +192,9 @@ def score_many(
             reply, references = cut(answer.reply), [cut(text) for text in counted]
             for add, measure in members:
                 add(measure.of_cut(reply, references, over))
+        for add, metric in own:
+            values = [metric(answer.reply, text, answer.language) for text in counted]
+            add(sum(values) / len(values) if over == "mean" else max(values))
     return scores
 
 

@@ -9,14 +9,15 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ModelError, RoleLLMError
 from rolellm_agents.models.names import NamedModel, named_models
+from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version
 from rolellm_agents.text import did_you_mean, one_line
 
 _USUAL_CONVERSATIONS = 4
-"""What a model's own settings have room for."""
+"""Conversations for which a model's default cache has room."""
 _MIB_PER_CONVERSATION = 48
-"""2,100 tokens of the embedded model; of a larger one fewer conversations wait in it to go on."""
+"""Cache for 2,100 tokens of the embedded model; larger models keep fewer conversations in it."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Provider:
     example: str
     help: str
     make: Callable[[str, dict[str, Any]], BaseChatModel]
-    """From the spec's name and the options to the model."""
+    """Makes the model from the spec's name and the options."""
 
 
 def get_model(
@@ -46,12 +47,13 @@ def get_model(
             name from `models.toml`.
         temperature: sampling temperature; the model's default when None.
         max_tokens: the longest answer; the model's default when None.
-        seed: for answers that can be repeated, where the model knows seeds.
-        conversations: how many will go on side by side; a model in this process makes room for them.
-        options: what else the provider takes, such as `base_url` or `n_ctx`.
+        seed: sampling seed for repeatable answers, if the model supports seeds.
+        conversations: number of parallel conversations; a model in this process sizes its cache for them.
+        options: further options of the provider, such as `base_url` or `n_ctx`.
 
     Raises:
-        ModelError: there is no such model, it cannot be used here, or it does not take an option.
+        ModelError: there is no such model, it cannot be used here, or it does not accept an option.
+        PluginError: the package that provides it cannot be used.
         SettingsError: `models.toml` cannot be used.
     """
     given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **options}
@@ -68,8 +70,11 @@ def get_model(
     if provider_name == "llamacpp" and conversations > _USUAL_CONVERSATIONS:
         chosen = {"cache_mib": conversations * _MIB_PER_CONVERSATION, **chosen}
     try:
-        provider = PROVIDERS.get(provider_name)
-        return provider.make(model_name, chosen) if provider else _make_other(spec, chosen)
+        if provider := PROVIDERS.get(provider_name):
+            return provider.make(model_name, chosen)
+        if factory := load_plugin("rolellm.providers", provider_name):
+            return _make_provided(factory, spec, chosen)
+        return _make_other(spec, chosen)
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "its options"
@@ -77,13 +82,13 @@ def get_model(
 
 
 def describe_model(model: BaseChatModel) -> str:
-    """A model's spec as far as it can be told from the model itself."""
+    """A model's spec, as far as the model object reveals it."""
     params = model._get_ls_params()  # noqa: SLF001 - LangChain's one way to ask for provider and name
     return f"{params.get('ls_provider', 'model')}:{params.get('ls_model_name') or '?'}"
 
 
 def describe_sampling(model: BaseChatModel) -> dict[str, Any]:
-    """How a model chooses its words and how many, as far as its settings say."""
+    """A model's sampling settings, as far as it has attributes for them."""
     settings = {name: getattr(model, name, None) for name in _SAMPLING}
     return {name: value for name, value in settings.items() if value is not None}
 
@@ -103,7 +108,7 @@ _SAMPLING = (
 
 
 def resolve_model(name: str) -> NamedModel:
-    """What `models.toml` says of a name, or the name itself as a model spec.
+    """The entry of a name in `models.toml`.
 
     Raises:
         ModelError: there is no such name.
@@ -138,8 +143,8 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
     if (known := known_gguf(base)) is not None:
-        # So small a model wanders when it may talk long or hot (docs/experiments.md), and more than
-        # half of SmolLM2's context is slow to read.
+        # Models this small lose the thread in long answers or at high temperatures
+        # (docs/experiments.md), and prefilling more than half of SmolLM2's context is slow.
         calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160, "n_ctx": 4096}
         return ChatLlamaCpp(model_path=known, **{**calm, **options})
     path = Path(base).expanduser()
@@ -152,7 +157,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 
 def _split_adapter(name: str) -> tuple[str, Path | None]:
-    """`base+adapter` in its two parts; a file whose own name has a plus is taken as it is."""
+    """Split `base+adapter`; an existing file with a plus in its name is not split."""
     base, plus, adapter = name.rpartition("+")
     if not plus or Path(name).expanduser().exists():
         return name, None
@@ -186,8 +191,29 @@ def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
     own = {"seconds_per_word", "once"}
     _refuse_unknown("scripted", options, own | {"temperature", "max_tokens", "seed"})
     settings = {key: options[key] for key in own if key in options}
-    # One that serves for a day must not remember all of it.
+    # A long-running server must not keep every call.
     return ScriptedChatModel(replies=name.split("|") if name else [], kept=64, **settings)
+
+
+def _make_provided(factory: Callable[..., Any], spec: str, options: dict[str, Any]) -> BaseChatModel:
+    """A model of another package's provider; what it raises is explained."""
+    provider, _, name = spec.partition(":")
+    package = plugin_version("rolellm.providers", provider)
+    try:
+        model = factory(name, **options)
+    except (RoleLLMError, ValidationError):
+        raise
+    except Exception as error:  # the package's code may raise anything
+        raise ModelError(
+            f"The model {spec!r} cannot be used ({one_line(f'{type(error).__name__}: {error}', 300)}); "
+            f"its provider comes from {package}."
+        ) from error
+    if not isinstance(model, BaseChatModel):
+        raise ModelError(
+            f"The provider {provider!r} of {package} made a {type(model).__name__} and no chat model; "
+            "update or uninstall the package."
+        )
+    return model
 
 
 def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
@@ -198,9 +224,10 @@ def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
     except Exception as error:  # each provider's package raises its own
         provider = spec.partition(":")[0]
         if "Unable to infer" in str(error) or "Unsupported provider" in str(error):
+            known = [*PROVIDERS, *plugin_names("rolellm.providers")]
             raise ModelError(
-                f"There is no provider {provider!r}{did_you_mean(provider, PROVIDERS)}; known are "
-                f"{', '.join(PROVIDERS)} and those of LangChain's init_chat_model."
+                f"There is no provider {provider!r}{did_you_mean(provider, known)}; known are "
+                f"{', '.join(known)} and those of LangChain's init_chat_model."
             ) from error
         raise ModelError(
             f"The model {spec!r} cannot be used ({one_line(str(error), 300)}); "

@@ -1,27 +1,51 @@
-"""What a card's author wants said to the model beside the character: V2's prompts, SillyTavern's note."""
+"""Text that goes into a prompt beside persona and conversation: notes, the user persona, a scene, lore."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
 from rolellm_agents.cards import Card, MacroScope, substitute
-from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES, Position
+from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES, Position, Role
 from rolellm_agents.cards.values import integer, mapping, text
-from rolellm_agents.models.message_marks import LORE_MARK
+from rolellm_agents.models.message_marks import INSERT_MARK
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import CARD, called
+from rolellm_agents.persona.from_card.conversion import CARD, char_name
 from rolellm_agents.recall.recalled import RecalledLore
+
+InsertKind = Literal["lore", "author-note", "character-note", "user-persona", "scene", "card-prompt"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptInsert:
+    """A text and its place in a prompt."""
+
+    kind: InsertKind
+    text: str
+    position: Position
+    depth: int = DEFAULT_DEPTH
+    """With the position `at_depth`: how many turns of the conversation follow it."""
+    role: Role = "system"
+    """Of the message that it becomes at a depth."""
+
+
+def lore_insert(lore: RecalledLore) -> PromptInsert:
+    """An active lorebook entry as an insert."""
+    return PromptInsert(
+        kind="lore", text=lore["text"], position=lore["position"], depth=lore["depth"], role=lore["role"]
+    )
 
 
 def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: str) -> list[BaseMessage]:
-    """The messages with the card's `system_prompt` and `post_history_instructions`, as V2 asks for them.
+    """Add a card's `system_prompt` and `post_history_instructions` as the V2 specification requires.
 
-    The first replaces our instruction, which it may take up with `{{original}}`; the second follows the
+    The first replaces our instruction, which it can include with `{{original}}`; the second follows the
     conversation.
 
     Args:
-        messages: a strategy's; the first is the instruction.
-        persona: whose card; one without a card changes nothing.
+        messages: a strategy's messages; the first is the instruction.
+        persona: the persona; without a card nothing changes.
         user: the person's display name.
     """
     card = _card(persona)
@@ -29,19 +53,19 @@ def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: s
         return list(messages)
     first, *rest = messages
     if card.system_prompt.strip():
-        # The description stands in our instruction; an author who leaves {{original}} out means the manner.
+        # Our instruction contains the description; without {{original}} the description would be lost.
         words = card.system_prompt
         if "{{original}}" not in words:
             words = f"{words}\n\n{persona.description}"
         first = SystemMessage(_filled(words, persona, user, original=first.text))
     if card.post_history_instructions.strip():
         after = _filled(card.post_history_instructions, persona, user, original="")
-        rest = [*rest, SystemMessage(after, additional_kwargs={LORE_MARK: True})]
+        rest = [*rest, SystemMessage(after, additional_kwargs={INSERT_MARK: [_CARD_PROMPT]})]
     return [first, *rest]
 
 
-def character_note(persona: Persona, user: str) -> list[RecalledLore]:
-    """SillyTavern's character's note, which stands at a depth like lore; empty when there is none."""
+def character_note(persona: Persona, user: str) -> list[PromptInsert]:
+    """The character's note of SillyTavern (`depth_prompt`); empty when the card has none."""
     card = _card(persona)
     note = mapping(card.extensions.get("depth_prompt")) if card else {}
     words = text(note.get("prompt"))
@@ -49,53 +73,36 @@ def character_note(persona: Persona, user: str) -> list[RecalledLore]:
         return []
     role = text(note.get("role"))
     return [
-        RecalledLore(
-            kind="lore",
-            book="",
-            uid="character-note",
-            name="character's note",
+        PromptInsert(
+            kind="character-note",
             text=_filled(words, persona, user, original=None),
             position="at_depth",
             depth=integer(note.get("depth"), DEFAULT_DEPTH),
             role=next((one for one in ROLES if one == role), "system"),
-            why="The card always has it there.",
         )
     ]
 
 
-def authors_note(note: str, persona: Persona, user: str) -> list[RecalledLore]:
-    """SillyTavern's author's note: what the person who directs the conversation wants borne in mind."""
+def authors_note(note: str, persona: Persona, user: str) -> list[PromptInsert]:
+    """SillyTavern's author's note: instructions of the person who directs the conversation."""
     words = _filled(note, persona, user, original=None)
-    return (
-        [_lore("author's note", words, "at_depth", "It was written for this conversation.")]
-        if words
-        else []
-    )
+    return [PromptInsert(kind="author-note", text=words, position="at_depth")] if words else []
 
 
-def note_about(user: str, about: str) -> list[RecalledLore]:
-    """Who the person is, beside the character's own description."""
+def user_persona_insert(user: str, about: str) -> list[PromptInsert]:
+    """The user's name and description, after the character's own; empty without a description."""
     words = about.strip()
-    return [_lore("you", f"{user}: {words}", "after_char", "It is who you are.")] if words else []
+    if not words:
+        return []
+    return [PromptInsert(kind="user-persona", text=f"{user}: {words}", position="after_char")]
 
 
-def scene_note(scene: str) -> list[RecalledLore]:
-    """What the character is told of the scene it is in, beside its own description."""
-    return [_lore("scene", scene, "after_char", "The character is in this scene.")] if scene else []
+def scene_insert(scene: str) -> list[PromptInsert]:
+    """What the character knows of the scene it is in, after its description; empty without a scene."""
+    return [PromptInsert(kind="scene", text=scene, position="after_char")] if scene else []
 
 
-def _lore(name: str, text: str, position: Position, why: str) -> RecalledLore:
-    return RecalledLore(
-        kind="lore",
-        book="",
-        uid=name.replace(" ", "-"),
-        name=name,
-        text=text,
-        position=position,
-        depth=DEFAULT_DEPTH,
-        role="system",
-        why=why,
-    )
+_CARD_PROMPT: InsertKind = "card-prompt"
 
 
 def _card(persona: Persona) -> Card | None:
@@ -104,5 +111,7 @@ def _card(persona: Persona) -> Card | None:
 
 
 def _filled(words: str, persona: Persona, user: str, *, original: str | None) -> str:
-    scope = MacroScope(char=called(persona), user=user, original=original, description=persona.description)
+    scope = MacroScope(
+        char=char_name(persona), user=user, original=original, description=persona.description
+    )
     return substitute(words, scope).strip()

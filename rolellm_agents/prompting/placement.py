@@ -1,4 +1,4 @@
-"""Where lore goes in the messages that a model is sent, as SillyTavern places it."""
+"""Where inserts go in a prompt, by SillyTavern's rules."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -6,59 +6,62 @@ from itertools import groupby
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, Role
-from rolellm_agents.models.message_marks import LORE_MARK, was_said
-from rolellm_agents.recall.recalled import RecalledItem, RecalledLore
+from rolellm_agents.models.message_marks import INSERT_MARK, was_said
+from rolellm_agents.prompting.inserts import PromptInsert
 
 _BEFORE = ("before_char",)
 _AFTER = ("after_char", "before_examples", "after_examples")
 _AT_NOTE = ("before_note", "after_note")
-_KINDS: dict[Role, type[BaseMessage]] = {
+_MESSAGES: dict[Role, type[BaseMessage]] = {
     "system": SystemMessage,
     "user": HumanMessage,
     "assistant": AIMessage,
 }
 
 
-def place_lore(messages: Sequence[BaseMessage], recalled: Sequence[RecalledItem]) -> list[BaseMessage]:
-    """Put the active lore into a prompt.
+def place_inserts(messages: Sequence[BaseMessage], inserts: Sequence[PromptInsert]) -> list[BaseMessage]:
+    """Put inserts into a prompt.
 
-    What stands before or after the character goes into the instruction, which must be the first message;
-    what stands around the examples goes after it, since our examples are turns of their own. What stands at
-    a depth becomes a message so many messages before the end, examples not counted; an author's note, of
-    which there is none, would stand at depth 4.
+    Inserts before or after the character join the instruction, which must be the first message. Those
+    around the examples follow it, because our examples are turns of their own. An insert at depth n becomes
+    a message before the n-th last turn of the conversation; examples and other inserts are not counted.
+    Inserts around the author's note stand at the note's default depth.
     """
-    lore = [item for item in recalled if item["kind"] == "lore"]
-    if not lore or not messages:
+    if not inserts or not messages:
         return list(messages)
     first, *rest = messages
-    before = [item["text"] for item in lore if item["position"] in _BEFORE]
-    after = [item["text"] for item in lore if item["position"] in _AFTER]
+    before = [insert.text for insert in inserts if insert.position in _BEFORE]
+    after = [insert.text for insert in inserts if insert.position in _AFTER]
     if before or after:
         first = first.model_copy(update={"content": "\n".join([*before, first.text, *after])})
-    return [first, *_with_depths(rest, [item for item in lore if _depth(item) is not None])]
+    return [first, *_with_depths(rest, [insert for insert in inserts if _depth(insert) is not None])]
 
 
-def _depth(item: RecalledLore) -> int | None:
-    if item["position"] in _AT_NOTE:
+def _depth(insert: PromptInsert) -> int | None:
+    if insert.position in _AT_NOTE:
         return DEFAULT_DEPTH
-    return item["depth"] if item["position"] == "at_depth" else None
+    return insert.depth if insert.position == "at_depth" else None
 
 
-def _with_depths(messages: Sequence[BaseMessage], lore: Sequence[RecalledLore]) -> list[BaseMessage]:
-    """The messages with lore between them; deeper than the conversation is before its first message.
-
-    What nobody said, such as examples, does not count.
-    """
+def _with_depths(messages: Sequence[BaseMessage], inserts: Sequence[PromptInsert]) -> list[BaseMessage]:
+    """Add a message for each depth and role; one deeper than the conversation precedes its first turn."""
     said = [place for place, message in enumerate(messages) if was_said(message.additional_kwargs)]
     placed: dict[int, list[BaseMessage]] = {}
-    ordered = sorted(lore, key=lambda item: (_depth(item) or 0, item["role"]))
-    for (depth, role), items in groupby(ordered, key=lambda item: (_depth(item) or 0, item["role"])):
+    ordered = sorted(inserts, key=_depth_and_role)
+    for (depth, role), group in groupby(ordered, key=_depth_and_role):
         place = said[max(0, len(said) - depth)] if said and depth > 0 else len(messages)
-        text = "\n".join(item["text"] for item in items)
-        message = _KINDS[role](content=text, additional_kwargs={LORE_MARK: True})
+        together = list(group)
+        message = _MESSAGES[role](
+            content="\n".join(insert.text for insert in together),
+            additional_kwargs={INSERT_MARK: list(dict.fromkeys(insert.kind for insert in together))},
+        )
         placed.setdefault(place, []).append(message)
     result: list[BaseMessage] = []
     for place in range(len(messages) + 1):
         result += placed.get(place, [])
         result += messages[place : place + 1]
     return result
+
+
+def _depth_and_role(insert: PromptInsert) -> tuple[int, Role]:
+    return _depth(insert) or 0, insert.role

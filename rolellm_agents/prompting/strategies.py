@@ -2,8 +2,8 @@
 
 `zero-shot`, `few-shot-prompt` and `few-shot-dialogue` are RoleGPT's three ways of prompting a general
 chat model (arXiv 2310.00746, §3.2); `system` is the short instruction of RoCIT (§3.4), shared by
-chat, generation, training and benchmark; `retrieval` is that instruction with what was recalled beside it
-(§4, "reaug"). `docs/design/strategies.md` says why each is as it is.
+chat, generation, training and evaluation; `retrieval` is that instruction with recalled items beside it
+(§4, "reaug"). `docs/design/strategies.md` gives the reasons.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,29 +14,34 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, RECALL_MARK
 from rolellm_agents.persona import Demonstration, Persona
+from rolellm_agents.plugins import load_plugin, plugin_names, qualified_name
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.recall.passages import Kind
 from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
-from rolellm_agents.recall.recaller import Method
+from rolellm_agents.recall.recaller import IndexFactory
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
-"""`(persona, history, recalled, user) -> messages`; the last message is the user's line."""
+"""`(persona, history, recalled, user) -> messages`, a pure function or an object that is called like one.
+
+The first message is the instruction, the last is the user's line. An attribute `recalls`, one of `Recalls`,
+says what is looked up for each line; without it nothing is.
+"""
 
 
 def system(
     persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
 ) -> list[BaseMessage]:
     """RoCIT's instruction: description and catchphrases, no examples."""
-    return [_instruction("system", persona), *history, *_asked(persona, recalled, user)]
+    return [_instruction("system", persona), *history, *_user_turn(persona, recalled, user)]
 
 
 def zero_shot(
     persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
 ) -> list[BaseMessage]:
     """RoleGPT's custom instruction alone."""
-    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, user)]
+    return [_instruction("custom-instruction", persona), *history, *_user_turn(persona, recalled, user)]
 
 
 def few_shot_prompt(
@@ -49,7 +54,7 @@ def few_shot_prompt(
     example = load_prompt("example", persona.language)
     examples = "\n\n".join(example.fill(user=pair.user, reply=pair.reply) for pair in pairs)
     text = load_prompt("examples", persona.language).fill(name=persona.name, examples=examples, user=user)
-    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, text)]
+    return [_instruction("custom-instruction", persona), *history, *_user_turn(persona, recalled, text)]
 
 
 def few_shot_dialogue(
@@ -61,7 +66,12 @@ def few_shot_dialogue(
     for pair in _pairs(persona, recalled):
         turns.append(HumanMessage(pair.user, additional_kwargs=mark))
         turns.append(AIMessage(pair.reply, additional_kwargs=mark))
-    return [_instruction("custom-instruction", persona), *turns, *history, *_asked(persona, recalled, user)]
+    return [
+        _instruction("custom-instruction", persona),
+        *turns,
+        *history,
+        *_user_turn(persona, recalled, user),
+    ]
 
 
 def retrieval(
@@ -72,7 +82,7 @@ def retrieval(
     lines = [
         said.fill(name=persona.name, user=pair.user, reply=pair.reply) for pair in _pairs(persona, recalled)
     ]
-    return [_instruction("system", persona), *history, *_asked(persona, recalled, user, lines)]
+    return [_instruction("system", persona), *history, *_user_turn(persona, recalled, user, lines)]
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -82,20 +92,20 @@ STRATEGIES: dict[str, Strategy] = {
     "system": system,
     "retrieval": retrieval,
 }
-"""By the names that people give."""
+"""Our own strategies, by name."""
 
 
 class Recalls(NamedTuple):
-    """What a strategy has looked up for the user's line."""
+    """What is looked up for the user's line under a strategy."""
 
     kinds: tuple[Kind, ...]
-    method: Method
+    method: str | IndexFactory
     floor: float | None
-    """None is the method's own."""
+    """The closeness below which a passage is left out; the method's own when None."""
 
 
 RECALLS: dict[str, Recalls] = {
-    # By BM25, as in the paper; what shares no word with the line still shows the voice.
+    # BM25 as in the paper. Floor 0: demonstrations without a shared word still show the voice.
     "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
     "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
     "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
@@ -103,27 +113,60 @@ RECALLS: dict[str, Recalls] = {
 """By a strategy's name; the others look nothing up."""
 
 
-def get_strategy(name: str) -> Strategy:
-    """Look a strategy up by name.
+def get_strategy(strategy: str | Strategy) -> Strategy:
+    """Look a strategy up by its name, one of `STRATEGIES` or an entry point of `rolellm.strategies`.
+
+    A strategy itself is returned as it is.
 
     Raises:
         SettingsError: there is no such strategy.
+        PluginError: the package that provides it cannot be used.
     """
-    if name not in STRATEGIES:
+    if not isinstance(strategy, str):
+        return strategy
+    found = STRATEGIES.get(strategy) or load_plugin("rolellm.strategies", strategy)
+    if found is None:
+        known = strategy_names()
         raise SettingsError(
-            f"There is no strategy {name!r}{did_you_mean(name, STRATEGIES)}; "
-            f"known are {', '.join(STRATEGIES)}."
+            f"There is no strategy {strategy!r}{did_you_mean(strategy, known)}; "
+            f"known are {', '.join(known)}."
         )
-    return STRATEGIES[name]
+    return found
 
 
-def foreseen(name: str, persona: Persona, history: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages that the next prompt begins with, whatever the user will say.
+def strategy_names() -> list[str]:
+    """All names of strategies: ours, then those of installed packages."""
+    return [*STRATEGIES, *plugin_names("rolellm.strategies")]
+
+
+def strategy_name(strategy: str | Strategy) -> str:
+    """The name in records: as given, or `module.name` of a function or class."""
+    if isinstance(strategy, str):
+        return strategy
+    ours = (name for name, function in STRATEGIES.items() if function is strategy)
+    return next(ours, None) or qualified_name(strategy)
+
+
+def recalls_of(strategy: str | Strategy) -> Recalls | None:
+    """What is looked up under a strategy; None for nothing.
+
+    Raises:
+        SettingsError: there is no such strategy.
+        PluginError: the package that provides it cannot be used.
+    """
+    return RECALLS.get(strategy_name(strategy)) or getattr(get_strategy(strategy), "recalls", None)
+
+
+def foreseen(
+    strategy: str | Strategy, persona: Persona, history: Sequence[BaseMessage]
+) -> list[BaseMessage]:
+    """The messages that the next prompt begins with, whatever the user says.
 
     Raises:
         SettingsError: there is no strategy of this name.
+        PluginError: the package that provides it cannot be used.
     """
-    strategy = get_strategy(name)
+    strategy = get_strategy(strategy)
     bare = strategy(persona, history, [], "")[:-1]
     if not persona.demonstrations:
         return bare
@@ -137,10 +180,10 @@ def _instruction(prompt_id: str, persona: Persona) -> SystemMessage:
     return SystemMessage(prompt.fill(name=persona.name, profile=_profile(persona)))
 
 
-def _asked(
+def _user_turn(
     persona: Persona, recalled: Sequence[RecalledItem], user: str, lines: Sequence[str] = ()
 ) -> list[BaseMessage]:
-    """The user's words, and before them what comes to the persona's mind, the nearest last."""
+    """The user's line, and before it the recalled passages, the nearest last."""
     known = [_PASSAGE.format(item["text"]) for item in recalled if item["kind"] == "passage"]
     found = [*lines, *reversed(known)]
     if not found:
@@ -168,7 +211,7 @@ _BETWEEN: dict[Language, str] = {"en": " ", "zh": ""}
 
 
 def _pairs(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Demonstration]:
-    """The recalled demonstrations, the nearest last: what stands closest to the question weighs most."""
+    """The recalled demonstrations, the nearest last: models weigh text near the question most."""
     return [
         persona.demonstrations[found["index"]]
         for found in reversed(recalled)

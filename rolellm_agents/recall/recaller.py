@@ -1,14 +1,15 @@
-"""Recall as a strategy wants it: from a line to the passages that go into the prompt, and why."""
+"""Recall for a strategy: from a line to the passages that go into the prompt, with the reasons."""
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Persona
+from rolellm_agents.plugins import load_plugin, plugin_names, qualified_name
 from rolellm_agents.recall.bm25 import Bm25Index
 from rolellm_agents.recall.chroma import ChromaIndex, ChromaStore
 from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS, get_embeddings
@@ -21,38 +22,53 @@ from rolellm_agents.text import did_you_mean, estimated_tokens
 Method = Literal["bm25", "chroma", "hybrid"]
 """How passages are found: by words, by vectors, or by both, fused."""
 METHODS: tuple[Method, ...] = get_args(Method)
-"""All of them."""
+"""Our own methods."""
+IndexFactory = Callable[[Sequence[Passage], Persona, "RecallOptions"], Index]
+"""`(passages, persona, options) -> index`: a recall method of one's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecallOptions:
     """How passages are looked up."""
 
-    method: Method | None = None
-    """By words, by vectors, or by both fused; what suits the strategy when None."""
+    method: str | IndexFactory | None = None
+    """One of `METHODS`, an entry point of `rolellm.recall`, or a factory; the strategy's when None."""
     k: int = 5
     """Passages at most, as in the paper."""
     tokens: int = 1_000
-    """What they may take of the prompt together, by an estimate."""
+    """Approximate number of tokens that all passages together may take."""
     floor: float | None = None
-    """The closeness, from 0 to 1, below which nothing is put in; the method's own when None."""
+    """The closeness, from 0 to 1, below which a passage is left out; the method's own when None."""
     embeddings: str = DEFAULT_EMBEDDINGS
-    """For vectors; a name for `get_embeddings`."""
+    """Embeddings for vectors; a name for `get_embeddings`."""
     chroma_url: str | None = None
-    """A Chroma server; a folder when None."""
+    """URL of a Chroma server; a local folder when None."""
     chroma_folder: Path | None = None
     """In the user's cache when None."""
 
+    @property
+    def method_name(self) -> str | None:
+        """The method as records name it; `module.name` of a factory."""
+        return (
+            self.method
+            if self.method is None or isinstance(self.method, str)
+            else qualified_name(self.method)
+        )
+
 
 def make_index(
-    passages: Sequence[Passage], persona: Persona, method: Method, options: RecallOptions
+    passages: Sequence[Passage], persona: Persona, method: str | IndexFactory, options: RecallOptions
 ) -> Index:
     """An index over a persona's passages.
 
     Raises:
+        SettingsError: there is no such method.
+        PluginError: the package that provides it cannot be used.
         StorageError: Chroma's store cannot be used.
         ModelError: the embeddings cannot be used.
     """
+    if not isinstance(method, str):
+        return method(passages, persona, options)
     match method:
         case "bm25":
             return Bm25Index(passages, persona.language, floor=options.floor)
@@ -67,35 +83,49 @@ def make_index(
                     make_index(passages, persona, "chroma", options),
                 ]
             )
+        case _:
+            factory: IndexFactory | None = load_plugin("rolellm.recall", method)
+            if factory is None:
+                raise _unknown_method(method)
+            return factory(passages, persona, options)
 
 
-def method_named(name: str) -> Method:
-    """The method of this name.
+def method_named(name: str) -> str:
+    """The name of a recall method, if there is one of it: ours, or an entry point of `rolellm.recall`.
 
     Raises:
         SettingsError: there is none.
+        PluginError: the package that provides it cannot be used.
     """
-    for method in METHODS:
-        if method == name:
-            return method
-    raise SettingsError(
-        f"There is no recall method {name!r}{did_you_mean(name, METHODS)}; known are {', '.join(METHODS)}."
+    if name in METHODS or load_plugin("rolellm.recall", name):
+        return name
+    raise _unknown_method(name)
+
+
+def _unknown_method(name: str) -> SettingsError:
+    known = [*METHODS, *plugin_names("rolellm.recall")]
+    return SettingsError(
+        f"There is no recall method {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
     )
 
 
 class Recaller:
-    """What comes back to a persona when somebody speaks to it."""
+    """Finds the passages that are relevant to a line."""
 
     def __init__(
-        self, passages: Sequence[Passage], persona: Persona, method: Method, options: RecallOptions
+        self,
+        passages: Sequence[Passage],
+        persona: Persona,
+        method: str | IndexFactory,
+        options: RecallOptions,
     ) -> None:
-        """Hold the passages; the index is made when it is first needed, which may take a moment.
+        """Keep the passages; the first search builds the index, which may take a moment.
 
         Args:
-            passages: to be found.
-            persona: whose they are.
-            method: to search with, unless the options name another.
-            options: how much is put in, and how near it must be.
+            passages: the passages to search.
+            persona: their owner.
+            method: the search method, unless the options name another.
+            options: how many passages are returned, and how near they must be.
         """
         self._passages = list(passages)
         self._persona = persona
@@ -120,7 +150,7 @@ class Recaller:
         return self._index.search(without_name(line, self._persona), self._options.k)
 
     def recall(self, line: str) -> list[RecalledDemonstration | RecalledPassage]:
-        """Of these, those that are near and for which there is room.
+        """The hits of `search` that are near enough and fit the token budget.
 
         Raises:
             StorageError: Chroma's store cannot be used.
@@ -130,7 +160,7 @@ class Recaller:
 
 
 def without_name(line: str, persona: Persona) -> str:
-    """The line without the name of the one it is said to, which tells nothing of what is asked."""
+    """The line without the persona's name, which says nothing about the question."""
     named = re.compile(rf"(?<!\w){re.escape(persona.name)}(?!\w)", re.IGNORECASE)
     if persona.language == "zh":
         named = re.compile(re.escape(persona.name))
@@ -139,7 +169,7 @@ def without_name(line: str, persona: Persona) -> str:
 
 
 def within(hits: Sequence[Hit], tokens: int) -> list[Hit]:
-    """Those that are near, best first, while there is room; what is too long makes way for the next."""
+    """The near hits within a token budget, best first; a hit that does not fit is skipped."""
     kept: list[Hit] = []
     left = tokens
     for hit in hits:

@@ -4,7 +4,7 @@ Only a seat's own character reads what is under the seat. All characters read th
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import (
     AliasChoices,
@@ -18,6 +18,8 @@ from pydantic import (
 )
 
 from rolellm_agents.persona import Line, PersonaId
+from rolellm_agents.plugins import plugin_names
+from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 NARRATOR = "narrator"
@@ -99,14 +101,30 @@ class Event(_ScenePart):
 DirectorKind = Literal["round-robin", "natural", "manual", "pooled", "scripted", "bidding", "model"]
 
 
+def director_kinds() -> list[str]:
+    """All kinds of directors: ours, then those of installed packages."""
+    return [*get_args(DirectorKind), *plugin_names("rolellm.directors")]
+
+
 class Director(_ScenePart):
     """How the next speaker is chosen."""
 
-    kind: DirectorKind = "natural"
+    kind: Line = "natural"
+    """One of `DirectorKind`, or an entry point of `rolellm.directors`."""
     order: tuple[PersonaId, ...] = ()
     """The speakers in order, for `scripted`; the scene ends after the last."""
     model: Line | None = None
     """The model spec of the director `model`; defaults to the scene's."""
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, kind: str) -> str:
+        if kind not in get_args(DirectorKind) and kind not in plugin_names("rolellm.directors"):
+            known = director_kinds()
+            raise ValueError(
+                f"there is no director {kind!r}{did_you_mean(kind, known)}; known are {', '.join(known)}"
+            )
+        return kind
 
     @model_validator(mode="after")
     def _order_when_scripted(self) -> "Director":

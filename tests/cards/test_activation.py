@@ -8,15 +8,8 @@ from helpers.hypotheses import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolellm_agents.cards import Activation, LoreScene, LoreSettings, LoreState, ScanMessage, activate
 from rolellm_agents.cards.lore import activation as engine
-from rolellm_agents.cards.lore.activation import (
-    Activation,
-    LoreScene,
-    LoreSettings,
-    LoreState,
-    ScanMessage,
-    activate,
-)
 from rolellm_agents.cards.lore.keys import PatternSearch
 from rolellm_agents.cards.lore.lorebook import (
     LOGICS,

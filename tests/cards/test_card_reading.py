@@ -109,8 +109,8 @@ def test_a_book_keyed_by_number_with_keys_in_one_text() -> None:
 def test_defaults_are_the_specifications() -> None:
     card = one(json.dumps(v3()).encode())
     assert card.assets == DEFAULT_ASSETS
-    assert card.called == "Ada"
-    assert one(json.dumps(v3(nickname="A.")).encode()).called == "A."
+    assert card.char_name == "Ada"
+    assert one(json.dumps(v3(nickname="A.")).encode()).char_name == "A."
     multilingual = v3(creator_notes_multilingual={"en": "Hear.", "de": "Hört."})
     assert one(json.dumps(multilingual).encode()).creator_notes == "Hear."
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets import Sample, length_chart
 from rolellm_agents.datasets.data_card import card_facts, data_card
 from rolellm_agents.datasets.length_chart import write_chart
 from rolellm_agents.datasets.provenance import DatasetProvenance, write_manifest
@@ -121,7 +121,20 @@ def test_another_picture_is_refused(tmp_path: Path) -> None:
             write_chart(tmp_path / "file" / name, [])
 
 
+<<<<<<< HEAD
 @examples(0.1)
+=======
+def test_without_matplotlib_a_sentence_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(length_chart, "can_draw", lambda: False)
+    with pytest.raises(RoleBenchError, match=r"pip install 'rolellm-agents\[plots\]'"):
+        drawn(tmp_path, "lengths.svg")
+    assert not (tmp_path / "new").exists()
+
+
+@examples(0.075)
+>>>>>>> main
 @given(lengths=st.lists(st.integers(0, 5_000), max_size=60))
 def test_any_lengths_can_be_drawn(tmp_path_factory: pytest.TempPathFactory, lengths: list[int]) -> None:
     group = Group("en", "general", 1, 1, 1, 1, {}, {}, Lengths(sorted(lengths)), Lengths([]))

@@ -642,7 +642,7 @@ async def test_a_branch_that_cannot_be_recorded_leaves_the_session_where_it_was(
     before = session.messages
     holder = Transcript(file)
     transcript._database.connection.execute("PRAGMA busy_timeout = 1")
-    with holder._writing(), pytest.raises(StorageError):
+    with holder._database.writing(), pytest.raises(StorageError):
         session.branch(before[0].id)
     holder.close()
     assert session.messages == before

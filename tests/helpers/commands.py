@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-COMMAND = (sys.executable, "-c", "from rolellm_tui.cli import main; main()")
+COMMAND = (sys.executable, "-c", "from rolellm_tui.cli.main import main; main()")
 
 
 def rolellm(

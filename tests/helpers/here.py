@@ -8,7 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from rolellm_tui.cli import main
+from rolellm_tui.cli.main import main
 
 
 def rolellm_here(

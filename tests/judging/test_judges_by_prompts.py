@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -301,11 +301,12 @@ def test_judges_are_found_by_name() -> None:
     assert isinstance(pair_judge_named("ranking", model), RankingJudge)
     with pytest.raises(ModelError, match="gives no probabilities"):
         reply_judge_named("likelihood", model)
-    for wrong in (
+    wrongs: list[Callable[[], object]] = [
         lambda: judge_named("rubrik", model),
         lambda: reply_judge_named("ranking", model),
         lambda: pair_judge_named("rubric", model),
-    ):
+    ]
+    for wrong in wrongs:
         with pytest.raises(JudgingError):
             wrong()
 

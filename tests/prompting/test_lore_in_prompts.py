@@ -10,8 +10,13 @@ from rolellm_agents.cards import Card, LoreSettings
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import persona_of, with_macros
-from rolellm_agents.prompting.inserts import character_note, with_card_prompts
-from rolellm_agents.prompting.placement import place_lore
+from rolellm_agents.prompting.inserts import (
+    PromptInsert,
+    character_note,
+    lore_insert,
+    with_card_prompts,
+)
+from rolellm_agents.prompting.placement import place_inserts
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import LoreRecall, RecalledLore, recalled_lore
 
@@ -27,8 +32,8 @@ def fired(one: Persona, line: str, *history: str) -> list[str]:
     return [item["text"] for item in recalled_lore(activation)]
 
 
-def lore(text: str, **fields: Any) -> RecalledLore:
-    made = RecalledLore(
+def lore(text: str, **fields: Any) -> PromptInsert:
+    recalled = RecalledLore(
         kind="lore",
         book="b",
         uid=text,
@@ -39,7 +44,7 @@ def lore(text: str, **fields: Any) -> RecalledLore:
         role="system",
         why="",
     )
-    return cast(RecalledLore, {**made, **fields})
+    return lore_insert(cast(RecalledLore, {**recalled, **fields}))
 
 
 def shown(messages: list[BaseMessage]) -> list[str]:
@@ -91,7 +96,7 @@ def test_a_lorebook_beyond_measure_is_told() -> None:
 
 
 def test_places_of_lore() -> None:
-    placed = place_lore(
+    placed = place_inserts(
         TALK,
         [
             lore("before"),
@@ -111,7 +116,7 @@ def test_places_of_lore() -> None:
         "human: 3",
         "system: depth 0",
     ]
-    assert place_lore(TALK, []) == TALK
+    assert place_inserts(TALK, []) == TALK
 
 
 def test_depth_counts_no_examples() -> None:
@@ -119,7 +124,7 @@ def test_depth_counts_no_examples() -> None:
     messages = get_strategy("few-shot-dialogue")(
         one, TALK[1:3], [{"kind": "demonstration", "index": 0, "score": 1.0, "why": ""}], "3"
     )
-    placed = place_lore(messages, [lore("deep", position="at_depth", depth=50)])
+    placed = place_inserts(messages, [lore("deep", position="at_depth", depth=50)])
     assert [message.text for message in placed][3:5] == ["deep", "1"]
 
 
@@ -132,7 +137,7 @@ def test_what_a_provider_notes_on_an_answer_does_not_move_lore() -> None:
         for message in TALK
     ]
     deep = [lore("depth 2", position="at_depth", depth=2)]
-    assert shown(place_lore(noted, deep)) == shown(place_lore(TALK, deep))
+    assert shown(place_inserts(noted, deep)) == shown(place_inserts(TALK, deep))
 
 
 def test_an_authors_prompts_replace_and_follow() -> None:
@@ -152,5 +157,5 @@ def test_an_authors_prompts_replace_and_follow() -> None:
 def test_a_characters_note_stands_at_its_depth() -> None:
     note = {"depth_prompt": {"prompt": "{{char}} is tired.", "depth": 1, "role": "user"}}
     (item,) = character_note(persona(extensions=note), "Tom")
-    assert (item["text"], item["depth"], item["role"]) == ("Ada is tired.", 1, "user")
+    assert (item.text, item.depth, item.role) == ("Ada is tired.", 1, "user")
     assert character_note(persona(), "Tom") == []

@@ -127,6 +127,7 @@ class Play:
         return SimpleNamespace(
             loaded=self.loaded,
             voices=voices,
+            director_kind=self.scene.director.kind,
             director=Ear(self._told, DIRECTOR),
             narrator=Ear(self._told, NARRATOR),
             room=lambda seat: ROOM,

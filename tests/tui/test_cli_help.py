@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import rolellm
 from typer.main import get_command
 
-from rolellm_tui.cli import app
+from rolellm_tui.cli.main import app
 
 HEAVY = ("torch", "transformers", "chromadb", "llama_cpp", "textual", "langgraph", "pydantic")
 TYPERS_OWN = "pydantic"
@@ -23,7 +23,7 @@ ASK_ALL = f"""
 import io, json, sys
 from contextlib import redirect_stdout
 import rolellm_agents
-from rolellm_tui.cli import app
+from rolellm_tui.cli.main import app
 
 told = {{}}
 loaded = {{}}

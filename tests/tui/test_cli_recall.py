@@ -363,7 +363,7 @@ def test_say_with_a_wrong_method_is_told_before_anything_is_kept(baker: Path) ->
 
 def test_who_recalls_nothing_loads_no_chroma(baker: Path) -> None:
     program = (
-        "import sys, io, contextlib; from rolellm_tui.cli import main; "
+        "import sys, io, contextlib; from rolellm_tui.cli.main import main; "
         "sys.argv = ['rolellm', 'say', 'ada', 'Hi', '--model', 'scripted:No.', '--strategy', sys.argv[1]]\n"
         "try: main()\nexcept SystemExit: pass\n"
         "print(sorted({'chromadb', 'torch'} & set(sys.modules)))"

@@ -14,7 +14,7 @@ _DEAF = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under a program that keeps the hang-up to itself
 sys.argv = ["rolellm", "chat", "sherlock-holmes", "--model", "scripted:Hm."]
-from rolellm_tui.cli import main
+from rolellm_tui.cli.main import main
 main()
 """
 

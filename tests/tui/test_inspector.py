@@ -182,7 +182,7 @@ async def test_the_prompt_is_shown_byte_for_byte_as_the_model_was_sent_it(transc
         assert json.loads(pilot.app.clipboard) == [
             {"role": roles[message.type], "content": message.content} for message in sent
         ]
-    assert {"instruction", "example", "lore", "history", "line"} == {
+    assert {"instruction", "example", "author note", "card prompt", "history", "line"} == {
         heading.split("  ")[0] for heading, _ in drawn
     }
 
@@ -435,7 +435,7 @@ def test_counts_by_kind_are_those_of_the_parts(texts: list[tuple[Any, str]], rea
 async def test_what_was_recalled_is_told_with_its_words_and_what_brought_it_up(lamp: WrittenLine) -> None:
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
-        await until(pilot, lambda: "stayed silent" in text_of(pilot))
+        await until(pilot, lambda: "Inactive lore" in text_of(pilot))
         told = text_of(pilot)
         (demonstration,) = [item for item in lamp.made.recalled if item["kind"] == "demonstration"]
         assert "Demonstrations 1" in told
@@ -450,7 +450,7 @@ async def test_lore_that_stayed_silent_is_told_with_its_reasons_the_nearest_firs
 ) -> None:
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
-        await until(pilot, lambda: "stayed silent" in text_of(pilot))
+        await until(pilot, lambda: "Inactive lore" in text_of(pilot))
         _, _, after = text_of(pilot).partition("Inactive lore")
         assert after.partition(" Demonstrations")[0] == (
             " 5 “Fog” is not active: its key “lit” was found, but its secondary keys decide against it."
@@ -465,7 +465,7 @@ async def test_of_silent_lore_nothing_is_told_that_may_be_wrong(transcript: Tran
     assert [item["kind"] for item in told.made.recalled].count("lore") == 1
     async with Host(told.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
-        await until(pilot, lambda: "cannot be told afterwards" in text_of(pilot))
+        await until(pilot, lambda: "is unknown why the other" in text_of(pilot))
         assert "No key was found" not in text_of(pilot)
 
 
@@ -484,7 +484,7 @@ async def test_of_many_silent_entries_the_rest_is_counted(transcript: Transcript
     told = await answer(session_of(ada(*many, *off), transcript), "Good evening.")
     async with Host(told.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
-        await until(pilot, lambda: "stayed silent 680" in text_of(pilot))
+        await until(pilot, lambda: "Inactive lore 680" in text_of(pilot))
         assert "… and 30 more" in text_of(pilot)
         assert "“Entry 199” and 250 more." in text_of(pilot)
         assert "“Entry 200”" not in text_of(pilot)
@@ -523,7 +523,7 @@ async def test_a_line_that_is_typed_shows_what_the_next_prompt_would_bring_up(
         await to_tab(pilot, "try")
         assert "Nothing is sent." in text_of(pilot)
         await pilot.press(*"A wreck")
-        await until(pilot, lambda: "stayed silent" in text_of(pilot))
+        await until(pilot, lambda: "Inactive lore" in text_of(pilot))
         now = text_of(pilot)
         assert "Active lore 2" in now
         assert "“Lamp” is active: it stays so for some messages." in now
@@ -875,7 +875,7 @@ def test_the_prompt_looks_as_it_did(
 def test_what_was_recalled_looks_as_it_did(lamp: WrittenLine, snap_compare: SnapCompare) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await to_tab(pilot, "recalled")
-        await until(pilot, lambda: "stayed silent" in text_of(pilot))
+        await until(pilot, lambda: "Inactive lore" in text_of(pilot))
 
     assert snap_compare(Host(lamp.screen()), terminal_size=(120, 40), run_before=look)
 

@@ -18,6 +18,7 @@ from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.prompting.suggestion import line_prompt
 from rolellm_agents.recall import RecallOptions, memories_of
 from rolellm_agents.text import whole
@@ -51,7 +52,7 @@ class Session(ConversationCursor):
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
         model_name: str | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         conversation: str | None = None,
         seed: int | None = None,
         user_name: str = DEFAULT_USER,
@@ -67,7 +68,7 @@ class Session(ConversationCursor):
             transcript: where everything said is kept.
             model: any LangChain chat model, or a spec for `get_model`.
             model_name: what the transcript calls the model; its spec when None.
-            strategy: how the persona reaches the model; what suits a model that is named when None.
+            strategy: a strategy or its name; the model's preferred strategy when None.
             conversation: the id of one to go on with; a new one begins with the first message.
             seed: makes answers repeatable; each swipe of an answer adds one to it.
             user_name: what the persona calls the person, for `{{user}}` in cards.
@@ -266,7 +267,7 @@ class Session(ConversationCursor):
     def another_voice(
         self,
         *,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         model: BaseChatModel | None = None,
         model_name: str | None = None,
     ) -> Voice:
@@ -279,7 +280,7 @@ class Session(ConversationCursor):
             self.persona,
             model=model or self.model,
             model_name=model_name or (None if model else self.model_name),
-            strategy=strategy or self.strategy,
+            strategy=strategy or self.voice.prompting.strategy_function,
             **self._voice_options,
         )
 

@@ -11,6 +11,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_graphs.role.graph import prompted_role_graph
 
@@ -24,7 +25,7 @@ class Voice:
         *,
         model: BaseChatModel | str = DEFAULT_MODEL,
         model_name: str | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         user: str = DEFAULT_USER,
         about_user: str = "",
         lorebooks: Sequence[Lorebook] = (),
@@ -37,7 +38,7 @@ class Voice:
             persona: who is played.
             model: any LangChain chat model, or a spec for `get_model`.
             model_name: what transcripts call the model; its spec when None.
-            strategy: how the persona reaches the model; what suits a model that is named when None.
+            strategy: a strategy or its name; the model's preferred strategy when None.
             user: what the persona calls the person, for `{{user}}` in cards.
             about_user: who the person is, told to the model.
             lorebooks: of the world, beside the persona's own.
@@ -53,14 +54,14 @@ class Voice:
         self.model = get_model(model) if isinstance(model, str) else model
         spec = model if isinstance(model, str) else describe_model(model)
         self.model_name = model_name or spec
-        self.strategy = strategy or default_strategy(model)
         self.prompting = Prompting(
             self.persona,
-            self.strategy,
+            strategy or default_strategy(model),
             user=user,
             about_user=about_user,
             lorebooks=lorebooks,
             recall=recall,
             memories=memories,
         )
+        self.strategy = self.prompting.strategy
         self.graph = prompted_role_graph(self.prompting, self.model)

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from typing_extensions import TypeIs
-
 from rolellm_agents.errors import ModelError
 from rolellm_agents.evaluation import ScoredReply, System
 from rolellm_agents.judging import ConversationTurn, Judged, PairJudge, ReplyJudge, Verdict
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_graphs.judge.graph import compare_replies, judge_replies
+from rolellm_graphs.judge.judges import judges_replies
 from rolellm_graphs.runs.items import RunCallbacks
 
 FOLDER: Final = "judges"
@@ -83,7 +82,8 @@ async def _verdicts(
     callbacks: RunCallbacks,
 ) -> list[Verdict]:
     judge = named.judge
-    if _judges_replies(judge):
+    # A judge that can do both judges each reply by itself.
+    if judges_replies(judge):
         return await judge_replies(
             [judge],
             [_judged(one) for one in _once(scored)],
@@ -100,11 +100,6 @@ async def _verdicts(
         at_once=at_once,
         progress=callbacks.progress,
     )
-
-
-def _judges_replies(judge: ReplyJudge | PairJudge) -> TypeIs[ReplyJudge]:
-    """Some judges can do both; then each reply is judged by itself."""
-    return hasattr(judge, "judge")
 
 
 def _pairs(scored: Sequence[ScoredReply], first: System) -> list[tuple[ScoredReply, ScoredReply]]:

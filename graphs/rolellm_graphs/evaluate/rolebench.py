@@ -167,7 +167,7 @@ def _settings(request: RoleBenchRequest) -> dict[str, Any]:
         "roles": list(request.roles),
         "strategies": list(request.strategies),
         "seed": request.seed,
-        "recall": [recall.method, recall.k, recall.tokens, recall.floor, recall.embeddings],
+        "recall": [recall.method_name, recall.k, recall.tokens, recall.floor, recall.embeddings],
     }
 
 

@@ -215,7 +215,7 @@ def _config(request: StrategiesRequest, model_name: str) -> dict[str, Any]:
         "noise": request.noise,
         "seed": request.seed,
         "model": model_name,
-        "recall": [recall.method, recall.k, recall.tokens, recall.floor, recall.embeddings],
+        "recall": [recall.method_name, recall.k, recall.tokens, recall.floor, recall.embeddings],
     }
 
 

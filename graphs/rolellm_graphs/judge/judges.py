@@ -1,9 +1,10 @@
 """Judges by their names: the one place where a name becomes a judge."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypeIs
 
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.flaws import DIMENSIONS
@@ -11,6 +12,7 @@ from rolellm_agents.judging.judged import PairJudge, ReplyJudge
 from rolellm_agents.judging.likelihood import prompts_used
 from rolellm_agents.judging.rubrics import RubricChoice
 from rolellm_agents.models.catalog import describe_model, describe_sampling
+from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text import did_you_mean
@@ -21,6 +23,17 @@ from rolellm_graphs.judge.ranking import RankingJudge
 from rolellm_graphs.judge.reply_scoring import ScoringModel
 from rolellm_graphs.judge.rubric import RubricJudge
 from rolellm_graphs.runs.items import AT_ONCE
+
+
+class JudgeFactory(Protocol):
+    """Builds a judge from the model that judges: what an entry point of `rolellm.judges` provides."""
+
+    def __call__(
+        self, model: BaseChatModel, *, model_name: str, at_once: int, seed: int
+    ) -> ReplyJudge | PairJudge:
+        """The judge; for the arguments see `judge_named`."""
+        ...
+
 
 JudgeName = Literal["rubric", "ranking", "likelihood"]
 REPLY_JUDGES: Final = ("rubric", "likelihood")
@@ -41,11 +54,12 @@ def judge_named(
     rubrics: RubricChoice | None = None,
     at_once: int = AT_ONCE,
     seed: int = 0,
-) -> RubricJudge | RankingJudge | LikelihoodJudge:
+) -> ReplyJudge | PairJudge:
     """The judge of this name.
 
     Args:
-        name: `rubric` judges replies, `ranking` pairs, `likelihood` both.
+        name: `rubric` judges replies, `ranking` pairs, `likelihood` both; or an entry point of
+            `rolellm.judges`, a `JudgeFactory`.
         model: the judging model.
         model_name: the model's name in verdicts; its own name when None.
         rubrics: of the rubric judge; all bundled ones when None.
@@ -54,6 +68,7 @@ def judge_named(
 
     Raises:
         JudgingError: there is no judge of this name.
+        PluginError: the package that provides it cannot be used.
     """
     called = model_name or describe_model(model)
     match name:
@@ -65,7 +80,10 @@ def judge_named(
         case "likelihood":
             return LikelihoodJudge(model, model_name=called, at_once=at_once)
         case _:
-            known = get_args(JudgeName)
+            factory: JudgeFactory | None = load_plugin("rolellm.judges", name)
+            if factory:
+                return factory(model, model_name=called, at_once=at_once, seed=seed)
+            known = [*get_args(JudgeName), *plugin_names("rolellm.judges")]
             raise JudgingError(
                 f"There is no judge {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
             )
@@ -78,7 +96,7 @@ def reply_judge_named(name: str, model: BaseChatModel, **options: Any) -> ReplyJ
         JudgingError: there is none of this name that judges a reply by itself.
     """
     judge = judge_named(name, model, **options)
-    if isinstance(judge, RankingJudge):
+    if not judges_replies(judge):
         raise JudgingError(
             f"The judge {name!r} compares two replies; {' or '.join(REPLY_JUDGES)} judges one."
         )
@@ -92,9 +110,19 @@ def pair_judge_named(name: str, model: BaseChatModel, **options: Any) -> PairJud
         JudgingError: there is none of this name that compares two replies.
     """
     judge = judge_named(name, model, **options)
-    if isinstance(judge, RubricJudge):
+    if not judges_pairs(judge):
         raise JudgingError(f"The judge {name!r} judges one reply; {' or '.join(PAIR_JUDGES)} compares two.")
     return judge
+
+
+def judges_replies(judge: ReplyJudge | PairJudge) -> TypeIs[ReplyJudge]:
+    """Whether a judge judges one reply by itself; some judges do both."""
+    return hasattr(judge, "judge")
+
+
+def judges_pairs(judge: ReplyJudge | PairJudge) -> TypeIs[PairJudge]:
+    """Whether a judge compares two replies; some judges do both."""
+    return hasattr(judge, "compare")
 
 
 def default_reply_judge(model: BaseChatModel) -> JudgeName:
@@ -127,6 +155,8 @@ def judge_config(
         "seed": seed,
         "prompts": _prompts(name),
     }
+    if package := plugin_version("rolellm.judges", name):
+        config["package"] = package
     if name == "rubric":
         chosen = rubrics or RubricChoice()
         config["rubrics"] = {
@@ -141,4 +171,5 @@ def _prompts(name: str) -> list[str]:
     """Of all that a judge may ask, in both languages."""
     if name == "likelihood":
         return [prompts_used(language) for language in _LANGUAGES]
-    return [load_prompt(prompt, language).name for prompt in _PROMPTS[name] for language in _LANGUAGES]
+    prompts = _PROMPTS.get(name, ())
+    return [load_prompt(prompt, language).name for prompt in prompts for language in _LANGUAGES]

@@ -1,12 +1,18 @@
-"""The prompt that a model was sent, cut into the parts it was made of."""
+"""The parts of a prompt: which message is instruction, example, insert, history or line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, LORE_MARK, RECALL_MARK, was_said
+from rolellm_agents.models.message_marks import (
+    DEMONSTRATION_MARK,
+    INSERT_MARK,
+    LORE_MARK,
+    RECALL_MARK,
+    was_said,
+)
 
-Part = Literal["instruction", "example", "lore", "recalled", "history", "line", "begun answer"]
+Part = Literal["instruction", "example", "lore", "note", "recalled", "history", "line", "begun answer"]
 
 _ROLES: dict[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
@@ -22,10 +28,17 @@ class PromptPart:
     part: Part
     role: Literal["system", "user", "assistant"]
     text: str
+    inserts: tuple[str, ...] = ()
+    """Kinds of the inserts that the message holds, such as `lore` and `author-note`."""
+
+    @property
+    def title(self) -> str:
+        """The part's name for a person; of inserts, all that the message holds."""
+        return ", ".join(kind.replace("-", " ") for kind in self.inserts) or self.part
 
 
 def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
-    """The messages of a prompt, as the graph's `compose` hands them to `speak`.
+    """The parts of a prompt that the graph's node `compose` made.
 
     Args:
         prompt: `type` and `data` for each message, as `messages_to_dict` gives them.
@@ -36,6 +49,7 @@ def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
             _part(place, message, lines[-1] if lines else -1),
             _ROLES[message["type"]],
             message["data"]["content"],
+            _inserts(message),
         )
         for place, message in enumerate(prompt)
     )
@@ -43,8 +57,8 @@ def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
 
 def _part(place: int, message: Mapping[str, Any], line: int) -> Part:
     marks = message["data"].get("additional_kwargs") or {}
-    if marks.get(LORE_MARK):
-        return "lore"
+    if inserts := _inserts(message):
+        return "lore" if "lore" in inserts else "note"
     if marks.get(RECALL_MARK):
         return "recalled"
     if marks.get(DEMONSTRATION_MARK):
@@ -54,6 +68,12 @@ def _part(place: int, message: Mapping[str, Any], line: int) -> Part:
     if place == line:
         return "line"
     return "begun answer" if place > line and message["type"] == "ai" else "history"
+
+
+def _inserts(message: Mapping[str, Any]) -> tuple[str, ...]:
+    marks = message["data"].get("additional_kwargs") or {}
+    # Checkpoints of older versions mark notes as lore, too.
+    return tuple(marks.get(INSERT_MARK) or (["lore"] if marks.get(LORE_MARK) else []))
 
 
 def _is_said_by_user(message: Mapping[str, Any]) -> bool:

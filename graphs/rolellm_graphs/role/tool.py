@@ -1,4 +1,4 @@
-"""A persona as a tool: another agent asks a character one thing."""
+"""A persona as a tool of another agent."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,22 +12,23 @@ from pydantic import BaseModel, Field, create_model
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.persona import Persona, id_of
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.text import one_line
 from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.tracing.tags import run_metadata, run_tags
 
 _LONGEST_NAME = 64
-"""Characters that models' servers take in a tool's name."""
+"""Most characters that model servers accept in a tool's name."""
 _DESCRIBED = 400
-"""Characters of a persona's description that the asking model reads with each of its prompts."""
+"""Most characters of a persona's description in the tool's description."""
 
 
 def persona_tool(
     persona: Persona | str,
     *,
     model: BaseChatModel | str = DEFAULT_MODEL,
-    strategy: str | None = None,
+    strategy: str | Strategy | None = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
@@ -35,21 +36,21 @@ def persona_tool(
     name: str | None = None,
     description: str | None = None,
 ) -> BaseTool:
-    """A tool that asks a persona one thing and gives the answer's words; the persona hears nothing else.
+    """A tool that asks a persona one question and returns the answer's text, without further context.
 
     For `langchain.agents.create_agent`, LangGraph's `ToolNode`, or any model that takes tools; sync and
     async.
 
     Args:
         persona: a persona, or its id, name or path.
-        model: who plays it: any LangChain chat model, or a spec for `get_model`.
-        strategy: how the persona reaches the model; what suits a model that is named when None.
-        user: what the persona calls whoever asks, for `{{user}}` in cards.
-        lorebooks: of the world, beside the persona's own.
-        recall: how passages are looked up; what suits the strategy when None.
-        memories: of earlier conversations.
-        name: the tool's; `ask_` with the persona's id when None.
-        description: what the asking model is told of the tool; who the persona is when None.
+        model: any LangChain chat model, or a spec for `get_model`.
+        strategy: a strategy or its name; the model's preferred strategy when None.
+        user: the asking agent's display name, for `{{user}}` in cards.
+        lorebooks: further lorebooks beside the persona's own.
+        recall: how passages are looked up; the strategy's method when None.
+        memories: passages of earlier conversations.
+        name: the tool's name; `ask_` with the persona's id when None.
+        description: the tool's description for the asking model; the persona's when None.
 
     Raises:
         PersonaError: there is no such persona, or its lorebook cannot be used.
@@ -65,7 +66,7 @@ def persona_tool(
         recall=recall,
         memories=memories,
     )
-    asked = chat.persona
+    found = chat.persona
 
     def ask(question: str) -> str:
         return chat.invoke([HumanMessage(question)]).text
@@ -76,11 +77,11 @@ def persona_tool(
     return StructuredTool.from_function(
         func=ask,
         coroutine=ask_async,
-        name=name or tool_name(asked.id),
-        description=description or _description(asked),
-        args_schema=_arguments(asked),
-        tags=run_tags(asked, chat.strategy),
-        metadata=run_metadata(asked, chat.strategy),
+        name=name or tool_name(found.id),
+        description=description or _description(found),
+        args_schema=_arguments(found),
+        tags=run_tags(found, chat.strategy),
+        metadata=run_metadata(found, chat.strategy),
     )
 
 

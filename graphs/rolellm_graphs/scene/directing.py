@@ -1,18 +1,20 @@
-"""The director's node: who speaks next. Most directors only look; two of them ask models."""
+"""The director's node, which chooses who speaks next. Two of our directors ask models."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from pydantic import BaseModel, Field, create_model
 
+from rolellm_agents.errors import SceneError
 from rolellm_agents.models.forms import fill_form
 from rolellm_agents.prompting.prompts import load_prompt
-from rolellm_agents.scene.directors import DIRECTORS
+from rolellm_agents.scene.directors import DIRECTORS, DirectorFunction, director_named
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.events import check_present
+from rolellm_agents.scene.scene import DirectorKind
 from rolellm_agents.scene.summaries import latest_summary
 from rolellm_agents.scene.turns import last_speaker, random_for, turns
 from rolellm_agents.scene.view import history_for, instruction_for, render_line
@@ -22,9 +24,9 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import SceneState
 
 _LOOKED_BACK = 12
-"""Lines that a model that directs is shown."""
+"""How many of the latest lines the director's model reads."""
 _UNBIDDEN = 5
-"""What somebody counts as bidding whose bid could not be read, or who is a person."""
+"""The bid of people, and of models whose bid cannot be parsed."""
 
 
 class Bid(BaseModel):
@@ -39,72 +41,97 @@ def director_node(
     """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None; then it may set `ended`.
 
     Args:
-        ensemble: who plays.
-        seed_of: tells the running call's seed.
-        persons_of: tells in which seats people sit; models do not bid for them.
+        ensemble: the scene and its models.
+        seed_of: returns the current call's seed.
+        persons_of: returns the seats of people; models do not bid for them.
     """
-    kind = ensemble.loaded.scene.director.kind
+    kind = ensemble.director_kind
+    provided = _provided_director(ensemble)
 
     def situation(state: SceneState) -> Situation | NextSpeaker:
         return _situation(ensemble, state, seed_of())
 
     def chosen(choice: NextSpeaker) -> dict[str, Any]:
-        told: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
-        # A manual director waits to be told; with all others it is over when there is nobody to speak.
-        return told if choice.seat or kind == "manual" else {**told, "ended": choice.why}
+        update: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
+        # Without a speaker a manual director waits for a person; all others end the scene.
+        return update if choice.seat or kind == "manual" else {**update, "ended": choice.why}
 
     def ask(state: SceneState) -> ModelRequest | dict[str, Any]:
         found = situation(state)
         if isinstance(found, NextSpeaker):
             return chosen(found)
-        if kind not in ("bidding", "model"):
+        if provided:
+            # In a thread where the graph runs asynchronously: it may take its time.
+            return ModelRequest(RunnableLambda(provided), found, {})
+        if kind and kind in DIRECTORS:
             return chosen(DIRECTORS[kind](found))
         if len(found.present) == 1:
             return chosen(NextSpeaker(seat=found.present[0], why="Nobody else is there."))
-        if kind == "model":
-            return _choosing(ensemble, found)
-        asked = [seat for seat in _others(found) if seat not in persons_of()]
-        return ModelRequest(_bids(ensemble, found, asked), None, {})
+        return _choosing(ensemble, found) if kind == "model" else _bidding(ensemble, found, persons_of())
 
     def take(state: SceneState, answer: Any) -> dict[str, Any]:
         found = situation(state)
         if isinstance(found, NextSpeaker):
             return chosen(found)
-        choose = _highest if kind == "bidding" else _named
+        choose = _checked if provided else _highest if kind == "bidding" else _named
         return chosen(choose(ensemble, found, answer))
 
     return ModelNode(ask, take, name="direct")
 
 
+def _provided_director(ensemble: Ensemble) -> DirectorFunction | None:
+    """A director that is none of ours: given to the ensemble, or an entry point that the scene names."""
+    kind = ensemble.director_kind
+    if kind is None:
+        return ensemble.choose_speaker
+    return None if kind in get_args(DirectorKind) else director_named(kind)
+
+
+def _checked(_ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
+    """What a director of one's own returned.
+
+    Raises:
+        SceneError: it is no `NextSpeaker`, or its seat is not there.
+    """
+    if not isinstance(answer, NextSpeaker):
+        raise SceneError(f"The director returned {answer!r}; it must return a NextSpeaker.")
+    if answer.seat is not None and answer.seat not in found.present:
+        raise SceneError(
+            f"The director chose {answer.seat!r}, who is not present; it must choose one of "
+            f"{', '.join(found.present)}, or None to end the scene."
+        )
+    return answer
+
+
 def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | NextSpeaker:
-    """What a director decides from, or the choice when there is nothing to decide."""
+    """The director's input, or the choice when there is nothing to decide."""
     scene, passed = ensemble.loaded.scene, state.get("passed") or []
-    there = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
+    present = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
     if called := state.get("called"):
         return NextSpeaker(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
-    if not there:
+    if not present:
         return NextSpeaker(seat=None, why="Nobody is there who wants to speak.")
     turn = len(turns(state["lines"]))
     return Situation(
         scene=scene,
         lines=state["lines"],
-        present=there,
+        present=present,
         turn=turn,
         chance=random_for(seed, "director", turn, len(passed)),
     )
 
 
 def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
-    """Ask the director's model; it reads only what everybody there could hear, who passed among them."""
+    """Ask the director's model, which reads only the lines that all present seats heard."""
     loaded = ensemble.loaded
     language = loaded.scene.language
-    there = set(present_in(loaded.scene, found.lines))
-    heard = [line for line in found.lines if there <= set(line["audience"])]
+    present = set(present_in(loaded.scene, found.lines))
+    shared = [line for line in found.lines if present <= set(line["audience"])]
     names = [loaded.names[seat] for seat in _others(found)]
     prompt = load_prompt("scene-director", language).fill(
         setting=loaded.scene.setting,
         present=", ".join(names),
-        lines="\n".join(render_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
+        lines="\n".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
     return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
@@ -118,8 +145,13 @@ def _named(ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
     return NextSpeaker(seat=fallback.seat, why=f"The director's model named nobody there. {fallback.why}")
 
 
+def _bidding(ensemble: Ensemble, found: Situation, persons: Collection[str]) -> ModelRequest:
+    asked = [seat for seat in _others(found) if seat not in persons]
+    return ModelRequest(_bids(ensemble, found, asked), None, {})
+
+
 def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:
-    """Ask all at once how much they want to speak, each by what they witnessed."""
+    """Ask all seats at once how much they want to speak, each with its own view of the scene."""
     return RunnableParallel({seat: RunnableLambda(partial(_bid, ensemble, found, seat)) for seat in seats})
 
 
@@ -127,8 +159,8 @@ def _bid(ensemble: Ensemble, found: Situation, seat: str, _: Any) -> Bid | None:
     loaded, voice = ensemble.loaded, ensemble.voices[seat]
     *before, last = history_for(loaded, seat, found.lines, latest_summary(found.lines, seat))
     asked = load_prompt("scene-bid", loaded.scene.language).fill(name=loaded.names[seat])
-    told = instruction_for(loaded, seat, found.lines)
-    prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=told)
+    known = instruction_for(loaded, seat, found.lines)
+    prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=known)
     return fill_form(voice.model, Bid, prompt)
 
 
@@ -141,7 +173,7 @@ def _highest(ensemble: Ensemble, found: Situation, bids: dict[str, Bid | None]) 
 
 
 def _others(found: Situation) -> list[str]:
-    """Those who are there but for the last speaker, who has just spoken."""
+    """The present seats without the last speaker; all of them if there is nobody else."""
     last = last_speaker(found.lines)
     return [seat for seat in found.present if seat != last] or list(found.present)
 

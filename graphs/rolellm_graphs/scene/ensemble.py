@@ -9,8 +9,10 @@ from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.local import count_tokens
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import LoadedScene
+from rolellm_agents.scene.directors import DirectorFunction
 from rolellm_agents.scene.view import instruction_for
 from rolellm_graphs.chat.voice import Voice
 
@@ -34,7 +36,8 @@ class Ensemble:
         *,
         model: BaseChatModel | str | None = None,
         models: Mapping[str, BaseChatModel | str] | None = None,
-        strategy: str | None = None,
+        director: DirectorFunction | None = None,
+        strategy: str | Strategy | None = None,
         lorebooks: Sequence[Lorebook] = (),
         recall: RecallOptions | None = None,
         memories: Mapping[str, Sequence[Passage]] | None = None,
@@ -46,6 +49,7 @@ class Ensemble:
             loaded: the scene.
             model: for all who have none of their own, in place of the scene's.
             models: for single seats, in place of what the scene tells.
+            director: who decides who speaks next, in place of the scene's director.
             strategy: for all who have none of their own, in place of the scene's.
             lorebooks: of the world, read by all; beside them each persona has its own.
             recall: how passages are looked up.
@@ -80,12 +84,19 @@ class Ensemble:
             )
             for seat in scene.cast
         }
+        self.choose_speaker = director
+        """A director that was given in place of the scene's."""
         self._director = scene.director.model or default
         self._narrator = (scene.narrator and scene.narrator.model) or default
         self.models = self._used()
         """Each model that has a part in the scene, once."""
         self._fixed = {seat_id: self._fixed_text(seat_id) for seat_id in self.voices}
         self._count = {id(one): _counter(one) for one in (v.model for v in self.voices.values())}
+
+    @property
+    def director_kind(self) -> str | None:
+        """The kind of the scene's director; None for one that was given in its place."""
+        return None if self.choose_speaker else self.loaded.scene.director.kind
 
     @property
     def director(self) -> BaseChatModel:
@@ -100,7 +111,7 @@ class Ensemble:
     def _used(self) -> list[BaseChatModel]:
         scene = self.loaded.scene
         models = [voice.model for voice in self.voices.values()]
-        models += [self.director] if scene.director.kind == "model" else []
+        models += [self.director] if self.director_kind == "model" else []
         models += [self.narrator] if scene.narrator else []
         return list({id(model): model for model in models}.values())
 

@@ -17,8 +17,10 @@ from langgraph.types import Checkpointer, interrupt
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, load_scene
+from rolellm_agents.scene.directors import DirectorFunction
 from rolellm_agents.scene.events import (
     ScheduledEvent,
     check_present,
@@ -52,7 +54,8 @@ def scene_graph(
     *,
     model: BaseChatModel | str | None = None,
     models: Mapping[str, BaseChatModel | str] | None = None,
-    strategy: str | None = None,
+    director: DirectorFunction | None = None,
+    strategy: str | Strategy | None = None,
     checkpointer: Checkpointer = None,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
@@ -71,6 +74,7 @@ def scene_graph(
         scene: a scene, its id, or its path.
         model: for all who have none of their own, in place of the scene's; a chat model or a spec.
         models: for single seats.
+        director: a function that decides who speaks next, in place of the scene's director.
         strategy: how personas reach their models, in place of the scene's.
         checkpointer: anybody's; None keeps nothing between calls.
         lorebooks: of the world, beside each persona's own.
@@ -87,6 +91,7 @@ def scene_graph(
         loaded,
         model=model,
         models=models,
+        director=director,
         strategy=strategy,
         lorebooks=lorebooks,
         recall=recall,
@@ -160,7 +165,7 @@ class _Course:
     def after_direct(self, state: SceneState) -> str:
         speaker = state.get("speaker")
         if speaker is None:
-            return "person" if self._scene.director.kind == "manual" else END
+            return "person" if self._ensemble.director_kind == "manual" else END
         return "person" if speaker in self.persons() else "remember"
 
     def after_guard(self, state: SceneState) -> str:

@@ -1,8 +1,10 @@
-"""Who speaks next: directors that need no model. Each decides from a `Situation` alone."""
+"""Directors that need no model: each decides from a `Situation` who speaks next."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from rolellm_agents.errors import SceneError
+from rolellm_agents.plugins import load_plugin
 from rolellm_agents.scene.directors.manual import manual
 from rolellm_agents.scene.directors.natural import natural
 from rolellm_agents.scene.directors.pooled import pooled
@@ -10,9 +12,12 @@ from rolellm_agents.scene.directors.round_robin import round_robin
 from rolellm_agents.scene.directors.scripted import scripted
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 
-__all__ = ["DIRECTORS", "NextSpeaker", "Situation"]
+__all__ = ["DIRECTORS", "DirectorFunction", "NextSpeaker", "Situation", "director_named"]
 
-DIRECTORS: Mapping[str, Callable[[Situation], NextSpeaker]] = MappingProxyType(
+DirectorFunction = Callable[[Situation], NextSpeaker]
+"""Decides who speaks next; an object that is called like a function may be one, too."""
+
+DIRECTORS: Mapping[str, DirectorFunction] = MappingProxyType(
     {
         "round-robin": round_robin,
         "natural": natural,
@@ -21,4 +26,17 @@ DIRECTORS: Mapping[str, Callable[[Situation], NextSpeaker]] = MappingProxyType(
         "manual": manual,
     }
 )
-"""By the kind that a scene's file names."""
+"""Our own directors, by kind."""
+
+
+def director_named(kind: str) -> DirectorFunction:
+    """The director of a kind: one of `DIRECTORS`, or an entry point of `rolellm.directors`.
+
+    Raises:
+        SceneError: there is none.
+        PluginError: the package that provides it cannot be used.
+    """
+    found = DIRECTORS.get(kind) or load_plugin("rolellm.directors", kind)
+    if found is None:
+        raise SceneError(f"There is no director {kind!r}; install the package that provides it.")
+    return found

@@ -21,7 +21,7 @@ from rolellm_agents.persona import list_personas
 
 _ROLES: Final = 95
 _GENERAL_ANSWERS: Final = 5
-_COMMAND: Final = (sys.executable, "-c", "from rolellm_tui.cli import main; main()", "data")
+_COMMAND: Final = (sys.executable, "-c", "from rolellm_tui.cli.main import main; main()", "data")
 
 Progress = Callable[[str], None]
 

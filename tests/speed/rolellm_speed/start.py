@@ -9,7 +9,7 @@ import time
 from statistics import median
 from typing import Any
 
-_ROLELLM = (sys.executable, "-c", "from rolellm_tui.cli import main; main()")
+_ROLELLM = (sys.executable, "-c", "from rolellm_tui.cli.main import main; main()")
 _LINES = (
     "What do you make of my shoes?",
     "Did you ever love anyone?",
@@ -55,7 +55,7 @@ def _seconds_of_the_cast() -> float:
 
 def _heavy_modules_of_help() -> list[str]:
     code = (
-        "import sys, rolellm_agents, rolellm_tui.cli\n"
+        "import sys, rolellm_agents, rolellm_tui.cli.main\n"
         "try: rolellm_tui.cli.app(['--help'])\n"
         "except SystemExit: pass\n"
         f"print('HEAVY', *[name for name in {HEAVY!r} if name in sys.modules])"

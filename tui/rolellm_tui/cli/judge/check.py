@@ -11,14 +11,12 @@ from rolellm_tui.cli.options import BaseUrlOption, JsonOption, ModelOption, RunF
 from rolellm_tui.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from rolellm_agents.judging import PairJudge, ReplyJudge
     from rolellm_agents.judging.checking import Agreement, Rate
     from rolellm_agents.judging.faults import Fault
     from rolellm_agents.judging.human_labels import HumanLabel
     from rolellm_agents.metrics.correlation import Correlated
     from rolellm_graphs.judge.check import MeasureCheck
-    from rolellm_graphs.judge.likelihood import LikelihoodJudge
-    from rolellm_graphs.judge.ranking import RankingJudge
-    from rolellm_graphs.judge.rubric import RubricJudge
     from rolellm_tui.cli.judge.options import OpenModel
 
 
@@ -103,18 +101,18 @@ def _open(judge: str, model: str | None, base_url: str | None) -> "OpenModel":
 
 
 async def _checked(
-    judge: "RubricJudge | RankingJudge | LikelihoodJudge",
+    judge: "ReplyJudge | PairJudge",
     faults: "Sequence[Fault]",
     labels: "Sequence[HumanLabel]",
     **running: Any,
 ) -> "list[MeasureCheck]":
     """Check a judge of replies on single replies, and a judge of pairs on pairs."""
     from rolellm_graphs.judge.check import check_pair_judge, check_reply_judge
-    from rolellm_graphs.judge.ranking import RankingJudge
+    from rolellm_graphs.judge.judges import judges_replies
 
-    if isinstance(judge, RankingJudge):
-        return await check_pair_judge(judge, faults, labels, **running)
-    return await check_reply_judge(judge, faults, labels, **running)
+    if judges_replies(judge):
+        return await check_reply_judge(judge, faults, labels, **running)
+    return await check_pair_judge(judge, faults, labels, **running)
 
 
 def _print(found: "MeasureCheck") -> None:

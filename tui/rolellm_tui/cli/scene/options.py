@@ -139,15 +139,14 @@ def directed(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
         SceneError: there is no such director.
     """
     from dataclasses import replace
-    from typing import get_args
 
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.scene.scene import Director, DirectorKind
+    from rolellm_agents.scene.scene import Director, director_kinds
     from rolellm_agents.text import did_you_mean
 
     if kind is None:
         return loaded
-    known = [one for one in get_args(DirectorKind) if one != "scripted"]
+    known = [one for one in director_kinds() if one != "scripted"]
     if kind not in known:
         raise SceneError(
             f"There is no director {kind!r}{did_you_mean(kind, known)}; known are {', '.join(known)}, "
