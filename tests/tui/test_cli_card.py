@@ -95,7 +95,7 @@ def test_what_other_programs_lose_is_told(tmp_path: Path) -> None:
         "persona", "export", str(file), "--spec", "v2", "--out", str(tmp_path / "two.png")
     )
     assert exported.returncode == 0
-    assert "will not see, in v2: nickname" in exported.stderr
+    assert "ignore, in v2: nickname" in exported.stderr
 
 
 def test_lore_says_what_fires_and_why(ada: Path) -> None:

@@ -49,7 +49,7 @@ def test_from_sources_to_a_data_set_that_does_not_leak(source: Path, tmp_path: P
     checked = rolellm_here("data", "check", str(out))
     assert checked.returncode == 0
     assert "role-without-profile: roles that are in no profile" in checked.stdout
-    assert "60 rows of 2 files: 0 leak, 0 are broken" in checked.stdout
+    assert "60 rows of 2 files: 0 leak, 0 are invalid" in checked.stdout
 
     stats = json.loads(rolellm_here("data", "stats", str(out), "--json").stdout)
     assert [(one["kind"], one["samples"], one["roles"]) for one in stats] == [("role_specific", 60, 3)]
