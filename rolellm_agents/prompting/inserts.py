@@ -11,7 +11,7 @@ from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES, Position, R
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.models.message_marks import INSERT_MARK
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import CARD, called
+from rolellm_agents.persona.from_card.conversion import CARD, char_name
 from rolellm_agents.recall.recalled import RecalledLore
 
 InsertKind = Literal["lore", "author-note", "character-note", "user-persona", "scene", "card-prompt"]
@@ -111,5 +111,7 @@ def _card(persona: Persona) -> Card | None:
 
 
 def _filled(words: str, persona: Persona, user: str, *, original: str | None) -> str:
-    scope = MacroScope(char=called(persona), user=user, original=original, description=persona.description)
+    scope = MacroScope(
+        char=char_name(persona), user=user, original=original, description=persona.description
+    )
     return substitute(words, scope).strip()

@@ -21,7 +21,7 @@ from rolellm_agents.cards import (
 )
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import called
+from rolellm_agents.persona.from_card.conversion import char_name
 from rolellm_agents.recall.recalled import RecalledLore
 
 
@@ -83,7 +83,7 @@ class LoreRecall:
             seed: for probabilities; derived from the conversation when None, so that the same words
                 activate the same lore.
         """
-        name = called(self._persona)
+        name = char_name(self._persona)
         messages = [_scanned(message, name, self._user) for message in history]
         messages.append(ScanMessage(self._user, line, "user"))
         drawn = zlib.crc32(f"{len(messages)}\n{line}".encode()) if seed is None else seed

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from rolellm_agents.cards import Lorebook, LoreEntry, MacroScope, substitute
 from rolellm_agents.cards.lore.decorators import NO_DECORATORS, parse_decorators
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import called
+from rolellm_agents.persona.from_card.conversion import char_name
 from rolellm_agents.text import whole
 
 Kind = Literal["demonstration", "knowledge", "lore", "memory"]
@@ -64,7 +64,7 @@ def knowledge_of(persona: Persona) -> list[Passage]:
 
 def lore_of(books: Iterable[Lorebook], persona: Persona, user: str) -> list[Passage]:
     """The lorebook entries whose only condition is a key."""
-    scope = MacroScope(char=called(persona), user=user, description=persona.description, seed=0)
+    scope = MacroScope(char=char_name(persona), user=user, description=persona.description, seed=0)
     passages: list[Passage] = []
     for book in books:
         for entry in filter(_is_free, book.entries):

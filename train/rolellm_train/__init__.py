@@ -1,1 +1,1 @@
-"""RoCIT: from RoleBench rows to a model that speaks in role. For now, the way from GGUF to transformers."""
+"""Training of persona adapters (RoCIT and DPO), and their export to GGUF."""

@@ -1,7 +1,7 @@
-"""What can go wrong in training that a person can put right."""
+"""Errors of training that the user can fix."""
 
 from rolellm_agents.errors import RoleLLMError
 
 
 class TrainingError(RoleLLMError):
-    """A recipe, data, a base or a machine that cannot be trained with."""
+    """The recipe, the data, the base or the machine does not allow the training."""

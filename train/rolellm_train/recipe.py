@@ -1,4 +1,4 @@
-"""Recipes: everything that a tuned model depends on, besides the data, as one flat YAML file."""
+"""Recipes: everything that a tuned model depends on besides the data, in one flat YAML file."""
 
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -15,72 +15,72 @@ _BUNDLED = "recipes"
 
 
 class Recipe(BaseModel):
-    """How a model is tuned. Defaults are RoCIT's where the paper tells them, else what measured best."""
+    """How a model is tuned. Defaults are the paper's RoCIT settings, or the best measured ones."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")
     about: str
-    """What it is for, what it needs and how long it takes, for a person."""
+    """Purpose, requirements and duration."""
     cites: str = ""
-    """Where the method is from."""
+    """Source of the method."""
     base: str
     """A GGUF (`llamacpp:smollm2`, a path), a folder for transformers, or a name at a model hub."""
     chat_template: Literal["own", "chatml", "gemma"] = "own"
-    """For a base that brings none; Gemma's needs Gemma's vocabulary."""
+    """For a base without one. The template of Gemma needs Gemma's vocabulary."""
     language: Language = "en"
 
     objective: Literal["rocit", "dpo"] = "rocit"
-    """Answers are learned as they are (RoCIT), or to be preferred to others (DPO, arXiv 2305.18290)."""
+    """Learn answers (RoCIT), or preferences between answers (DPO, arXiv 2305.18290)."""
     beta: float = Field(default=0.1, gt=0, le=10)
-    """Of DPO: how dearly a departure from the base is paid for."""
+    """Beta of DPO: the weight of staying close to the base."""
 
     # What is learned
     role_specific: float = Field(default=1.0, ge=0, le=100)
-    """How often each of RoleBench's role-specific rows is seen in an epoch; a fraction draws some."""
+    """Repetitions of each role-specific row of RoleBench per epoch; a fraction samples rows."""
     general: float = Field(default=1.0, ge=0, le=100)
     cast: float = Field(default=1.0, ge=0, le=100)
     """The same for the cast's demonstrations."""
     answers: int = Field(default=1, ge=1, le=20)
-    """Of a row's references, each learned as a row of its own."""
+    """Number of references per row, each learned as a row of its own."""
     keep_apart: bool = True
-    """Leave out the roles that the paper keeps for its role generalization."""
+    """Leave out the held-out roles of the paper's role generalization."""
     conversations: float = Field(default=0.0, ge=0, le=1)
-    """The part of the rows that is asked in conversations of several questions, not each alone."""
+    """Share of rows that are combined into conversations of several questions."""
     held_out_questions: int = Field(default=2, ge=0)
-    """Of each role, for the loss that training is stopped by."""
+    """Held-out questions per role, for early stopping."""
     limit: int | None = Field(default=None, ge=1)
-    """Rows at most, drawn; for trying out."""
+    """Maximum number of rows, sampled at random."""
 
     # How
     start: str = ""
-    """PEFT's folder of an adapter that is learned on (`--from`); a new one when empty."""
+    """Folder of a PEFT adapter to continue (`--from`); empty for a new adapter."""
     rank: int = Field(default=8, ge=1, le=512)
     alpha: float = Field(default=16, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)
     learning_rate: float = Field(default=2e-4, gt=0, lt=1)
     warmup: float = Field(default=0.05, ge=0, lt=1)
-    """The part of all steps in which the rate rises."""
+    """Share of steps for the warm-up of the learning rate."""
     epochs: float = Field(default=2, gt=0)
     longest: int = Field(default=1024, ge=32)
-    """Tokens of a row; longer rows are left out and counted."""
+    """Maximum length of a row, in tokens; longer rows are left out and counted."""
     pack: int = Field(default=1024, ge=64)
-    """Tokens of a sequence that several rows share."""
+    """Length of a packed sequence, in tokens."""
     packs_per_batch: int = Field(default=1, ge=1)
-    """Computed at a time."""
+    """Packs per batch."""
     packs_per_step: int = Field(default=8, ge=1)
-    """Between two changes of the weights."""
+    """Packs per optimizer step."""
     checkpointing: bool = False
-    """Compute activations twice rather than keep them: a third slower, a fraction of the memory."""
+    """Gradient checkpointing: a third slower, with a fraction of the memory."""
     evaluations: int = Field(default=2, ge=0)
-    """Of the held-out loss, in each epoch."""
+    """Evaluations of the held-out loss per epoch."""
     patience: int = Field(default=2, ge=1)
-    """So many evaluations without a better loss end it."""
+    """Evaluations without improvement before training stops."""
     seed: int = 0
 
 
 def bundled_recipes() -> list[str]:
-    """The ids of the recipes that come along."""
+    """The ids of the bundled recipes."""
     folder = files("rolellm_train") / _BUNDLED
     return sorted(
         file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")

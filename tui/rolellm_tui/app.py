@@ -54,13 +54,13 @@ class OpenSession(Protocol):
         """Open one.
 
         Args:
-            persona: whom to talk with.
-            conversation: the id of one to go on with; None begins a new one.
-            strategy: another than usual.
-            model: another than usual.
+            persona: to talk with.
+            conversation: id of one to resume; None starts a new one.
+            strategy: None for the default.
+            model: None for the default.
 
         Raises:
-            RoleLLMError: one of them cannot be used.
+            RoleLLMError: the session cannot be opened.
         """
 
 

@@ -1,4 +1,4 @@
-"""The command palette: whatever the present screen can do, and everybody and everything one can go to."""
+"""The command palette: actions of the screen, personas and conversations."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -21,13 +21,13 @@ from rolellm_tui.widgets.common.formatting import counted, local_now, relative_t
 
 _NAVIGATION = ("command_palette", "app.command_palette")
 _AT_ONCE = 20
-"""Commands that are compared with the query between two looks at the keyboard."""
+"""Commands matched per batch, between checks for new input."""
 _ABOUT = 70
-"""Characters of what stands below a command."""
+"""Maximum length of a help text, in characters."""
 
 
 class RoleActions(Protocol):
-    """What the palette asks the app for."""
+    """Actions of the app for the palette."""
 
     @property
     def transcript(self) -> Transcript:
@@ -40,7 +40,7 @@ class RoleActions(Protocol):
         """Open a conversation, at a message if one is named."""
 
     def use_strategy(self, name: str) -> None:
-        """Let answers come by this strategy."""
+        """Use this strategy for answers."""
 
 
 @dataclass(frozen=True)
@@ -51,32 +51,32 @@ class _Command:
 
 
 class RoleCommands(Provider):
-    """Offers the screen's keys at once; personas and conversations when one looks for them."""
+    """Lists actions of the screen; a search adds personas and conversations."""
 
     async def startup(self) -> None:
-        """Begin to read, while the person sees the palette open."""
+        """Load data in the background."""
         self._elsewhere = asyncio.create_task(asyncio.to_thread(_read, self._actions.transcript))
 
     async def shutdown(self) -> None:
-        """Nobody waits for it any more."""
+        """Cancel the loading."""
         self._elsewhere.cancel()
         with suppress(asyncio.CancelledError):
             await self._elsewhere
 
     async def discover(self) -> Hits:
-        """What the present screen can do."""
+        """List the actions of the screen."""
         for command in self._of_screen():
             yield DiscoveryHit(Content(command.name), command.run, command.name, _plain(command.about))
 
     async def search(self, query: str) -> Hits:
-        """Whatever fits."""
+        """List all matches."""
         matcher = self.matcher(query)
         for command in (*self._of_screen(), *self._strategies()):
             if hit := _hit(matcher, command):
                 yield hit
         for number, command in enumerate(self._goals(*await self._elsewhere)):
             if number % _AT_ONCE == 0:
-                # The next key may come meanwhile, and end this search.
+                # Let the next key cancel this search.
                 await asyncio.sleep(0)
             if hit := _hit(matcher, command):
                 yield hit
@@ -86,7 +86,7 @@ class RoleCommands(Provider):
         return cast(RoleActions, self.app)
 
     def _of_screen(self) -> Iterator[_Command]:
-        """Its keys that say what they do."""
+        """Actions of the screen with a tooltip."""
         done = set(_NAVIGATION)
         for node, binding, enabled, tooltip in self.screen.active_bindings.values():
             if tooltip and enabled and binding.action not in done:
@@ -124,7 +124,7 @@ def _read(transcript: Transcript) -> tuple[tuple[FoundPersona, ...], list[Conver
     try:
         return list_personas().found, transcript.conversations()
     except RoleLLMError:
-        # Whoever opens a conversation will be told.
+        # Opening a conversation will report the error.
         return list_personas().found, []
 
 
@@ -132,7 +132,7 @@ def _hit(matcher: Matcher, command: _Command) -> Hit | None:
     score, offsets = matcher.fuzzy_search.match(matcher.query, command.name)
     if score <= 0:
         return None
-    # Not by the matcher's own way, which would read a name from outside as markup.
+    # The matcher's own method would parse names as markup.
     shown = Content(command.name)
     for offset in offsets:
         shown = shown.stylize(matcher.match_style, offset, offset + 1)
@@ -140,5 +140,5 @@ def _hit(matcher: Matcher, command: _Command) -> Hit | None:
 
 
 def _plain(text: str) -> str:
-    """Text that the palette does not read as markup: it would, even of what `escape` gives."""
+    """Text that the palette does not parse as markup."""
     return cast(str, Content(text))

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, everything else on stderr, all of it plain text."""
+"""Output of commands: results on stdout, messages on stderr, without control characters."""
 
 import json
 import re
@@ -11,18 +11,18 @@ from rolellm_agents.text import CONTROL_CHARACTERS, plain, whole
 
 
 def print_json(value: Any) -> None:
-    """One JSON value, indented, with Chinese as it is and control characters escaped."""
+    """Print a JSON value, indented, with control characters escaped."""
     text = whole(json.dumps(value, ensure_ascii=False, indent=2))
     print(CONTROL_CHARACTERS.sub(_escaped, text))  # noqa: T201
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
-    """Text that may come from outside, shown at once."""
+    """Print text without control characters, and flush."""
     print(plain(text), end=end, flush=True)  # noqa: T201
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Aligned columns, for people; the widths know that Chinese characters take two cells."""
+    """Print an aligned table. Wide Chinese characters are taken into account."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -32,21 +32,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    # Without a terminal there is no width to fold into: one row stays one line.
+    # Without a terminal, each row is one line.
     width = None if sys.stdout.isatty() else 10_000
     Console(width=width, markup=False, highlight=False, soft_wrap=width is not None).print(table)
 
 
 def complain(text: str) -> None:
-    """One sentence for a person, on stderr."""
+    """Print a message on stderr."""
     print(f"rolellm: {plain(text)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager
 def counted_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr with counts and time left, where stderr is a terminal; gives what moves it.
+    """Show a progress bar on stderr if it is a terminal.
 
-    What it gives takes how much is done and how much there is in all.
+    Yields:
+        A function that takes the number of finished items and the total.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -1,4 +1,4 @@
-"""How a scene comes onto the stage, and who plays it when nobody says otherwise."""
+"""Opening stages, and the default ensemble."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from rolellm_graphs.scene.stage import Stage
 
 
 class OpenStage(Protocol):
-    """Makes a stage as the command line and the settings say."""
+    """Opens stages with the options of the command line and the settings."""
 
     def __call__(
         self, scene: LoadedScene, conversation: str | None, /, *, seed: int | None = None
@@ -22,23 +22,23 @@ class OpenStage(Protocol):
 
         Args:
             scene: to be played.
-            conversation: the id of one to go on with; None begins a new one.
-            seed: that it was begun with; None for the scene's own.
+            conversation: id of one to resume; None starts a new one.
+            seed: of the conversation; None for the scene's own.
 
         Raises:
-            RoleLLMError: something of it cannot be used.
+            RoleLLMError: the stage cannot be opened.
         """
 
 
 def stage_opener(
     transcript: Transcript, cast: Callable[[LoadedScene], Ensemble], *, seed: int | None = None
 ) -> OpenStage:
-    """What opens any scene.
+    """A function that opens stages.
 
     Args:
-        transcript: where all that happens is kept.
-        cast: who plays a scene.
-        seed: of scenes that are begun; their own when None.
+        transcript: for all messages.
+        cast: builds the ensemble of a scene.
+        seed: of new stages; None for the scene's own.
     """
 
     def open_stage(scene: LoadedScene, conversation: str | None, /, *, seed: int | None = seed) -> Stage:
@@ -48,10 +48,10 @@ def stage_opener(
 
 
 def usual_ensemble(scene: LoadedScene) -> Ensemble:
-    """The settings' model plays all who have none of their own.
+    """The ensemble with the model of the settings.
 
     Raises:
-        RoleLLMError: something of the scene or the settings cannot be used.
+        RoleLLMError: the scene or the settings are invalid.
     """
     settings = load_settings()
     make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)

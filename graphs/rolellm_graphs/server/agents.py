@@ -1,4 +1,4 @@
-"""Everybody who can be asked: found by name, made ready once, kept while they are asked."""
+"""The personas and scenes of a server, found by name and cached."""
 
 import time
 from collections import OrderedDict
@@ -24,19 +24,18 @@ from rolellm_graphs.server.scene_memory import SceneMemory
 from rolellm_graphs.server.wire import ModelObject
 
 _READY = 256
-"""Agents kept ready."""
+"""Maximum number of cached agents."""
 _DESCRIBED = 200
 
 
 class Agents:
-    """The cast and the scenes that there are, as a server's clients see them.
+    """Personas and scenes as a server's clients see them.
 
-    Personas and scenes are found by name among those that are listed, never by a path: a name comes
-    from outside.
+    Personas and scenes are found among the listed names only, never by path, since names come from clients.
     """
 
     def __init__(self, options: ServerOptions) -> None:
-        """Nobody is ready yet, and no model is loaded."""
+        """Create an empty cache; no model is loaded."""
         self._options = options
         self._since = int(time.time())
         self._memory = SceneMemory()
@@ -48,7 +47,7 @@ class Agents:
         self.look_around()
 
     def look_around(self) -> None:
-        """Find what there is now; who was edited is made ready anew."""
+        """Reload the lists; edited personas are rebuilt."""
         personas = {found.persona.id: found.persona for found in list_personas().found}
         scenes = {found.scene.id: found.scene.title for found in list_scenes()[0]}
         with self._lock:
@@ -58,7 +57,7 @@ class Agents:
 
     @property
     def cards(self) -> list[ModelObject]:
-        """All who can be asked: personas, then scenes."""
+        """All names: personas, then scenes."""
         told = [(one.id, one.name, one.description) for one in self._personas.values()]
         told += [(f"{SCENE}{scene}", title, "A scene.") for scene, title in self._scenes.items()]
         return [
@@ -82,11 +81,11 @@ class Agents:
             return self._models[name]
 
     def find(self, name: AgentName) -> Agent:
-        """Who is meant.
+        """The agent of a name.
 
         Raises:
-            ApiError: there is nobody of this name.
-            RoleLLMError: they cannot be made ready.
+            ApiError: the name is unknown.
+            RoleLLMError: the agent cannot be built.
         """
         with self._lock:
             if name in self._ready:
@@ -127,6 +126,6 @@ class Agents:
         def make(spec: str, **options: Any) -> BaseChatModel:
             return self._options.make(spec, **options)
 
-        # The scene's own models stand in its file, which is the server's; a client's wish goes before.
+        # The client's choice precedes the models in the scene's file.
         wished = self.model(name.model) if name.model or not loaded.scene.model else None
         return Ensemble(loaded, model=wished, strategy=name.strategy, make=make)

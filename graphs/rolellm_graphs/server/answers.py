@@ -1,4 +1,4 @@
-"""An answer as it comes, whoever gives it: words, and in the end how it ended."""
+"""The parts of an answer: text, and at the end the finish reason."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from rolellm_graphs.server.wire import ChatRequest, SceneReply, Usage
 
 @dataclass(frozen=True, slots=True)
 class AnswerChunk:
-    """The next words."""
+    """The next piece of text."""
 
     text: str
     speaker: str | None = None
-    """Who begins to speak with them, in a scene."""
+    """The speaker that starts with this piece, in a scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    """The answer is whole; nothing follows."""
+    """The end of the answer."""
 
     reason: str
     """`stop` or `length`."""
@@ -30,15 +30,15 @@ AnswerPart = AnswerChunk | AnswerEnd
 
 
 class Agent(Protocol):
-    """Who can be asked; it holds nothing of any conversation."""
+    """A persona or a scene. It keeps no state of conversations."""
 
     name: str
-    """What answers carry as their `model`."""
+    """The `model` of its answers."""
     persona: str | None
-    """The id that messages carry as their `name`; None in a scene, where several speak."""
+    """The `name` of its messages; None in a scene."""
 
     def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
-        """Answer the last message; closing the generator stops it.
+        """Answer the last message. Closing the generator stops the answer.
 
         Raises:
             RoleLLMError: it cannot be answered.
@@ -47,5 +47,5 @@ class Agent(Protocol):
 
 
 def text_of(parts: Sequence[AnswerPart]) -> str:
-    """All words."""
+    """The complete text."""
     return "".join(part.text for part in parts if isinstance(part, AnswerChunk))

@@ -1,4 +1,4 @@
-"""The server's application: its paths, and what stands before them."""
+"""The server's ASGI application: routes and middleware."""
 
 import asyncio
 import secrets
@@ -54,11 +54,11 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
     """The application, for any ASGI server.
 
     Args:
-        options: how it is set up; loopback's defaults when None.
+        options: of the server; None for the defaults on loopback.
 
     Raises:
-        ModelError: the first model cannot be used here, or one is a name that there is not.
-        SettingsError: there is no such strategy.
+        ModelError: the first model cannot be used, or a name is unknown.
+        SettingsError: the strategy is unknown.
     """
     options = options or ServerOptions()
     service = _Service(options)
@@ -78,7 +78,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         swagger_ui_oauth2_redirect_url=None,
     )
     app.state.agents = service.agents
-    patch_fastapi(app)  # the page's scripts come from here, not from elsewhere
+    patch_fastapi(app)  # serve the scripts of the page ourselves
     _add_paths(app, service)
     add_error_handlers(app)
     _add_limits(app, service)
@@ -86,7 +86,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
 
 
 def _check_strategies(options: ServerOptions) -> None:
-    """Refuse at the start what every answer would fail with."""
+    """Check at startup for errors that every answer would raise."""
     if options.strategy is not None:
         get_strategy(options.strategy)
         return
@@ -95,7 +95,7 @@ def _check_strategies(options: ServerOptions) -> None:
 
 
 class _Service:
-    """What the paths share."""
+    """State that the routes share."""
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
@@ -212,20 +212,20 @@ _Head = Annotated[dict[str, Any], Depends(_new_head)]
 
 
 def _as_chat(asked: CompletionRequest) -> ChatRequest:
-    """The line as a conversation of one message."""
+    """A prompt as a conversation of one message."""
     options = asked.model_dump(include=set(GenerationRequest.model_fields), exclude_none=True)
     return ChatRequest(**options, messages=[ChatMessage(role="user", content=asked.line)])
 
 
 def _told(asked: GenerationRequest, agent: Agent) -> dict[str, str]:
-    """Headers: who answered, and what of the request meant nothing."""
+    """Headers with the agent and the ignored fields of the request."""
     told = {"X-RoleLLM-Agent": agent.name}
     ignored = ",".join(name for name in asked.ignored if name.isascii() and name.isidentifier())
     return {**told, "X-RoleLLM-Ignored": ignored[:500]} if ignored else told
 
 
 def _add_limits(app: FastAPI, service: _Service) -> None:
-    """The last one stands before all others."""
+    """Add middleware; the last one runs first."""
     options = service.options
     app.add_middleware(ConcurrencyLimit, admission=service.admission)
     app.add_middleware(

@@ -1,4 +1,4 @@
-"""How many requests are answered at a time, and the queue in which the others wait."""
+"""The concurrency limit, and the queue of pending requests."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from rolellm_graphs.server.queue_pace import QueuePace
 
 
 class Admission:
-    """Gives each request its turn, or tells it when to come again; one for a server."""
+    """Admits requests in turn, or rejects them with a retry time. One per server."""
 
     def __init__(
         self,
@@ -29,14 +29,14 @@ class Admission:
         metrics: Metrics,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with an empty queue.
+        """Create an empty queue.
 
         Args:
-            concurrent: requests that are answered at a time.
-            queue: requests that wait, at most.
-            queue_seconds: the longest that a request waits.
-            metrics: what counts them.
-            clock: seconds that only go forward.
+            concurrent: maximum number of requests being answered.
+            queue: maximum number of pending requests.
+            queue_seconds: maximum time in the queue.
+            metrics: counters.
+            clock: monotonic seconds.
         """
         self._queue = FairQueue(concurrent, queue)
         self._capacity = queue
@@ -48,20 +48,20 @@ class Admission:
 
     @property
     def waiting(self) -> int:
-        """Requests in the queue."""
+        """Number of pending requests."""
         return self._queue.waiting
 
     @asynccontextmanager
     async def turn(self, client: Hashable, receive: Receive) -> AsyncIterator[None]:
-        """Wait for a request's turn, and keep its place while it is answered.
+        """Wait for a place, and hold it while the request is answered.
 
         Args:
-            client: whose request it is; clients take turns.
-            receive: the connection's, when the body has been read.
+            client: of the request; clients take turns.
+            receive: of the connection, after the body was read.
 
         Raises:
-            ApiError: the queue is full, or the turn did not come in time.
-            GoneError: the client hung up while it waited.
+            ApiError: the queue is full, or the wait was too long.
+            GoneError: the client disconnected while waiting.
         """
         began = self._clock()
         changed = asyncio.Event()
@@ -97,7 +97,7 @@ class Admission:
             raise self._refusal("queue_full", f"{self._fullness}, and most of these requests are yours")
 
     def _refusal(self, reason: str, told: str) -> ApiError:
-        """What a client is told that gets no turn, and when it may come again."""
+        """The error for a rejected client, with a retry time."""
         self._metrics.refused.labels(reason).inc()
         seconds = self._pace.seconds_for(self.waiting + 1, self._clock())
         return ApiError(
@@ -109,19 +109,19 @@ class Admission:
 
 
 class ConcurrencyLimit:
-    """Lets a limited number of requests be answered at a time; the others wait for their turn.
+    """Middleware that limits concurrent requests and queues the others.
 
-    It stands behind `BodyLimit`: a request gets here when it has arrived whole, so that none holds a place
-    with a body that is still on its way.
+    It runs after `BodyLimit`, so requests arrive here complete and none holds a place while its body is
+    still being sent.
     """
 
     def __init__(self, app: ASGIApp, admission: Admission) -> None:
-        """Stand before an application."""
+        """Wrap an application."""
         self._app = app
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on when its turn has come, or refuse it."""
+        """Pass the request on when it is admitted, or reject it."""
         if scope["type"] != "http" or scope["method"] != "POST":
             return await self._app(scope, receive, send)
         arrived = await receive()
@@ -136,6 +136,6 @@ class ConcurrencyLimit:
 
 
 def _client_of(scope: Scope) -> Hashable:
-    """Whose request it is: the key that was sent, or without one the address that it comes from."""
+    """The client of a request: its API key, or else its address."""
     peer = scope.get("client")
     return hashed_key(Headers(scope=scope)) or (peer[0] if peer else "")

@@ -1,4 +1,4 @@
-"""A client's connection: whether it is still there, and its request's body."""
+"""The connection of a client: disconnects and the request body."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -10,22 +10,22 @@ from starlette.types import Message, Receive
 _T = TypeVar("_T")
 
 _CLIENT_CLOSED_REQUEST: Final = 499
-"""What nginx calls a client that did not wait."""
+"""nginx's status for a client that disconnected."""
 
 
 class GoneError(Exception):
-    """The client hung up."""
+    """The client disconnected."""
 
 
 async def while_connected(receive: Receive, work: Awaitable[_T]) -> _T:
-    """Do it as long as the client waits.
+    """Run work until it ends or the client disconnects.
 
     Args:
-        receive: the connection's, when the body has been read.
-        work: what is stopped when the client hangs up.
+        receive: of the connection, after the body was read.
+        work: cancelled when the client disconnects.
 
     Raises:
-        GoneError: it hung up; the work was stopped.
+        GoneError: the client disconnected and the work was cancelled.
     """
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_end_of(receive))
@@ -37,17 +37,17 @@ async def while_connected(receive: Receive, work: Awaitable[_T]) -> _T:
     finally:
         for task in (working, leaving):
             task.cancel()
-        # What they end with was told above; a cancellation of ours still goes on from here.
+        # Their results were handled above; our own cancellation still propagates.
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
 def gone_response() -> Response:
-    """The answer to a client that hung up: nobody reads it but the counters."""
+    """The response to a disconnected client, for the counters."""
     return Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """The body once more, then what comes after it: the end of the connection."""
+    """Replay the body, then the messages after it."""
     read = False
 
     async def replay() -> Message:

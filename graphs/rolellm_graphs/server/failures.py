@@ -1,4 +1,4 @@
-"""What a client is told when it does not get what it asked for: OpenAI's error shape, one sentence."""
+"""Errors in OpenAI's format, with a one-sentence message."""
 
 import logging
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _TYPES: Mapping[int, str] = {
 
 
 class ApiError(Exception):
-    """A request that is refused."""
+    """A rejected request."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class ApiError(Exception):
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Tell what is wrong.
+        """Create the error.
 
         Args:
-            status: of HTTP.
-            message: one sentence that names the thing and the next step.
+            status: HTTP status.
+            message: one sentence with the problem and the next step.
             code: for programs, such as `model_not_found`.
-            param: the field of the request that is meant.
-            headers: to be sent along.
+            param: the invalid field of the request.
+            headers: of the response.
         """
         super().__init__(message)
         self.status = int(status)
@@ -54,7 +54,7 @@ class ApiError(Exception):
 
     @property
     def body(self) -> dict[str, Any]:
-        """In OpenAI's shape."""
+        """The error in OpenAI's format."""
         kind = (
             "server_error" if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         )
@@ -67,12 +67,12 @@ class ApiError(Exception):
         return {"error": told}
 
     def response(self) -> Response:
-        """As an answer of HTTP."""
+        """The HTTP response."""
         return JSONResponse(self.body, self.status, self.headers)
 
 
 def api_error(error: Exception) -> ApiError:
-    """Any error as what a client is told; what is nobody's but ours is logged, and not shown."""
+    """Convert any error to a response. Internal errors are logged and not shown."""
     match error:
         case ApiError():
             return error
@@ -102,7 +102,7 @@ def api_error(error: Exception) -> ApiError:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Let every error leave in the same shape."""
+    """Register handlers, so that all errors have the same format."""
 
     async def on_error(_: Request, error: Exception) -> Response:
         return api_error(error).response()
@@ -112,7 +112,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 def _invalid(error: RequestValidationError) -> ApiError:
-    """The first field that is wrong, by its path."""
+    """The path and message of the first invalid field."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return ApiError(HTTPStatus.BAD_REQUEST, "The request is no JSON; send a JSON object.")

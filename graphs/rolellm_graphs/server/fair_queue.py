@@ -1,4 +1,4 @@
-"""A bounded queue in which clients take turns; nothing here knows of time or of asyncio."""
+"""A bounded queue in which clients take turns, independent of time and asyncio."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
@@ -8,61 +8,60 @@ State = Literal["waiting", "running", "refused", "left"]
 
 
 class QueueFullError(Exception):
-    """As many requests wait as may."""
+    """The queue is full."""
 
 
 class Ticket:
-    """One request's place: in the queue, or among those that are being answered."""
+    """The place of a request: pending, or being answered."""
 
     def __init__(self, client: Hashable, changed: Callable[[], None]) -> None:
-        """Wait for this client.
+        """Create a ticket.
 
         Args:
-            client: whose request it is.
-            changed: called when the request may begin, or has to give its place up.
+            client: of the request.
+            changed: called when the request is admitted or rejected.
         """
         self.client = client
         self.state: State = "waiting"
         self._changed = changed
 
     def move_on(self, state: Literal["running", "refused"]) -> None:
-        """End the waiting, and tell whoever waits."""
+        """Change the state, and notify the waiting request."""
         self.state = state
         self._changed()
 
 
 class FairQueue:
-    """Lets a limited number of requests run at once; the others wait.
+    """Limits concurrent requests; the others wait.
 
-    When a place becomes free, the next client in the round gets it, for the oldest of its requests. So a
-    client with fifty requests and one with a single request take turns, and the single one does not wait
-    for the fifty.
+    A free place goes to the oldest request of the next client in turn. So a single request does not wait
+    for fifty requests of another client.
     """
 
     def __init__(self, limit: int, capacity: int) -> None:
-        """Make an empty queue.
+        """Create an empty queue.
 
         Args:
-            limit: requests that run at once, at most.
-            capacity: requests that wait, at most.
+            limit: maximum number of concurrent requests.
+            capacity: maximum number of pending requests.
         """
         self._limit = limit
         self._capacity = capacity
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()
         self.running = 0
-        """Requests that may be answered now."""
+        """Admitted requests."""
         self.waiting = 0
-        """Requests in the queue."""
+        """Number of pending requests."""
 
     def enter(self, client: Hashable, changed: Callable[[], None]) -> Ticket:
-        """Add a request; its ticket's state says whether it may begin at once.
+        """Add a request. The state of its ticket says whether it is admitted.
 
-        When the queue is full, a client with few requests takes the place of the latest request of the
-        client that has most, so that nobody can fill the queue alone.
+        When the queue is full, a client with few requests replaces the latest request of the client with
+        the most, so that one client cannot fill the queue alone.
 
         Args:
-            client: whose request it is.
-            changed: called when a waiting request may begin, or has to give its place up.
+            client: of the request.
+            changed: called when a pending request is admitted or rejected.
 
         Raises:
             QueueFullError: as many wait as may, and no client has more requests among them.
@@ -79,7 +78,7 @@ class FairQueue:
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Give the request's place up, whether it waits or runs; a second time changes nothing."""
+        """Release the place of a pending or running request. Calling it twice is harmless."""
         state, ticket.state = ticket.state, "left"
         if state == "waiting":
             self._remove(ticket)

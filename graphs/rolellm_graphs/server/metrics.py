@@ -1,4 +1,4 @@
-"""What a server counts, in the form that Prometheus reads."""
+"""Metrics of a server for Prometheus."""
 
 import time
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _REFUSED = ("waited", "queue_full")
-"""Why a request may get no turn."""
+"""Reasons for rejecting a request."""
 
 
 class Metrics:
     """Counters of one server."""
 
     def __init__(self) -> None:
-        """All at zero."""
+        """Create all counters."""
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "rolellm_requests", "Requests by path and status.", ["path", "status"], registry=self.registry
@@ -57,7 +57,7 @@ class Metrics:
 
     @contextmanager
     def answer(self) -> Iterator["AnswerClock"]:
-        """Count one answer while it is given."""
+        """Count an answer while it is generated."""
         self.now_answering += 1
         self.answering.set(self.now_answering)
         try:
@@ -67,21 +67,21 @@ class Metrics:
             self.answering.set(self.now_answering)
 
     def text(self) -> bytes:
-        """All of it, for `GET /metrics`."""
+        """The text of `GET /metrics`."""
         return generate_latest(self.registry)
 
 
 class AnswerClock:
-    """Times one answer and counts its tokens."""
+    """Measures the time and tokens of one answer."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Begin now."""
+        """Start the clock."""
         self._metrics = metrics
         self._begun = time.monotonic()
         self._spoken = False
 
     def hear(self, part: AnswerPart) -> None:
-        """Take the next part."""
+        """Record a part of the answer."""
         passed = time.monotonic() - self._begun
         if isinstance(part, AnswerChunk) and not self._spoken:
             self._spoken = True

@@ -1,8 +1,8 @@
-"""Who is meant by a request's `model`: a persona or a scene, and how it is played.
+"""Parse the `model` of a request: a persona or a scene, with strategy, model and seat.
 
 `sherlock-holmes`, `sherlock-holmes@few-shot-dialogue`, `sherlock-holmes@llamacpp:smollm2@system`,
-`scene:last-booth@juno-macguff` (where the person sits). Headers say the same for clients that cannot name
-what they want: `X-RoleLLM-Strategy`, `X-RoleLLM-Model`, `X-RoleLLM-Seat`. A suffix is the nearer one.
+`scene:last-booth@juno-macguff` (the user's seat). Headers do the same for clients that cannot change the
+name: `X-RoleLLM-Strategy`, `X-RoleLLM-Model`, `X-RoleLLM-Seat`. Suffixes take precedence.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,28 +23,28 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class AgentName:
-    """Who is meant."""
+    """A parsed name."""
 
     id: str
-    """Of the persona, or of the scene."""
+    """Id of the persona or scene."""
     is_scene: bool
     strategy: str | None
     model: str | None
     """A spec that the server offers."""
     seat: str | None
-    """Where the person sits; in scenes alone."""
+    """Seat of the user, in scenes only."""
 
 
 def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) -> AgentName:
-    """Read a name.
+    """Parse a name.
 
     Args:
         name: as the client sent it.
         headers: of the request, by lower-case names.
-        models: the specs that may be asked for.
+        models: offered specs.
 
     Raises:
-        ApiError: what stands behind an `@` or in a header is no strategy and no model that is offered.
+        ApiError: a suffix or header is neither a strategy nor an offered model.
     """
     told, *suffixes = name.strip().split("@")
     is_scene = told.startswith(SCENE)
@@ -65,7 +65,7 @@ def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) 
 
 
 def unknown_agent(name: str, known: Collection[str]) -> ApiError:
-    """Nobody of this name."""
+    """The error for an unknown name."""
     near = did_you_mean(name, known)
     return ApiError(
         HTTPStatus.NOT_FOUND,

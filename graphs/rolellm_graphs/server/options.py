@@ -1,4 +1,4 @@
-"""How a server is set up."""
+"""Options of a server."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,38 +14,38 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """What a server offers, and to how many at a time."""
+    """Models, limits and access rules of a server."""
 
     models: tuple[str, ...] = (DEFAULT_MODEL,)
-    """Specs; who asks for none gets the first, and nobody gets any other."""
+    """Offered specs; the first is the default."""
     strategy: str | None = None
-    """For personas, when a request names none; what suits the model when None. A scene has its own."""
+    """Default strategy of personas; None for the model's preferred strategy. A scene has its own."""
     user: str = DEFAULT_USER
     """What personas call whoever asks, for `{{user}}` in cards."""
     api_keys: tuple[str, ...] = ()
-    """Any of them opens; with none, everybody may ask."""
+    """Accepted API keys; empty for open access."""
     hosts: tuple[str, ...] = ()
     """Names that a request's Host may have; any when empty. It keeps a page of another site, whose name
     was bent to this machine, out of a server that asks for no key."""
     origins: tuple[str, ...] = ()
-    """Pages whose scripts may ask (CORS)."""
+    """Allowed CORS origins."""
     concurrent: int = 32
-    """Requests that are answered at a time; the others wait in a queue, in which clients take turns."""
+    """Maximum number of requests being answered; others wait in a fair queue."""
     queue: int = 1024
-    """Requests that may wait; who comes when so many do is told to come again."""
+    """Maximum number of pending requests; more are rejected with a retry time."""
     queue_seconds: float = 120.0
-    """The longest that a request may wait; then its client is told to come again."""
+    """Maximum time in the queue; then the request is rejected with a retry time."""
     body_bytes: int = MIB
-    """The largest request."""
+    """Maximum size of a request, in bytes."""
     body_memory: int = 256 * MIB
-    """What all requests together may take in memory, while they arrive, wait and are answered."""
+    """Maximum memory for the bodies of all requests, in bytes."""
     body_seconds: float = 20.0
-    """The longest that a request may take to arrive."""
+    """Maximum time for receiving a request, in seconds."""
     answer_seconds: float = 300.0
-    """The longest that an answer may take."""
+    """Maximum time for an answer, in seconds."""
     max_tokens: int = 1024
-    """The longest answer that may be asked for, in tokens; longer wishes are cut to it."""
+    """Maximum length of an answer, in tokens; longer requests are reduced to it."""
     scene_turns: int = 4
-    """Turns of characters in one answer of a scene, at most."""
+    """Maximum number of turns in one answer of a scene."""
     make: Callable[..., BaseChatModel] = get_model
     """From a spec to the model; takes `conversations`, as `get_model` does."""

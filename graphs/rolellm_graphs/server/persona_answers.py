@@ -1,4 +1,4 @@
-"""A persona that answers requests."""
+"""Answers of personas."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -18,28 +18,28 @@ from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.wire import ChatMessage, ChatRequest, PromptDetails, Usage
 
 _OPENAI = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "response_format")
-"""Fields that every model takes."""
+"""Sampling fields that every model supports."""
 _LLAMA = ("top_k", "min_p", "repeat_penalty")
-"""Fields that models in this process take besides."""
+"""Further sampling fields of models in this process."""
 
 
 class PersonaAgent:
-    """One persona, as one model plays it by one strategy."""
+    """A persona with a model and a strategy."""
 
     def __init__(
         self, persona: Persona, model: BaseChatModel, *, strategy: str, user: str, max_tokens: int
     ) -> None:
-        """Prepare it; nothing is loaded yet.
+        """Create the agent; nothing is loaded yet.
 
         Args:
-            persona: who answers.
-            model: what plays them.
-            strategy: how they reach it.
-            user: what they call whoever asks.
-            max_tokens: the longest answer that may be asked for.
+            persona: that answers.
+            model: of the persona.
+            strategy: of the prompts.
+            user: name of the user.
+            max_tokens: maximum length of an answer.
 
         Raises:
-            SettingsError: there is no such strategy.
+            SettingsError: the strategy is unknown.
             PersonaError: the persona's lorebook cannot be used.
         """
         self.name = f"{persona.id}@{strategy}"
@@ -52,7 +52,7 @@ class PersonaAgent:
         """Answer the last message; see `Agent`.
 
         Raises:
-            ApiError: nobody said anything to answer.
+            ApiError: there is no user message.
             RoleLLMError: the model cannot answer.
         """
         messages = [_as_langchain(message) for message in asked.messages]
@@ -83,7 +83,7 @@ class PersonaAgent:
 
 
 def usage_of(told: UsageMetadata | None) -> Usage:
-    """The counts in OpenAI's form; zeros where the model tells none."""
+    """Token counts in OpenAI's format; zero if unknown."""
     if told is None:
         return Usage()
     details = PromptDetails(cached_tokens=told.get("input_token_details", {}).get("cache_read", 0))
@@ -104,7 +104,7 @@ def _check_line(messages: Sequence[BaseMessage]) -> None:
 
 
 def _with_metadata(whole: AIMessageChunk, chunk: AIMessageChunk) -> AIMessageChunk:
-    """What is told of the answer besides its words; these are not gathered."""
+    """The last chunk without its text, for metadata."""
     if not chunk.usage_metadata and not chunk.response_metadata:
         return whole
     return whole + chunk.model_copy(update={"content": ""})

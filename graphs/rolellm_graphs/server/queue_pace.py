@@ -1,35 +1,35 @@
-"""How fast a queue moves, and how long it would take to get through it."""
+"""Estimates of waiting times from the recent pace of a queue."""
 
 import math
 from collections import deque
 from typing import Final
 
 _WINDOW: Final = 60.0
-"""Seconds that are looked back on."""
+"""Length of the observed window, in seconds."""
 _LEAST: Final = 1.0
-"""Seconds that are looked back on at least: two requests that begin together tell nothing of the pace."""
+"""Minimum window in seconds: two simultaneous starts say nothing about the pace."""
 _MOST: Final = 600
-"""Seconds: nobody believes a longer estimate."""
+"""Maximum estimate, in seconds."""
 
 
 class QueuePace:
-    """Counts how many requests began lately."""
+    """Counts recently admitted requests."""
 
     def __init__(self) -> None:
-        """Nobody has begun yet."""
+        """Create an empty counter."""
         self._begun: deque[float] = deque()
 
     def note(self, now: float) -> None:
-        """A request began.
+        """Record an admitted request.
 
         Args:
-            now: seconds of a clock that only goes forward, as in all other calls.
+            now: monotonic seconds, from the same clock in all calls.
         """
         self._begun.append(now)
         self._forget(now)
 
     def seconds_for(self, requests: int, now: float) -> int:
-        """Estimate in how many whole seconds so many requests will have begun; one to `_MOST`."""
+        """Estimate the seconds until this many requests are admitted; from 1 to `_MOST`."""
         self._forget(now)
         if not self._begun:
             return math.ceil(_WINDOW)

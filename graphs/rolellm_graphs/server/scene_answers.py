@@ -1,4 +1,4 @@
-"""A scene that answers requests: its characters play on until it is the person's turn again."""
+"""Answers of scenes: characters play until it is the user's turn."""
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
@@ -29,23 +29,23 @@ from rolellm_graphs.server.wire import (
 )
 
 _SHOWN_TO_THE_AUDIENCE = ("say", "act", "narrate", "join", "leave")
-"""What somebody sees who watches and has no seat."""
+"""The view of a user without a seat."""
 
 
 class SceneAgent:
-    """One scene, as its models play it, with a person in one of its seats or watching."""
+    """A scene with its models, and a user in one of its seats or as a spectator."""
 
     persona: str | None = None
 
     def __init__(self, ensemble: Ensemble, memory: SceneMemory, *, seat: str | None, turns: int) -> None:
-        """Prepare it; nothing is loaded yet.
+        """Create the agent; nothing is loaded yet.
 
         Args:
-            ensemble: the scene and who plays it.
-            memory: of scenes on their way.
+            ensemble: of the scene.
+            memory: of running scenes.
             seat: where the person sits; the first that the scene has for a person when None, and if it
                 has none, the person watches, and what they write happens.
-            turns: of characters in one answer, at most.
+            turns: maximum number per answer.
 
         Raises:
             SceneError: there is no such seat.
@@ -59,11 +59,11 @@ class SceneAgent:
         self.name = f"{SCENE}{self._loaded.scene.id}@{self.seat}"
 
     async def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
-        """Play on; see `Agent`. A line comes when it stands: till then it may be said again.
+        """Play turns; see `Agent`. Lines are sent when they are final, since a faulty one is retried.
 
         Raises:
             ApiError: the scene is over.
-            RoleLLMError: somebody's model cannot answer, or what the person does cannot be.
+            RoleLLMError: a model cannot answer, or the user's action is invalid.
         """
         before, said = _split(asked.messages)
         shown: list[Message] = []
@@ -90,7 +90,7 @@ class SceneAgent:
             yield AnswerEnd("stop", _used(stage.messages), told_of)
 
     async def _played(self, stage: Stage, said: Sequence[str]) -> AsyncGenerator[Message, None]:
-        """What happens now, but for what the person does."""
+        """Events of the next turns, without the user's."""
         for text in said:
             line = self._persons_line(text, stage.present)
             async with aclosing(stage.say(line)) as events:
@@ -117,7 +117,7 @@ class SceneAgent:
     # What happened before
 
     def _lines(self, messages: Sequence[ChatMessage]) -> list[SceneLine]:
-        """What the messages before tell of, as it is remembered, or else as they tell it."""
+        """Earlier lines: from memory, or else parsed from the messages."""
         if not messages:
             return []
         remembered = self._memory.find(self.name, _texts(messages))
@@ -140,11 +140,11 @@ class SceneAgent:
             return [WrittenLine(line["seat"], line["kind"], tuple(line["to"]), line["text"])]
         if message.role == "assistant":
             return read(message.text, self._loaded.names)
-        return []  # clients put instructions of their own there, which are none to a scene
+        return []  # system messages of clients do not concern a scene
 
 
 def _split(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[str]]:
-    """The messages that were answered, and what the person has said since."""
+    """The answered messages, and the user messages since."""
     played = [message for message in messages if message.role in ("user", "assistant")]
     said: list[str] = []
     while played and played[-1].role == "user":
@@ -173,7 +173,7 @@ def _message_of(event: SceneEvent | Played) -> Message | None:
 
 
 def _used(messages: Iterable[Message]) -> Usage:
-    """The tokens of all turns that were played."""
+    """Token counts of all turns."""
     used = [message.usage for message in messages if message.usage]
     return Usage(
         prompt_tokens=sum(one.get("input_tokens", 0) for one in used),

@@ -1,8 +1,8 @@
-"""What a server keeps of scenes between two requests: the lines that their text does not tell.
+"""Memory of scenes between requests: lines that their text does not contain.
 
-A client sends a scene's text back, and nothing else. What the person in it did not witness, such as a
-whisper between others, is not in that text; it is kept here, found again by the very messages, and gone
-when the server ends or much else was played since. Then the scene goes on from its text alone.
+Clients send back only the text of a scene. Lines that the user did not witness, such as a whisper between
+others, are kept here under the exact messages. When they are gone, after a restart or many other requests,
+the scene continues from its text alone.
 """
 
 import hashlib
@@ -14,29 +14,29 @@ from threading import Lock
 from rolellm_agents.scene import SceneLine
 
 _KEPT = 512
-"""Scenes on their way."""
+"""Running scenes."""
 
 
 class SceneMemory:
-    """The lines behind the texts that were sent out."""
+    """Keeps the complete lines behind sent texts."""
 
     def __init__(self, kept: int = _KEPT) -> None:
-        """Remember nothing yet.
+        """Create an empty memory.
 
         Args:
-            kept: so many texts; the one not asked for the longest goes first.
+            kept: maximum number of texts; the least recently used is dropped first.
         """
         self._kept = kept
         self._lines: OrderedDict[str, list[SceneLine]] = OrderedDict()
         self._lock = Lock()
 
     def keep(self, whose: str, texts: Sequence[tuple[str, str]], lines: Sequence[SceneLine]) -> None:
-        """Remember what happened.
+        """Store lines.
 
         Args:
-            whose: what else must be the same for these lines to be meant: the scene, the seat.
+            whose: further parts of the key: the scene and the seat.
             texts: the roles and texts of all messages up to here.
-            lines: what happened.
+            lines: to store.
         """
         with self._lock:
             self._lines[_key(whose, texts)] = list(lines)
@@ -44,7 +44,7 @@ class SceneMemory:
                 self._lines.popitem(last=False)
 
     def find(self, whose: str, texts: Sequence[tuple[str, str]]) -> list[SceneLine] | None:
-        """What happened, if it is remembered."""
+        """The stored lines, if any."""
         key = _key(whose, texts)
         with self._lock:
             if key not in self._lines:

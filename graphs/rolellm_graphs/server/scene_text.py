@@ -1,7 +1,7 @@
-"""A scene's lines as the text of one message, and back.
+"""Conversion between lines of a scene and the text of one message.
 
-Clients of OpenAI's API keep a conversation as messages of two; a scene's turn is a message in which each
-line begins with who it is of: `**Juno MacGuff:** words`, `**Juno MacGuff (whispers to Walt):** words`.
+Clients of OpenAI's API keep conversations of two speakers. A scene's turn is one message in which each line
+starts with its speaker: `**Juno MacGuff:** words`, `**Juno MacGuff (whispers to Walt):** words`.
 """
 
 import re
@@ -17,21 +17,21 @@ _HEAD = re.compile(r"(?P<name>.+?)(?: \((?P<kind>[a-z]+)(?: to (?P<to>.+))?\))?\
 
 
 class WrittenLine(NamedTuple):
-    """One line as it is written."""
+    """A line in a text."""
 
     speaker: str
     """A seat, or `NARRATOR`."""
     kind: Kind
     to: tuple[str, ...]
-    """The seats a whisper is for."""
+    """Addressees of a whisper."""
     text: str
 
 
 def heading(told: WrittenLine, names: Mapping[str, str]) -> str:
-    """What stands before a line's words.
+    """The head of a line.
 
     Args:
-        told: the line; its words do not matter.
+        told: the line; its text is ignored.
         names: of the seats.
     """
     name = names.get(told.speaker, NARRATORS_NAME)
@@ -46,9 +46,9 @@ def written(lines: Iterable[WrittenLine], names: Mapping[str, str]) -> str:
 
 
 def read(text: str, names: Mapping[str, str]) -> list[WrittenLine]:
-    """The lines of a text that `written` gave, or that somebody wrote alike.
+    """Parse a text from `written`, or a similar one.
 
-    What stands before the first line that is somebody's, or after a name that is nobody's, is narrated.
+    Text before the first known speaker, or after an unknown one, is narration.
     """
     found: list[WrittenLine] = []
     end, speaker = 0, WrittenLine(NARRATOR, "narrate", (), "")
@@ -78,7 +78,7 @@ def _speaker(head: str, names: Mapping[str, str]) -> WrittenLine | None:
 
 
 def _seats_in(names: str, seats: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The seats of a list of names, of which one may have a comma in it."""
+    """The seats of a list of names, which may contain commas."""
     parts: Sequence[str] = names.split(", ") if names else ()
     found: list[str] = []
     while parts:

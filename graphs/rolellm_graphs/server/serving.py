@@ -1,4 +1,4 @@
-"""The server as a process: it listens, answers, and lets its streams end before it does."""
+"""The server process, with graceful shutdown."""
 
 import asyncio
 import socket
@@ -27,13 +27,13 @@ async def serve(
     patience: float = 30.0,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Serve until a signal ends it: then nobody new is let in, and streams on their way may end.
+    """Serve until a signal arrives; then finish running streams and accept no new requests.
 
     Args:
-        options: how the server is set up.
+        options: of the server.
         host: a name or an address of this machine.
-        port: this one and no other; 0 is any; None is 8000 or the next that is free.
-        patience: seconds that streams have to end; a second signal takes them away.
+        port: None for 8000 or the next free one, 0 for any free port.
+        patience: seconds for running streams to end; a second signal cancels them.
         tell: hears where the server is, when it is ready.
 
     Raises:
@@ -62,10 +62,10 @@ async def serve(
 
 
 def check_door(host: str, options: ServerOptions) -> None:
-    """Refuse to let strangers in.
+    """Require an API key for public addresses.
 
     Raises:
-        SettingsError: others could come to this address, and no key is asked of them.
+        SettingsError: the address is public and there is no key.
     """
     if not is_loopback(host) and not options.api_keys:
         raise SettingsError(
@@ -75,7 +75,7 @@ def check_door(host: str, options: ServerOptions) -> None:
 
 
 class _TellingServer(uvicorn.Server):
-    """Says when it is ready."""
+    """Notifies when it is ready."""
 
     def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
         super().__init__(config)

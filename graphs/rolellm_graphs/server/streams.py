@@ -1,4 +1,4 @@
-"""Answers as they come: events of a stream, in OpenAI's form."""
+"""Streamed answers as server-sent events in OpenAI's format."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.wire import ChatRequest
 
 Chunks = Callable[[AnswerPart], Iterator[dict[str, Any]]]
-"""From a part of an answer to the objects that are sent of it."""
+"""Converts a part of an answer to objects to send."""
 _DONE: Final = b"data: [DONE]\n\n"
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -27,15 +27,15 @@ async def stream_response(
     chunks: Chunks,
     headers: Mapping[str, str],
 ) -> StreamingResponse:
-    """The answer as a stream of server-sent events, begun when its first words are there.
+    """Stream an answer as server-sent events, starting with its first piece of text.
 
-    What goes wrong before them is raised, so that it has a status of its own; what goes wrong later is
-    told as an event. When the client hangs up, the answer is stopped.
+    Errors before it are raised and get an HTTP status; later errors are sent as events. The answer stops
+    when the client disconnects.
 
     Args:
-        request: what is answered.
-        answer: as it is made.
-        chunks: from a part to the objects that are sent of it.
+        request: of the client.
+        answer: to stream.
+        chunks: converts a part to objects to send.
         headers: further ones.
 
     Raises:
@@ -67,25 +67,25 @@ async def _events(
 
 
 class StreamedAnswer:
-    """An answer that is given in a task of its own, so that whoever reads it may come and go."""
+    """An answer that is generated in a task of its own, independent of its reader."""
 
     def __init__(self, agent: Agent, asked: ChatRequest, *, seconds: float, metrics: Metrics) -> None:
-        """Begin it.
+        """Start the answer.
 
         Args:
-            agent: who answers.
-            asked: what was asked.
-            seconds: the longest that it may take.
-            metrics: what counts it.
+            agent: that answers.
+            asked: the request.
+            seconds: maximum duration.
+            metrics: counters.
         """
         self._parts: asyncio.Queue[AnswerPart | Exception | None] = asyncio.Queue()
         self._task = asyncio.create_task(self._make(agent, asked, seconds, metrics))
 
     async def next(self) -> list[AnswerPart]:
-        """All parts that there are, at least one; none when it has ended.
+        """All available parts, at least one; none at the end.
 
         Raises:
-            ApiError: it cannot be given, or took too long.
+            ApiError: it failed or took too long.
         """
         part = await self._parts.get()
         found: list[AnswerPart] = []
@@ -98,11 +98,11 @@ class StreamedAnswer:
             if part is not None:
                 raise api_error(part) from part
             return []
-        self._parts.put_nowait(part)  # it comes after these
+        self._parts.put_nowait(part)  # raised after these parts
         return found
 
     async def stop(self) -> None:
-        """Give it up, if it has not ended."""
+        """Cancel it, if it is running."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
@@ -115,17 +115,17 @@ class StreamedAnswer:
                         clock.hear(part)
                         self._parts.put_nowait(part)
                 self._parts.put_nowait(None)
-            except Exception as error:  # noqa: BLE001  # whoever reads is told
+            except Exception as error:  # noqa: BLE001  # passed to the reader
                 self._parts.put_nowait(error)
 
 
 def chat_chunks(head: dict[str, Any], asked: ChatRequest, name: str | None) -> Chunks:
-    """How a chat's answer is sent.
+    """The chunks of a chat completion.
 
     Args:
-        head: what all of its objects carry.
-        asked: what was asked.
-        name: who speaks; None where each line tells.
+        head: common fields of all objects.
+        asked: the request.
+        name: of the speaker; None in a scene.
     """
     begun = False
 
@@ -147,7 +147,7 @@ def chat_chunks(head: dict[str, Any], asked: ChatRequest, name: str | None) -> C
 
 
 def text_chunks(head: dict[str, Any], asked: ChatRequest) -> Chunks:
-    """How the answer to a prompt is sent; arguments as for a chat's."""
+    """The chunks of a text completion; arguments as for a chat."""
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
         text, reason = (part.text, None) if isinstance(part, AnswerChunk) else ("", part.reason)

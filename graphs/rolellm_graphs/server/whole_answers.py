@@ -1,4 +1,4 @@
-"""Answers that are sent when they are whole, and stop when nobody waits for them any more."""
+"""Answers that are sent complete, and are cancelled when the client disconnects."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from rolellm_graphs.server.wire import ChatRequest, PromptDetails, Usage
 async def answers(
     agent: Agent, asked: ChatRequest, *, seconds: float, metrics: Metrics
 ) -> list[list[AnswerPart]]:
-    """As many answers as were asked for, side by side; each but the first has a seed of its own.
+    """Generate `n` answers concurrently; each but the first has a derived seed.
 
     Raises:
-        ApiError: one of them cannot be given, or they took too long.
+        ApiError: one of them failed, or they took too long.
     """
     seeds = [None if asked.seed is None else asked.seed + number for number in range(asked.n)]
     tasks = [asyncio.ensure_future(_parts(agent, asked, seed, metrics)) for seed in seeds]
@@ -42,7 +42,7 @@ async def _parts(agent: Agent, asked: ChatRequest, seed: int | None, metrics: Me
 
 
 def together(usages: Sequence[Usage]) -> Usage:
-    """What several answers to one prompt took: the prompt counts once, as OpenAI counts it."""
+    """Token counts of several answers; the prompt counts once, as at OpenAI."""
     first = usages[0]
     completion = sum(one.completion_tokens for one in usages)
     return Usage(

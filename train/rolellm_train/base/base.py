@@ -1,4 +1,4 @@
-"""Bases: found by name, and laid out as the files that transformers and converters read."""
+"""Bases: found by name, and written as files for transformers and the converters."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,10 @@ _DATA: Final = frozenset({".json", ".safetensors", ".model", ".jinja", ".txt"})
 
 @dataclass(frozen=True)
 class FoundBase:
-    """A base that was found; one of the two places is set."""
+    """A base; either the GGUF file or the folder is set."""
 
     name: str
-    """For people."""
+    """Display name."""
     gguf: Path | None = None
     folder: Path | None = None
 
@@ -33,7 +33,7 @@ class FoundBase:
 
 
 def find_base(name: str) -> FoundBase:
-    """Look a base up.
+    """Find a base.
 
     Args:
         name: a spec (`llamacpp:smollm2`, `huggingface:org/model`), a name from `models.toml`, the path of a
@@ -64,7 +64,7 @@ def find_base(name: str) -> FoundBase:
 
 
 def lay_out(base: FoundBase, folder: Path) -> None:
-    """Make a folder for transformers and the converters, of the base's data alone.
+    """Create a folder for transformers and the converters, with data files only.
 
     Args:
         base: what was found.

@@ -1,4 +1,4 @@
-"""What a tokenizer of transformers has to do with a chat template: its marks, and where answers end."""
+"""Chat templates and tokenizers: markers, and the token that ends an answer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ def marks_of(tokenizer: Any) -> Callable[[str], bool]:
 
 
 def answer_end(tokenizer: Any, template: ChatTemplate) -> int:
-    """The token that the template puts behind an answer: where the model must learn to stop."""
+    """The token that the template puts after an answer."""
     asked = [{"role": "user", "content": "a"}]
     begun = template.render(asked)
     whole = template.render([*asked, {"role": "assistant", "content": "b"}], answer_follows=False)

@@ -1,4 +1,4 @@
-"""What a GGUF file says of itself: who made it, of what, and how."""
+"""Metadata of GGUF files: author, base and method."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,7 +58,7 @@ def write_with_metadata(
 
 
 def read_metadata(file: Path) -> dict[str, str]:
-    """The texts that a GGUF file says of itself, by their keys below `general.`."""
+    """Text metadata of a GGUF file, by keys below `general.`."""
     import gguf
 
     reader = gguf.GGUFReader(file)
@@ -70,7 +70,7 @@ def read_metadata(file: Path) -> dict[str, str]:
 
 
 def count_weights(file: Path) -> int:
-    """How many weights a GGUF file holds."""
+    """Number of weights in a GGUF file."""
     import gguf
 
     return sum(int(tensor.n_elements) for tensor in gguf.GGUFReader(file).tensors)

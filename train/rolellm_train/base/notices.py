@@ -1,4 +1,4 @@
-"""What the licence of a base asks to be passed on with everything that is made of it."""
+"""Notices that the licence of a base requires for derived models."""
 
 from collections.abc import Mapping
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""A PEFT adapter on disk: whether it is whole, fits its base, and can be said in GGUF."""
+"""A PEFT adapter on disk: whether it is complete, fits its base, and can be written as GGUF."""
 
 import json
 from collections.abc import Mapping
@@ -28,19 +28,19 @@ _UNSAYABLE: Final = {
 
 @dataclass(frozen=True)
 class PeftAdapter:
-    """An adapter that was read."""
+    """An adapter on disk."""
 
     folder: Path
     base: str
-    """What it says its base is."""
+    """The base that it names."""
     shapes: Mapping[str, tuple[int, int]]
-    """Of the weights it changes, outputs × inputs."""
+    """Shapes of the weights that it changes: outputs × inputs."""
     rank: int
     alpha: float
 
 
 def read_adapter(folder: Path) -> PeftAdapter:
-    """Read an adapter and refuse what llama.cpp could not run.
+    """Read an adapter, and reject kinds that llama.cpp cannot run.
 
     Raises:
         ModelError: it is not there, damaged, or of a kind that GGUF cannot say.
@@ -133,7 +133,7 @@ def _shapes(folder: Path, weights: "Mapping[str, torch.Tensor]") -> dict[str, tu
 
 
 def _weight_shapes(base: Path) -> dict[str, tuple[int, ...]]:
-    """The names transformers has for the base's weights; nothing of them is loaded."""
+    """Names of the base's weights in transformers, without loading them."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 

@@ -1,4 +1,4 @@
-"""A base with its adapter in transformers: what an export is compared with, and merged from."""
+"""A base with its adapter in transformers, for comparing and merging."""
 
 import contextlib
 import io
@@ -21,14 +21,14 @@ class TunedModel:
     """A tuned model in memory."""
 
     model: Any
-    """PEFT's, ready to compute."""
+    """The PEFT model."""
     tokenizer: Any
     dtype: str
     """Of its weights, as torch names it."""
 
     @property
     def template(self) -> str:
-        """The chat template, which is never missing."""
+        """The chat template."""
         return str(self.tokenizer.chat_template)
 
 
@@ -66,7 +66,7 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
 
 
 def save_merged(tuned: TunedModel, folder: Path) -> None:
-    """Put the adapter into the base's weights and write both as one model. The adapter is gone then.
+    """Merge the adapter into the base's weights and write the model. The loaded model is unusable then.
 
     Args:
         tuned: what is loaded.
@@ -90,7 +90,7 @@ def save_merged(tuned: TunedModel, folder: Path) -> None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without the bars that transformers draws on the screen, and its warnings to programmers."""
+    """Silence progress bars and warnings of transformers."""
     with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -42,9 +42,9 @@ def unpack_gguf(gguf: Path, folder: Path) -> None:
 
 
 def unquantized(model: Any) -> None:
-    """Take the marks of a GGUF off a model whose weights are plain floats by now.
+    """Remove the GGUF quantization config of a dequantized model.
 
-    Trainers refuse a model that bears them, and the converters ask for its architecture.
+    Trainers reject quantized models, and the converters need the architecture.
     """
     for place, mark in (
         (model, "hf_quantizer"),

@@ -19,16 +19,16 @@ NAME: Final = "rolellm_trees"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How long the parts of a tree are; trees lie one after the other."""
+    """Lengths of the parts of a tree; trees are adjacent."""
 
     shared: int
-    """Tokens of its beginning."""
+    """Length of the shared prefix, in tokens."""
     branches: tuple[int, ...]
-    """Tokens of each branch, one after the other behind the beginning."""
+    """Length of each branch, in tokens."""
 
 
 def register() -> None:
-    """Make the attention known to transformers."""
+    """Register the attention with transformers."""
     from transformers import AttentionInterface, AttentionMaskInterface
 
     AttentionInterface.register(NAME, attend)

@@ -1,4 +1,4 @@
-"""A pack as the tensors that a model of transformers computes."""
+"""A pack as tensors for transformers."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from rolellm_train.data.packing import PackedSequence
 
 
 def batch_of(pack: PackedSequence) -> dict[str, Any]:
-    """One sequence, with what is learned of it.
+    """The tensors of one packed sequence.
 
     Returns:
         `input_ids` and `position_ids`, 1 × tokens; `spans`, which `attention.attend` wants;

@@ -1,8 +1,7 @@
-"""Questions that were asked one by one, as conversations.
+"""Combine single questions into conversations.
 
-A model that is tuned on single answers alone has never seen what it said before, and says it again: the
-first RoleSmol repeated itself word for word in chats. The instruction is computed once for all rows of a
-character anyway, so a conversation costs no more than its rows.
+A model that is tuned on single answers repeats itself in chats, as the first RoleSmol did. Packs share the
+instruction of a persona, so a conversation costs no more than its rows.
 """
 
 import random
@@ -13,18 +12,18 @@ from typing import Final
 from rolellm_train.data.rows import TrainingRow
 
 TURNS: Final = (2, 4)
-"""The fewest and the most."""
+"""Minimum and maximum number of questions."""
 
 
 def conversations_of(
     rows: Iterable[TrainingRow], share: float, *, seed: int
 ) -> list[tuple[TrainingRow, ...]]:
-    """Lay rows of the same character one after another.
+    """Combine rows of the same persona.
 
     Args:
         rows: in any order.
-        share: the part of each character's rows that is asked in conversations; the others stay alone.
-        seed: of what comes after what.
+        share: of each persona's rows that go into conversations.
+        seed: of the order.
 
     Returns:
         Every row once, alone or with others. No question is asked twice in one conversation.
@@ -46,7 +45,7 @@ def conversations_of(
 
 
 def _taken(rows: Sequence[TrainingRow], turns: int) -> tuple[tuple[TrainingRow, ...], list[TrainingRow]]:
-    """The first rows that ask different things, and the others."""
+    """The first rows with distinct questions, and the rest."""
     asked: set[str] = set()
     one: list[TrainingRow] = []
     others: list[TrainingRow] = []

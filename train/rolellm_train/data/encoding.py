@@ -1,4 +1,4 @@
-"""From a row to token ids, the same that the model will be sent when it speaks."""
+"""Encode rows as the token ids that inference uses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rolellm_agents.models.llamacpp.template import ChatTemplate, turns_of
 
 
 class Tokenizer(Protocol):
-    """What is needed of a tokenizer of transformers."""
+    """The used part of a tokenizer of transformers."""
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """Token ids of a text."""
@@ -19,21 +19,21 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A conversation and what is learned of it, as the model reads it."""
+    """An encoded conversation."""
 
     group: str
-    """Whose it is: rows of one group begin alike."""
+    """Group of the conversation; rows of one group share a prefix."""
     ids: tuple[int, ...]
     """Prompt, answers, and the tokens that end them."""
     answers: tuple[range, ...]
-    """Where the answers stand, each with the token that ends it: they are learned, nothing else."""
+    """Spans of the answers with their end tokens; only these are learned."""
 
 
 class Encoder:
     """Encodes rows for one base model."""
 
     def __init__(self, tokenizer: Tokenizer, template: ChatTemplate, end: int, *, bos: int | None) -> None:
-        """Hold what all rows need.
+        """Create the encoder.
 
         Args:
             tokenizer: of the base.

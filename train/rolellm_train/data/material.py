@@ -1,4 +1,4 @@
-"""What a recipe's model learns from, and what it is measured by: rows drawn, held out, and encoded."""
+"""Training and held-out rows of a recipe: sampled, split and encoded."""
 
 import random
 from collections import Counter, defaultdict
@@ -23,20 +23,20 @@ class TrainingMaterial:
 
     learned: list[TrainingRow] = field(default_factory=list)
     held_out: list[TrainingRow] = field(default_factory=list)
-    """Questions that no learned row asks, of roles that are learned."""
+    """Held-out questions of learned roles."""
     unknown_roles: Counter[str] = field(default_factory=Counter)
-    """Roles without a persona, with their rows."""
+    """Number of rows of each role without a persona."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Rows left out, by why."""
+    """Number of rows left out, by reason."""
 
 
 def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> TrainingMaterial:
-    """All rows that a recipe asks for.
+    """Read the rows of a recipe.
 
     Args:
-        recipe: what is learned, and how often.
+        recipe: of the training.
         data: folders of RoleBench or of generators' runs.
-        cast: whose demonstrations are learned, and who the data's roles are.
+        cast: personas of the data, whose demonstrations are learned, too.
 
     Raises:
         TrainingError: there is nothing to learn.
@@ -72,7 +72,7 @@ def _allowed(row: TrainingRow, recipe: Recipe) -> bool:
 
 
 def _split(rows: Sequence[TrainingRow], recipe: Recipe) -> tuple[list[TrainingRow], list[TrainingRow]]:
-    """Rows to learn, and for each role some questions that nobody is asked in those."""
+    """Split rows into training rows and held-out questions of each role."""
     questions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
         asked = questions[row.persona.id, row.source]
@@ -85,7 +85,7 @@ def _split(rows: Sequence[TrainingRow], recipe: Recipe) -> tuple[list[TrainingRo
 
 
 def held_out_questions(asked: Mapping[tuple[str, str], Sequence[str]], recipe: Recipe) -> set[str]:
-    """Some questions of each role and source, and never more than half of them.
+    """Sample at most half of the questions of each role and source.
 
     Args:
         asked: by role and source; a question may come again.
@@ -100,7 +100,7 @@ def held_out_questions(asked: Mapping[tuple[str, str], Sequence[str]], recipe: R
 
 
 def _weighted(rows: Sequence[TrainingRow], recipe: Recipe) -> list[TrainingRow]:
-    """Each source's rows as often as the recipe says; what is left of a whole number is drawn."""
+    """Repeat the rows of each source; the fractional part is sampled."""
     drawn = random.Random(recipe.seed + 1)  # noqa: S311  # no secret
     taken: list[TrainingRow] = []
     for source in ("role_specific", "general", "cast"):
@@ -120,7 +120,7 @@ def _weight(recipe: Recipe, source: Source) -> float:
 def encoded(
     conversations: Iterable[Sequence[TrainingRow]], encoder: Encoder, longest: int
 ) -> tuple[list[Encoded], int]:
-    """Conversations as tokens; one that is too long as its rows, each by itself.
+    """Encode conversations. One that is too long is divided into its rows.
 
     Returns:
         What is no longer than `longest`, and how many rows are longer even by themselves.
@@ -150,5 +150,5 @@ def _whole_or_singly(
 
 
 def counted(rows: Iterable[TrainingRow]) -> Mapping[str, int]:
-    """How many rows there are of each source."""
+    """Number of rows of each source."""
     return dict(sorted(Counter(row.source for row in rows).items()))

@@ -1,4 +1,4 @@
-"""Put rows that begin alike into one sequence, so that their common beginning is computed once.
+"""Pack rows with a common prefix into one sequence, so that the prefix is computed once.
 
 All rows of a character begin with the same instruction, which is often longer than its questions and
 answers. A pack holds trees: a beginning, and branches that each see the beginning and themselves, at the
@@ -15,15 +15,15 @@ from itertools import takewhile
 from rolellm_train.data.encoding import Encoded
 
 Bundle = Sequence[Encoded]
-"""Rows of one group that must be in one pack."""
+"""Rows of one group that must share a pack."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixTree:
-    """Rows of one group over their common beginning."""
+    """Rows of one group over their common prefix."""
 
     shared: int
-    """How many tokens all rows begin with alike; at most up to the answer of any."""
+    """Length of the common prefix in tokens; it ends before any answer."""
     rows: tuple[Encoded, ...]
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class PackedSequence:
 
 
 def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequence]:
-    """Lay rows into packs, group after group in a random order, so that little room is left.
+    """Pack rows densely, group by group in a random order.
 
     Args:
         rows: none longer than `size`.
@@ -57,7 +57,7 @@ def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequenc
 
 
 def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[PackedSequence]:
-    """Like `pack`, of rows that must not be parted: those of a bundle follow each other in one tree.
+    """Like `pack`, but rows of a bundle stay together in one tree.
 
     Args:
         bundles: rows of one group each, which over their own beginning are no longer than `size`.
@@ -95,7 +95,7 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
 
 
 def shared_beginning(rows: Sequence[Encoded]) -> int:
-    """How many tokens all begin with alike, up to the one that their first answers begin after."""
+    """Length of the common prefix in tokens, before the first answers."""
     prompts = [row.ids[: row.answers[0].start - 1] for row in rows]
     # What the first and the last in order have alike, all between them have, too.
     first, last = min(prompts), max(prompts)
@@ -111,12 +111,12 @@ def _check_fit(group: Iterable[Bundle], shared: int, size: int) -> None:
 
 
 def _own(bundle: Bundle, shared: int) -> int:
-    """Tokens of a bundle behind the beginning that it shares."""
+    """Tokens of a bundle after the shared prefix."""
     return sum(len(row.ids) - shared for row in bundle)
 
 
 def _fitting(bundles: Sequence[Bundle], shared: int, room: int) -> tuple[list[Bundle], list[Bundle]]:
-    """The bundles that fit into the room, one after the other, over their beginning; and the others."""
+    """The bundles that fit over their prefix, and the rest."""
     taken: list[Bundle] = []
     left: list[Bundle] = []
     room -= shared

@@ -1,4 +1,4 @@
-"""Answers that were preferred to others: by a person, by judges, or for being more like known good ones."""
+"""Preferred answers: by the user, by judges, or by similarity to references."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,44 +26,44 @@ _DRAWN: Final = "samples.jsonl"
 """In the folder of a run of `rolellm data draws`."""
 _REFERENCES: Final = "references"
 _MARGIN: Final = 0.03
-"""Of ROUGE-L F1: answers that are nearer to each other are as good as each other."""
+"""Minimum difference in ROUGE-L F1; closer answers count as equal."""
 
 
 @dataclass(frozen=True)
 class Preference:
-    """Two answers to one question, of which one was preferred."""
+    """A preferred and a rejected answer to one question."""
 
     persona: Persona
     before: tuple[BaseMessage, ...]
-    """What was said before the question."""
+    """Messages before the question."""
     question: str
     chosen: str
     rejected: str
     source: str
     """`swipes`, `verdicts` or `draws`."""
     kind: Kind = "role_specific"
-    """Of the question, as far as it is known."""
+    """Kind of the question, if known."""
 
 
 @dataclass
 class Preferences:
-    """What was found, and what could not be used."""
+    """Usable pairs, and counts of unusable ones."""
 
     pairs: list[Preference] = field(default_factory=list)
     unknown_roles: Counter[str] = field(default_factory=Counter)
-    """Ids without a persona, with their pairs."""
+    """Number of pairs for each unknown persona id."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Pairs left out, by why."""
+    """Number of pairs left out, by reason."""
 
 
 def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Preferences:
-    """All preferences that are in the data.
+    """Read all preferences of the data.
 
     Args:
-        recipe: of whose language they are, and whether roles are kept apart.
+        recipe: with language and held-out roles.
         data: transcripts (`.db` files), runs of `rolellm judge pair`, runs of a benchmark with judges
             of pairs, and runs of `rolellm data draws`.
-        cast: whose answers they are.
+        cast: personas of the answers.
 
     Raises:
         TrainingError: there are none, or something in the data holds none.
@@ -86,9 +86,9 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
 def swipes_of(
     transcript: Transcript, personas: Mapping[str, Persona]
 ) -> Iterator[tuple[str, Preference | None]]:
-    """Of each answer that a conversation was gone on with, those that were left behind for it.
+    """Pairs of an answer that a conversation continued with, and its rejected swipes.
 
-    An answer on another branch was not left behind, so it is no worse one. What was cut off is neither.
+    Answers on other branches were not rejected, so they are ignored, like incomplete answers.
 
     Args:
         transcript: the conversations.
@@ -118,9 +118,9 @@ def swipes_of(
 
 
 def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
-    """The pairs of a run of a judge, of which one was found better in both orders.
+    """Pairs from a judge run in which one answer won in both orders.
 
-    Such a run tells the question of each pair, not what was said before it.
+    Such a run has the question of each pair without earlier messages.
 
     Args:
         run: the folder.
@@ -147,7 +147,7 @@ def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[
 
 
 def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
-    """Of several answers to a question the one that is most like the references, and the one that is least.
+    """Pairs of the answers that are most and least similar to the references.
 
     Likeness is ROUGE-L F1, which neither a longer nor a shorter answer raises by itself. Learning from the
     best of several answers by a sequence's own score is minimum-risk training (Shen et al., arXiv
@@ -174,7 +174,7 @@ def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[s
 
 
 def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
-    """The same one twice where none is better than another."""
+    """The best and the worst answer; the same one twice if all are equal."""
     references = sample.extra.get(_REFERENCES)
     if (
         not isinstance(references, list)
@@ -244,7 +244,7 @@ def _said(message: Message) -> BaseMessage:
 
 
 def _in_order(item: RecordedItem) -> tuple[str, str]:
-    """The better and the worse one; empty where neither is."""
+    """The better and the worse answer; empty for a tie."""
     values = [one.value for one in item.verdicts if one.value is not None]
     first, second = str(item.about["first"]), str(item.about["second"])
     if not values or sum(values) == len(values) / 2:

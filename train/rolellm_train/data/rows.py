@@ -1,7 +1,7 @@
-"""What is learned: questions to characters and their answers, from RoleBench, our generators and the cast.
+"""Training rows: questions and answers from RoleBench, generators and demonstrations.
 
-Every row is composed by the `system` strategy with the very functions that compose a conversation's
-prompts, so that a tuned model is asked in the form it learned.
+The `system` strategy composes rows with the same functions as prompts of conversations, so that training
+and inference use one format.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ STRATEGY = "system"
 """RoCIT's (arXiv 2310.00746, §3.4)."""
 
 Source = Literal["role_specific", "general", "cast"]
-"""A kind of RoleBench's rows, or the demonstrations of the cast."""
+"""Source of a row: a kind of RoleBench, or demonstrations."""
 
 
 @dataclass(frozen=True)
 class TrainingRow:
-    """One question to a character, and one answer."""
+    """A question to a persona, and an answer."""
 
     persona: Persona
     question: str
@@ -37,13 +37,13 @@ class TrainingRow:
 
 @dataclass
 class TrainingRows:
-    """The rows that there are, and what could not become one."""
+    """Rows, and counts of unusable samples."""
 
     rows: list[TrainingRow] = field(default_factory=list)
     unknown_roles: dict[str, int] = field(default_factory=dict)
-    """Roles without a persona, and how many rows each had."""
+    """Number of rows of each role without a persona."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Rows left out for another reason."""
+    """Number of rows left out, by reason."""
 
 
 def cast_rows(personas: Iterable[Persona]) -> Iterator[TrainingRow]:
@@ -59,7 +59,7 @@ def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answ
     Args:
         samples: of one language.
         personas: by the names that the samples have for roles.
-        answers: how many of a sample's references are learned, each in a row of its own.
+        answers: number of references per sample, each learned as a row of its own.
     """
     found = TrainingRows()
     for sample in samples:
@@ -91,18 +91,18 @@ def training_samples(folder: Path, language: Language, kinds: Sequence[Kind]) ->
 
 
 class Prompts:
-    """Composes the prompts of rows; each persona is made ready once."""
+    """Composes the prompts of rows, with a cache for personas."""
 
     def __init__(self) -> None:
-        """Nobody is ready yet."""
+        """Create the composer with an empty cache."""
         self._ready: dict[str, Prompting] = {}
 
     def of(self, row: TrainingRow, before: Sequence[TrainingRow] = ()) -> list[BaseMessage]:
-        """What the model is sent for a row.
+        """The prompt of a row.
 
         Args:
-            row: what is asked, and whom.
-            before: what the same character was asked before in the same conversation, with its answers.
+            row: with question and persona.
+            before: earlier rows of the same conversation.
         """
         history: list[BaseMessage] = []
         for said in before:
@@ -110,7 +110,7 @@ class Prompts:
         return self.after(row.persona, history, row.question)
 
     def after(self, persona: Persona, history: Sequence[BaseMessage], question: str) -> list[BaseMessage]:
-        """What the model is sent for a question in a conversation."""
+        """The prompt of a question in a conversation."""
         prompting = self._ready.get(persona.id)
         if prompting is None:
             prompting = Prompting(with_macros(persona, DEFAULT_USER), STRATEGY, user=DEFAULT_USER)

@@ -1,1 +1,1 @@
-"""Export: from an adapter to GGUF files that are proven to compute the same."""
+"""Export of adapters to GGUF files, verified by parity."""

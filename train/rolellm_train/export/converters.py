@@ -1,4 +1,4 @@
-"""llama.cpp's own converters, of the version that runs here: found, or fetched once and kept.
+"""llama.cpp's converters of the installed version: found, or downloaded once.
 
 They are part of llama-cpp-python's source and of nothing that is installed. The source of the installed
 version is fetched by pip, which compares it with the index' checksum; of its 77 MB the 2 MB of converters
@@ -24,7 +24,7 @@ from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.text import one_line
 
 Tell = Callable[[str], None]
-"""Says what is being done, in one sentence."""
+"""Called with a sentence about the current step."""
 
 ADAPTER: Final = "convert_lora_to_gguf.py"
 MODEL: Final = "convert_hf_to_gguf.py"
@@ -41,7 +41,7 @@ _DOWNLOAD_S: Final = 1_800
 
 
 def own_converters(folder: Path) -> Path:
-    """The converters in a person's own copy of llama.cpp.
+    """The converters of a llama.cpp checkout.
 
     Raises:
         ModelError: they are not there.
@@ -53,12 +53,12 @@ def own_converters(folder: Path) -> Path:
 
 
 def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
-    """The converters of a version of llama-cpp-python, fetched now if it is the first time.
+    """The converters of a version of llama-cpp-python, downloaded if they are not cached.
 
     Args:
         cache: the folder that keeps them, a folder for each version.
         version: of llama-cpp-python.
-        tell: is told before anything is fetched.
+        tell: called before a download.
 
     Raises:
         ModelError: they are not in the cache and cannot be fetched.
@@ -81,7 +81,7 @@ def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
 
 
 def unpack_converters(archive: Path, folder: Path) -> None:
-    """Take the converters out of llama-cpp-python's source, and nothing else.
+    """Extract the converters from llama-cpp-python's source.
 
     Args:
         archive: a `.tar.gz`.
@@ -121,7 +121,7 @@ def _wanted_files(source: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether every file is there as it was unpacked: what is run as a program is not taken on trust."""
+    """Whether every file is unchanged since it was unpacked, as the files will be executed."""
     try:
         digests = json.loads((folder / _DIGESTS).read_text(encoding="utf-8"))
         return all(
@@ -133,7 +133,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _fetch(folder: Path, version: str) -> None:
-    """Write the folder whole or not at all, over what may be left of it."""
+    """Write the folder atomically, replacing leftovers."""
     with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=folder.parent) as place:
         unpacked = Path(place) / "unpacked"
         unpack_converters(_download(Path(place), version), unpacked)
@@ -166,7 +166,7 @@ def _download(place: Path, version: str) -> Path:
 
 
 def _complaint(said: str) -> str:
-    """What pip says went wrong; its last error is the nearest to what can be done."""
+    """The last error that pip printed."""
     lines = [line for line in said.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return one_line((errors or lines or ["no reason given"])[-1], 160)

@@ -1,7 +1,4 @@
-"""From the files of transformers and PEFT to GGUF: llama.cpp's converters and quantizer, each in a process.
-
-What another program does to memory, and whatever it prints, stays in its process.
-"""
+"""llama.cpp's converters and quantizer, each in a process of its own."""
 
 import os
 import re
@@ -17,10 +14,10 @@ from rolellm_train.export.converters import ADAPTER, MODEL
 
 QUANTIZED: Final = ("q8_0", "q4_k_m")
 WEIGHTS: Final = ("f16", *QUANTIZED)
-"""What a merged model can be written in."""
+"""Weight formats of merged models."""
 _LEAST_S: Final = 900
 _BYTES_A_SECOND: Final = 5_000_000
-"""What even a slow disk and one processor do."""
+"""Time limits that suffice for a slow disk and one processor."""
 _LOG_PREFIX: Final = re.compile(r"^(?:[A-Z]+:[\w.-]+:\s*|\w+(?:\.\w+)*Error:\s*)+")
 
 
@@ -117,7 +114,7 @@ def _run(arguments: Sequence[str], *, limit_s: float, failure: str, target: Path
 
 
 def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """Nothing is fetched, and the converters use their own `gguf`, which knows what they write."""
+    """An environment without network, in which the converters use their own `gguf` package."""
     kept = {name: value for name, value in inherited.items() if name != "NO_LOCAL_GGUF"}
     offline = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
     # Compiled files do not belong among files that are checked.
@@ -125,6 +122,6 @@ def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
 
 
 def _complaint(said: str) -> str:
-    """The last line names the error; those before it only where it was."""
+    """The last line of a traceback."""
     lines = [line.strip() for line in re.split(r"[\r\n]+", said) if line.strip()]
     return one_line(_LOG_PREFIX.sub("", lines[-1]) or lines[-1], 200) if lines else ""

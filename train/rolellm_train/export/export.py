@@ -1,4 +1,4 @@
-"""`rolellm export`: from a PEFT adapter to GGUF files that are proven to be the model that was tuned."""
+"""`rolellm export`: from a PEFT adapter to verified GGUF files."""
 
 import json
 import shutil
@@ -39,40 +39,40 @@ _NEEDED: Final = ("torch", "transformers", "peft", "gguf", "sentencepiece", "saf
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What is wanted of an export."""
+    """Options of an export."""
 
     source: Path
     """A run's folder, or a PEFT adapter's."""
     base: str = ""
-    """The adapter's base; what the run or the adapter says when empty."""
+    """The adapter's base; empty for the one named in the run or the adapter."""
     to: Path | None = None
     """The folder to write; `export` in the source when None."""
     merged: Sequence[str] = ()
-    """The weights (of `WEIGHTS`) that merged models are wanted in."""
+    """Weight formats of merged models, from `WEIGHTS`."""
     llama_cpp: Path | None = None
     """A copy of llama.cpp with converters."""
     name: str = ""
-    """For the model; its source's when empty."""
+    """Name of the model; empty for the source's name."""
     force: bool = False
-    """Replace what is there, and keep an export whose parity failed."""
+    """Overwrite existing files, and keep an export that fails parity."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export came to."""
+    """Result of an export."""
 
     name: str
     spec: str
-    """What the name stands for in `models.toml`."""
+    """The spec of the name in `models.toml`."""
     folder: Path
     files: Mapping[str, int]
     """Sizes in bytes by name."""
     parities: Sequence[Parity]
     seconds: Mapping[str, float]
-    """What each step took."""
+    """Duration of each step, in seconds."""
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The result as JSON."""
         return {
             "name": self.name,
             "spec": self.spec,
@@ -84,11 +84,11 @@ class Exported:
 
 
 def export(options: ExportOptions, tell: Tell) -> Exported:
-    """Export an adapter, and merged models if they are wanted, and prove them.
+    """Export an adapter and optional merged models, and verify them.
 
     Args:
-        options: what is wanted.
-        tell: is told of each step.
+        options: of the export.
+        tell: called with a sentence for each step.
 
     Raises:
         ModelError: the adapter, its base or the converters cannot be used, or parity failed.
@@ -110,7 +110,7 @@ def export(options: ExportOptions, tell: Tell) -> Exported:
         converters = _converters(options, tell)
         work = ExportWork(source, adapter, base, weights, name, options.merged, converters, out, tell)
         exported = _exported(work, target, force=options.force)
-    # What was tuned elsewhere was tuned by who knows what.
+    # Nothing is known about adapters from elsewhere.
     strategy = STRATEGY if source.recipe else None
     keep_name(name, exported.spec, strategy=strategy, replace=options.force)
     return exported
@@ -146,7 +146,7 @@ def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
 
 
 def _spec(work: ExportWork, target: Path, merged: Mapping[str, Path]) -> str:
-    """What runs the model: the adapter where its base can be had as a GGUF, so that characters share it."""
+    """The spec that runs the model: over a GGUF base if there is one, so that adapters share it."""
     if work.base.spec:
         return f"{work.base.spec}+{target / ADAPTER_FILE}"
     for weights in ("q8_0", "f16", "q4_k_m"):
@@ -188,7 +188,7 @@ def _check_place(target: Path) -> None:
 
 
 def _own_name(source: Path) -> str:
-    """The run's, or that of the run an adapter's folder lies in."""
+    """The name of the run, or of the run that contains the adapter."""
     folder = source.resolve()
     return folder.parent.name if folder.name == "adapter" else folder.name
 
@@ -198,6 +198,6 @@ def _converters(options: ExportOptions, tell: Tell) -> Path:
         return own_converters(options.llama_cpp)
     from rolellm_agents.models.llamacpp import library
 
-    # What a build calls itself behind a plus is no version of the source.
+    # The part after a plus names a build, not a version of the source.
     version = library.version().partition("+")[0]
     return cached_converters(user_paths().cache / "llama.cpp", version, tell)

@@ -1,4 +1,4 @@
-"""What is exported, and what is known of how it came to be: a run of training, or an adapter alone."""
+"""The source of an export, a training run or an adapter, with its history."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ _AND_DPO: Final = f"{_ROCIT}, and by preferred answers (DPO, arXiv 2305.18290)"
 
 @dataclass(frozen=True)
 class ExportSource:
-    """An adapter and its history, as far as there is one."""
+    """An adapter and its known history."""
 
     adapter: Path
     """PEFT's folder."""
     base: str
-    """The base that a run was begun with; empty for an adapter alone."""
+    """Base of the run; empty for an adapter without a run."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     data: Sequence[str] = ()
-    """Names of what was learned."""
+    """Names of the training data."""
     author: str = ""
     licence: str = ""
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -80,13 +80,13 @@ def read_source(folder: Path) -> ExportSource:
 def metadata_of(
     source: ExportSource, *, name: str, base: str, base_facts: Mapping[str, str]
 ) -> dict[str, str | Sequence[str]]:
-    """What the GGUF files say of themselves.
+    """Metadata of the GGUF files.
 
     Args:
         source: what is exported.
         name: of the model.
         base: the base's name.
-        base_facts: what the base says of itself, by keys below `general.`.
+        base_facts: metadata of the base, by keys below `general.`.
     """
     recipe = str(source.recipe.get("id", ""))
     told = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
@@ -110,7 +110,7 @@ def metadata_of(
 
 
 def licence_of(source: ExportSource, base_facts: Mapping[str, str]) -> str:
-    """The run's own, else the base's, whose weights it is."""
+    """The licence of the run, else of the base."""
     return source.licence or base_facts.get("license", "") or _UNTOLD
 
 
@@ -123,7 +123,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _recipe(told: object) -> Mapping[str, Any]:
-    """As it was, but for the folder that its adapter was begun from: a name of the run is enough."""
+    """The recipe with the name instead of the folder of the run that it continued."""
     if not isinstance(told, dict):
         return {"id": str(told)} if told else {}
     if not (start := told.get("start")):
@@ -133,20 +133,20 @@ def _recipe(told: object) -> Mapping[str, Any]:
 
 
 def _data_before(recipe: object) -> Sequence[str]:
-    """What the run was learned from whose adapter this one began with, if it is still there."""
+    """Data of the run that this adapter continued, if it still exists."""
     start = str(recipe.get("start") or "") if isinstance(recipe, dict) else ""
     run = Path(start).parent
     return read_source(run).data if start and (run / "config.json").is_file() else ()
 
 
 def _names(data: object) -> list[str]:
-    """The last part of each path: where a person keeps data is nobody's business."""
+    """The last part of each path, as full paths are private."""
     listed = data if isinstance(data, list) else [data] if data else []
     return [one_line(PurePath(str(one)).name, 120) for one in listed]
 
 
 def _scores(manifest: Mapping[str, Any]) -> dict[str, float]:
-    """A run's measures: what it calls scores, and the loss on what was held out."""
+    """Scores of a run, and its held-out loss."""
     held = manifest.get("scores")
     scores = dict(held) if isinstance(held, dict) else {}
     scores.setdefault("held_out_loss", manifest.get("held_out_loss"))

@@ -1,4 +1,4 @@
-"""The folder that an export is written to: whole or not at all, one process at a time."""
+"""The export folder: written atomically, by one process at a time."""
 
 import contextlib
 import shutil
@@ -18,14 +18,14 @@ _RESERVE: Final = 200_000_000
 
 @contextlib.contextmanager
 def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
-    """Give a folder to write to, which takes its place as `target` when the block ends well.
+    """A temporary folder that becomes `target` when the block succeeds.
 
-    It lies beside the target. When the block ends with an error nothing stays of it; what a killed process
-    left there goes with the next export to the same target.
+    It lies beside the target and is removed on errors. The next export to the same target removes leftovers
+    of a killed process.
 
     Args:
         target: the final folder.
-        replace: whether one that is there may be replaced.
+        replace: whether an existing folder may be replaced.
 
     Raises:
         StorageError: it is there already, another process writes it, or the disk is full.
@@ -53,14 +53,14 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Refuse before anything is written what would fill the disk.
+    """Check for free disk space.
 
     Args:
         folder: that will be written to.
         needed: bytes.
 
     Raises:
-        StorageError: there is less room.
+        StorageError: there is too little.
     """
     free = shutil.disk_usage(folder).free - _RESERVE
     if needed > free:
@@ -71,7 +71,7 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def _put(part: Path, target: Path) -> None:
-    """The folder takes its place; the one it replaces goes only then."""
+    """Move the folder to the target, and then remove the old one."""
     part.chmod(0o755)
     if not target.exists():
         part.rename(target)

@@ -1,4 +1,4 @@
-"""All logits of a text from llama.cpp; the engine keeps only those that the next token is drawn from."""
+"""Logits of all tokens of a text from llama.cpp; the engine keeps only those of the last one."""
 
 import ctypes
 import weakref
@@ -20,7 +20,7 @@ class LogitReader:
     """A context of one sequence over a model and, if there is one, an adapter."""
 
     def __init__(self, model: LlamaModel, adapter: Path | None, *, n_ctx: int) -> None:
-        """Make room for `n_ctx` tokens.
+        """Create a context of `n_ctx` tokens.
 
         Raises:
             ModelError: there is no memory for it, or the adapter does not fit the model.
@@ -39,14 +39,14 @@ class LogitReader:
             )
         self._batch = llama_cpp.llama_batch_init(_BATCH, 0, 1)
         weakref.finalize(self, llama_cpp.llama_batch_free, self._batch)
-        # Holding the model, so that it is never freed before its context.
+        # Keeps the model alive as long as its context.
         self.close = weakref.finalize(self, _free, self._handle, model)
         self._length = 0
         if adapter is not None:
             self._use(adapter)
 
     def logits(self, ids: Sequence[int], last: int) -> "np.ndarray":
-        """What may follow each of the last tokens of a text.
+        """Logits after each of the last tokens of a text.
 
         Args:
             ids: the text, no longer than the context.
@@ -68,7 +68,7 @@ class LogitReader:
         return np.stack(parts)
 
     def greedy(self, ids: Sequence[int], limit: int) -> str:
-        """The likeliest reply to a prompt.
+        """Decode a reply greedily.
 
         Args:
             ids: the prompt; with the reply no longer than the context.

@@ -1,6 +1,6 @@
 """An Ollama Modelfile.
 
-Ollama wants the chat template in Go's language; it is written from what the model's own renders.
+Ollama needs the chat template as a Go template, which is derived from renderings of the model's own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn
 
 _ROLES: Final = ("system", "user", "assistant")
 _MARK: Final = "\x01{}\x02"
-"""Words that no template has."""
+"""Placeholders that occur in no template."""
 
 
 def _turn(role: str, content: str) -> Turn:
@@ -27,7 +27,7 @@ def modelfile(
         model: the path of the model, or of an adapter's base.
         adapter: the path of the adapter.
         template: the model's own.
-        bos: the mark of the beginning, where Ollama puts it itself; else empty.
+        bos: the BOS text if Ollama adds it itself, else empty.
         ends: texts of the tokens that end an answer.
     """
     lines = [f"FROM {model}"]
@@ -44,14 +44,14 @@ def modelfile(
 
 
 def go_template(template: ChatTemplate, bos: str) -> str:
-    """The template in Go's language; empty when Go's simple form cannot say the same.
+    """The chat template as a Go template; empty if there is no equivalent one.
 
-    What stands around each role's words is found by rendering marked words; the result is held against the
-    template itself on a conversation of two exchanges.
+    Text around each role's content is found by rendering placeholders. The result is verified against the
+    template on a conversation of two exchanges.
 
     Args:
         template: the model's own.
-        bos: the mark of the beginning, which is left out here; empty when it is not.
+        bos: the BOS text to leave out; empty to keep it.
     """
     for form in (_each_by_itself, _instruction_before_question):
         try:
@@ -64,7 +64,7 @@ def go_template(template: ChatTemplate, bos: str) -> str:
 
 
 class _Written(NamedTuple):
-    """A template in Go, and what it says to the conversation that it is held against."""
+    """A Go template, and its rendering of the test conversation."""
 
     go: str
     said: str
@@ -81,7 +81,7 @@ def _wanted(template: ChatTemplate, bos: str) -> str:
 
 
 def _each_by_itself(template: ChatTemplate, bos: str) -> _Written | None:
-    """Every turn has marks of its own."""
+    """The template if every turn has its own markers."""
     around = _around(template, bos)
     begin = around["assistant"][0]
     said = "".join(turn["content"].join(around[turn["role"]]) for turn in (_ABOUT, *_ASKED))
@@ -95,7 +95,7 @@ def _each_by_itself(template: ChatTemplate, bos: str) -> _Written | None:
 
 
 def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written | None:
-    """The instruction has no turn: it stands in that of the first question, before it."""
+    """The template if the instruction is part of the first user turn."""
     about, user, assistant = (_turn(role, _MARK.format(role)) for role in _ROLES)
 
     def rendered(*turns: Turn) -> str:
@@ -127,7 +127,7 @@ def _are_plain(marks: Iterable[str]) -> bool:
 
 
 def _around(template: ChatTemplate, bos: str) -> dict[str, tuple[str, str]]:
-    """What stands before and behind each role's words.
+    """The text before and after each role's content.
 
     Raises:
         ModelError: the template refuses such turns.

@@ -1,4 +1,4 @@
-"""Is what llama.cpp runs the model that was tuned? The same chats through both, compared."""
+"""Parity: compare llama.cpp and transformers on the same chats."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 REQUIRED: Final = {"f16": 0.99, "q8_0": 0.95, "q4_k_m": 0.6}
 """Top-1 agreement that weights must have.
 
-16 bits say the same. Fewer are meant to differ, by how much depends on the model: there the bounds are
-wide, and only refuse what came out as another model.
+16-bit weights must agree. Quantized weights differ by an amount that depends on the model, so their bounds
+are wide and only reject a different model.
 """
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How far an export is what was tuned."""
+    """Agreement of an export with the tuned model."""
 
     file: str
-    """What was exported."""
+    """The exported file."""
     over: str
-    """The base it was run over, for an adapter."""
+    """Base of an adapter."""
     chats: int
     same_ids: int
-    """Chats whose token ids are the same."""
+    """Chats with equal token ids."""
     same_template: bool
     positions: int
-    """Tokens after which the logits were compared."""
+    """Number of compared positions."""
     agreement: float
-    """The part of them with the same likeliest next token; NaN has none."""
+    """Share of positions with the same most likely token."""
     largest_difference: float | None
-    """Of two logits; None when one is no number."""
+    """Largest difference of two logits; None if one is not finite."""
     reply: str
     reference_reply: str
     required: float | None
-    """The agreement it must have; None where the base's own weights are not those that were tuned over."""
+    """Required agreement; None if the base's weights differ from those of the training."""
 
     @property
     def passed(self) -> bool:
-        """Whether it is the tuned model, as far as its weights can be it."""
+        """Whether the parity check passed."""
         return (
             self.same_ids == self.chats
             and self.same_template
@@ -54,20 +54,20 @@ class Parity:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The figures, and whether they are good enough."""
+        """The result as JSON."""
         return {**asdict(self), "passed": self.passed}
 
 
 def compare(
     reference: Reference, model: Path, adapter: Path | None = None, *, required: float | None
 ) -> Parity:
-    """Run a GGUF model through the reference's chats.
+    """Run a GGUF model on the chats of the reference.
 
     Args:
-        reference: what transformers made of them.
+        reference: outputs of transformers.
         model: the model, or the base of an adapter.
         adapter: a GGUF adapter over it.
-        required: the agreement it must have.
+        required: top-1 agreement.
 
     Raises:
         ModelError: llama.cpp cannot load or run it.
@@ -98,7 +98,7 @@ def compare(
 
 
 def failure_of(parity: Parity) -> str:
-    """What is wrong, in figures; empty when nothing is."""
+    """The reason of a failure, or empty."""
     wrong = []
     if parity.same_ids < parity.chats:
         wrong.append(f"{parity.chats - parity.same_ids} of {parity.chats} chats have other token ids")
@@ -116,7 +116,7 @@ def _prompt(model: LlamaModel, turns: tuple[Turn, ...]) -> list[int]:
 
 
 def _compare_logits(reference: Reference, reader: LogitReader) -> tuple[int, int, float | None]:
-    """Positions, those with the same likeliest token, the largest difference of two logits."""
+    """Number of positions, of agreements, and the largest difference of two logits."""
     positions = agreed = 0
     largest = 0.0
     whole = True

@@ -1,4 +1,4 @@
-"""The conversations that an export is compared on: twenty of our own cast, as it is really prompted."""
+"""The conversations of the parity check: twenty prompts with bundled personas."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,12 +18,12 @@ _CHINESE: Final = 5
 
 
 def parity_chats() -> list[list[BaseMessage]]:
-    """Instruction, one exchange and a question, each of another character; a quarter of them Chinese."""
+    """Instruction, one exchange and a question for each persona; a quarter are Chinese."""
     return [_chat(persona) for persona in (*_some("en", COUNT - _CHINESE), *_some("zh", _CHINESE))]
 
 
 def _some(language: Language, count: int) -> Sequence[Persona]:
-    """Spread over the cast that comes along; of each part the one that is told in the fewest words."""
+    """Personas spread over the bundled cast, the shortest of each part."""
     cast = sorted(
         (
             found.persona

@@ -1,4 +1,4 @@
-"""A parity report for people."""
+"""The parity report."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ def parity_markdown(parities: Sequence[Parity], *, dtype: str, versions: str) ->
     """The report as Markdown.
 
     Args:
-        parities: one for each export and what it was run over.
+        parities: one for each file and base.
         dtype: of transformers' weights.
         versions: of the programs compared.
     """

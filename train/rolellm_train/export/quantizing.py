@@ -16,7 +16,7 @@ _TYPES = {
 
 
 def main(source: Path, target: Path, weights: str) -> int:
-    """Quantize a file; gives the exit code."""
+    """Quantize a file and return the exit code."""
     params = llama_cpp.llama_model_quantize_default_params()
     params.ftype = _TYPES[weights]
     params.allow_requantize = True

@@ -1,4 +1,4 @@
-"""What transformers makes of the chats: token ids, logits, a reply. Exports are held to it."""
+"""The reference of an export: token ids, logits and a reply from transformers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 POSITIONS: Final = 64
-"""The last tokens of each chat, whose logits are compared: the question, the reply before it."""
+"""Number of last tokens of each chat whose logits are compared."""
 _LONGEST: Final = 2_048
 """Tokens of a chat and the reply to it."""
 REPLY: Final = 40
@@ -25,23 +25,23 @@ REPLY: Final = 40
 
 @dataclass(frozen=True)
 class Reference:
-    """Recorded of a tuned model; the logits are on disk."""
+    """Reference outputs of a tuned model, with logits on disk."""
 
     chats: tuple[tuple[Turn, ...], ...]
     ids: tuple[tuple[int, ...], ...]
     template: str
     bos: str
-    """The mark of the beginning, as text; empty when the model has none."""
+    """Text of the BOS token, or empty."""
     adds_bos: bool
-    """Whether the tokenizer puts that mark itself."""
+    """Whether the tokenizer adds it."""
     eos: str
-    """The mark of a text's end, as the tokenizer says it."""
+    """The EOS token of the tokenizer."""
     ends: tuple[str, ...]
-    """The marks of an answer's end: the template's, and that of a text's."""
+    """Tokens that end an answer: the template's and EOS."""
     dtype: str
-    """Of the weights, as torch names it."""
+    """Data type of the weights, as in torch."""
     reply: str
-    """To the first chat, always the likeliest token."""
+    """Greedy reply to the first chat."""
     longest: int
     """Tokens of a chat that were computed."""
     place: Path
@@ -60,7 +60,7 @@ class Reference:
 
 
 def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], place: Path) -> Reference:
-    """Compute everything that is compared.
+    """Compute the reference outputs.
 
     Args:
         tuned: the model.
@@ -112,7 +112,7 @@ def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str
     import torch
     from transformers import GenerationConfig
 
-    # Nothing of the base's own habits of sampling, which say nothing about the weights.
+    # Ignore the base's generation settings.
     greedy = GenerationConfig(
         do_sample=False,
         max_new_tokens=REPLY,
@@ -128,12 +128,12 @@ def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str
 
 
 def _logits_file(place: Path, chat: int) -> Path:
-    """Where the logits of a chat are kept."""
+    """The file of the logits of a chat."""
     return place / f"{chat:02}.npy"
 
 
 def _ids(tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
-    """The tokens of a prompt, with the mark of the beginning once if the model wants one."""
+    """The tokens of a prompt, with a single BOS token if the model uses one."""
     text = _rendered(tokenizer, turns)
     begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
     ids: list[int] = tokenizer(text, add_special_tokens=not begun)["input_ids"]

@@ -1,4 +1,4 @@
-"""What lies beside exported files for people: the parity report, the card, the Modelfile, notices."""
+"""Files beside an export: parity report, model card, Modelfile, notices."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -26,15 +26,15 @@ def write_texts(
     licence: str,
     base_licence: str,
 ) -> None:
-    """Write `parity.md`, `README.md`, `Modelfile`, and what the base's licence asks for.
+    """Write `parity.md`, `README.md`, `Modelfile`, and the notices that the base's licence requires.
 
     Args:
         work: the export.
-        reference: what transformers said.
-        parities: what was compared.
+        reference: outputs of transformers.
+        parities: the comparisons.
         files: sizes in bytes by name.
         licence: of the model.
-        base_licence: of what it was made of.
+        base_licence: of its base.
 
     Raises:
         OSError: the disk is full.

@@ -1,4 +1,4 @@
-"""The steps of an export, each of which leaves files in the folder that is being written."""
+"""The steps of an export. Each writes files to the export folder."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ from rolellm_train.export.reference import POSITIONS, Reference, record_referenc
 ADAPTER_FILE: Final = "adapter.gguf"
 BASE_FILE: Final = "base-f16.gguf"
 _VOCABULARY: Final = 300_000
-"""Tokens that the largest vocabularies have."""
+"""Size of the largest vocabularies, in tokens."""
 _NARROWEST: Final = 64
 """Weights of a token at least."""
 
 
 @dataclass
 class ExportWork:
-    """An export under way."""
+    """A running export."""
 
     source: ExportSource
     adapter: PeftAdapter
@@ -38,27 +38,27 @@ class ExportWork:
     base_weights: int
     name: str
     merged: Sequence[str]
-    """The weights that merged models are wanted in."""
+    """Weight formats of merged models."""
     converters: Path
     out: Path
-    """Where what is wanted goes."""
+    """The export folder."""
     tell: Tell
     seconds: dict[str, float] = field(default_factory=dict)
-    """What each step took."""
+    """Duration of each step, in seconds."""
 
     @property
     def place(self) -> Path:
-        """Where that goes which is needed on the way."""
+        """Folder for temporary files."""
         return self.out / "work"
 
     @property
     def base_folder(self) -> Path:
-        """The base as transformers reads it."""
+        """Folder of the base for transformers."""
         return self.place / "base"
 
     @contextmanager
     def step(self, name: str, told: str) -> Iterator[None]:
-        """Say what is done, and take its time."""
+        """Report a step and measure its duration."""
         self.tell(told)
         began = time.monotonic()
         yield
@@ -66,12 +66,12 @@ class ExportWork:
 
 
 def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
-    """Bytes that an export takes on the way, of which most are given back.
+    """Temporary disk space of an export, in bytes.
 
     Args:
         base: the base.
         weights: how many it has.
-        merged: what merged models are wanted in.
+        merged: weight formats of merged models.
     """
     unpacked = 4 * weights if base.gguf else 0
     in_f16 = 2 * weights
@@ -82,7 +82,7 @@ def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
 
 
 def prepare_base(work: ExportWork) -> Path:
-    """Lay out the base, and convert it to F16 to compare over; gives that file.
+    """Write the base for transformers, and convert it to F16 for the comparison.
 
     Raises:
         ModelError: the adapter was made for another base, or the base cannot be converted.
@@ -114,7 +114,7 @@ def write_adapter(work: ExportWork, facts: Mapping[str, Fact]) -> Path:
 
 
 def record(work: ExportWork) -> Reference:
-    """Let transformers say what the tuned model is, and write it merged if that is wanted.
+    """Compute the reference with transformers, and write the merged model if requested.
 
     Raises:
         ModelError: transformers cannot load it.
@@ -132,12 +132,12 @@ def record(work: ExportWork) -> Reference:
 
 
 def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> dict[str, Path]:
-    """Write the merged models that are wanted, by their weights.
+    """Write the merged models, by weight format.
 
     Args:
         work: the export.
-        facts: what the files say of themselves.
-        template: the chat template that was tuned with.
+        facts: metadata of the files.
+        template: chat template of the training.
 
     Raises:
         ModelError: llama.cpp cannot convert or quantize them.
@@ -165,14 +165,14 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
 def prove(
     work: ExportWork, reference: Reference, adapter: Path, base_f16: Path, merged: Mapping[str, Path]
 ) -> list[Parity]:
-    """Hold everything that was written against the reference.
+    """Compare all written files with the reference.
 
     Args:
         work: the export.
-        reference: what transformers says.
+        reference: outputs of transformers.
         adapter: the GGUF adapter.
-        base_f16: the base to compare it over.
-        merged: merged models by their weights.
+        base_f16: base for the adapter.
+        merged: merged models by weight format.
 
     Raises:
         ModelError: llama.cpp cannot load or run one.

@@ -1,8 +1,7 @@
 """DPO: learning to prefer some answers to others, as a run (Rafailov et al., arXiv 2305.18290).
 
-What is compared with is the model as it was when training began. How likely it finds the answers is
-computed once, so that nothing else is loaded. A preferred answer and the one it was preferred to lie in one
-pack, over their common beginning.
+The reference is the model before training. Its log probabilities are computed once, so that no second model
+is loaded. A preferred answer and the rejected one share a pack and their common prefix.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from rolellm_train.training.trainer import Step
 
 Pair = tuple[Encoded, Encoded]
-"""The preferred answer and the other, each with its prompt."""
+"""The preferred and the rejected answer, each with its prompt."""
 
 
 def train(
@@ -40,14 +39,14 @@ def train(
     *,
     tell: "Step" = lambda _step, _steps, _figures: None,
 ) -> TrainingResult:
-    """Tune a model by preferences, or go on where that was stopped.
+    """Tune a model by preferences, or resume a stopped run.
 
     Args:
-        recipe: how.
+        recipe: of the training.
         data: what `find_preferences` reads.
         cast: the personas whose answers are compared.
         folder: of the run.
-        tell: is told of every step.
+        tell: called after every step.
 
     Raises:
         TrainingError: no preferences, a base that cannot be tuned or exported, or too little memory.
@@ -96,7 +95,7 @@ class _Split:
 
 
 def _split(pairs: Sequence[Preference], recipe: Recipe) -> _Split:
-    """As rows are split: questions of a role that are asked in no learned pair."""
+    """Split pairs like rows: held-out questions occur in no learned pair."""
     asked: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
         asked[pair.persona.id, pair.source].append(pair.question)
@@ -112,7 +111,7 @@ class _Encoded:
 
     @classmethod
     def of(cls, pairs: Sequence[Preference], encoder: Encoder, recipe: Recipe) -> "_Encoded":
-        """Pairs as tokens; those with an answer that is too long are counted and left out."""
+        """Encode pairs. Pairs with an answer that is too long are counted and left out."""
         prompts = Prompts()
         encoded = [_encode(pair, encoder, prompts) for pair in pairs]
         short = [

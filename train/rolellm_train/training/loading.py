@@ -1,4 +1,4 @@
-"""The base that is tuned, in transformers: found, opened, and given the weights that learn."""
+"""Opening the base model in transformers, and adding LoRA weights."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ class OpenBase:
 
 
 def base_source(name: str) -> tuple[str, dict[str, Any]]:
-    """Where transformers opens a base: a folder, and how.
+    """The folder and arguments with which transformers opens a base.
 
     Raises:
         ModelError: there is no such base.
@@ -75,7 +75,7 @@ def open_base(recipe: Recipe) -> OpenBase:
 
 
 def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
-    """What encodes rows for a base, by the template that conversations with it will have.
+    """The encoder for a base, with the chat template of its conversations.
 
     Raises:
         TrainingError: it has no chat template and the recipe gives none that fits.
@@ -103,16 +103,16 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
 
 
 def with_adapter(model: Any, recipe: Recipe) -> Any:
-    """The model with low-rank weights, new in all linear layers or gone on with; only they learn.
+    """Add LoRA weights to all linear layers, or load those to continue. Only they are trained.
 
     The method is LoRA (arXiv 2106.09685).
 
     Raises:
-        ModelError: the adapter to go on with is not there, or fits another base.
+        ModelError: the adapter to continue is missing or has another base.
     """
     from peft import LoraConfig, PeftModel, get_peft_model
 
-    # What the adapter's own file says of its base.
+    # The base as named in the adapter's file.
     model.name_or_path = recipe.base
     if recipe.start:
         try:

@@ -1,4 +1,4 @@
-"""Draw how the loss fell: each step's as a dot, the held-out one as a line, as SVG."""
+"""The loss curve as SVG: training loss as dots, held-out loss as a line."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,10 +15,10 @@ _WIDTH, _HEIGHT = 720, 320
 
 
 def write_loss_curve(file: Path, items: Iterable[Mapping[str, Any]]) -> None:
-    """Draw a run's items; without matplotlib, which the extra `train` brings, there is no file.
+    """Draw a run's items. Without matplotlib, which the extra `train` installs, no file is written.
 
     Args:
-        file: where to; complete or not at all.
+        file: to write, atomically.
         items: each with its `step`, and `loss` or `eval_loss`.
 
     Raises:

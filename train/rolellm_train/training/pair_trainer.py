@@ -1,4 +1,4 @@
-"""The loss of DPO over packs of pairs, with transformers' Trainer."""
+"""The DPO loss over packs of pairs, with transformers' Trainer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,10 +11,10 @@ from rolellm_train.training.trainer import PackTrainer
 
 
 class PairTrainer(PackTrainer):
-    """Learns packs whose rows are pairs: a preferred answer, and behind it the one it was preferred to."""
+    """Trains on packs of pairs: a preferred answer, followed by the rejected one."""
 
     def __init__(self, *, beta: float, **settings: Any) -> None:
-        """Like `PackTrainer`, with how dearly a departure from the base is paid for."""
+        """Like `PackTrainer`, with beta of DPO."""
         super().__init__(**settings)
         self._beta = beta
         # By identity: packs are long, and the trainer keeps all of them.
@@ -27,27 +27,27 @@ class PairTrainer(PackTrainer):
         return {**_pairs_of(pack), "before": self._before[id(pack)]}
 
     def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-        """Of each pair, minus the logarithm of how surely it is told apart (equation 7), summed."""
+        """The DPO loss (equation 7), summed over pairs."""
         return -torch.nn.functional.logsigmoid(self._beta * self.gains(model, inputs)).sum()
 
     def gains(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-        """By how much more each preferred answer is preferred than before training, in nats; one a pair."""
+        """Reward margins relative to the reference model, in nats, per pair."""
         asked = {name: value for name, value in inputs.items() if name != "before"}
         before: torch.Tensor = inputs["before"]
         return preferences(model, asked) - before
 
     def preferred(self, packs: Sequence[PackedSequence]) -> float | None:
-        """The part of pairs whose preferred answer has gained on the other; None without pairs."""
+        """Share of pairs with a positive margin; None without pairs."""
         gains: list[float] = []
         self.model.eval()
-        # When training has ended, the model is no longer as it was prepared.
+        # After training, the model is no longer wrapped.
         with torch.no_grad(), self.accelerator.autocast():
             for pack in packs:
                 gains += self.gains(self.model, self._prepare_inputs(self.batch(pack))).tolist()
         return sum(gain > 0 for gain in gains) / len(gains) if gains else None
 
     def _preferences(self, pack: PackedSequence) -> torch.Tensor:
-        """Of the model as it begins, which is what DPO compares with; computed once for all epochs."""
+        """Log-probability differences of the reference model, computed once for all epochs."""
         self.model.eval()
         # As precise as training will be; the model is not prepared for that yet.
         with torch.no_grad(), self.accelerator.autocast():
@@ -64,7 +64,7 @@ def _pairs_of(pack: PackedSequence) -> dict[str, Any]:
 
 
 def preferences(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-    """The log-probability of each preferred answer less that of the other; one a pair."""
+    """Difference of the log probabilities of preferred and rejected answer, per pair."""
     own = ("labels", "answers", "lengths")
     asked = {name: value for name, value in inputs.items() if name not in own}
     logits = model(**asked).logits[0].float()

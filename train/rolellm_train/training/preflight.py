@@ -1,4 +1,4 @@
-"""What a training is refused for before any hour is spent on it."""
+"""Checks that reject a training before it starts."""
 
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ _ARCHITECTURES = "architectures.txt"
 _STATE = 16
 """Bytes of a weight that learns: itself, its gradient, and Adam's two averages."""
 _KEPT = 34
-"""Numbers of a token and layer, as multiples of the hidden width, that a backward pass wants (Korthikanti
-et al., arXiv 2205.05198, §4.1, without the attention scores, which are computed piece by piece)."""
+"""Activations per token and layer, as multiples of the hidden width, that a backward pass keeps
+(Korthikanti et al., arXiv 2205.05198, §4.1, without attention scores, which are computed piecewise)."""
 _LOGITS = 16
 """Bytes of a token's logit: computed, as a 32-bit float, as a logarithm, and the gradients of these."""
 _LAYERS = frozenset({"full_attention", "sliding_attention"})
@@ -20,7 +20,7 @@ _GIB = 2**30
 
 
 class Needed(NamedTuple):
-    """Memory of a training, in bytes; about."""
+    """Approximate memory of a training, in bytes."""
 
     weights: int
     learning: int
@@ -28,19 +28,19 @@ class Needed(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """Total memory."""
         return sum(self)
 
 
 def check(recipe: Recipe, model: Any) -> Needed:
-    """Refuse what could not be exported, computed rightly, or held in memory.
+    """Reject a training whose result could not be exported, or that cannot run correctly here.
 
     Args:
         recipe: how it is tuned.
         model: the base, in memory, without its adapter.
 
     Raises:
-        TrainingError: in one sentence with what would do.
+        TrainingError: it is rejected.
     """
     _check_architecture(recipe, model)
     _check_attention(recipe, model)
@@ -56,7 +56,7 @@ def check(recipe: Recipe, model: Any) -> Needed:
 
 
 def memory_needed(recipe: Recipe, model: Any) -> Needed:
-    """What a training takes, by the sizes of the model's layers."""
+    """Estimate the memory from the sizes of the model's layers."""
     config = model.config
     config = getattr(config, "text_config", config)
     weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
@@ -84,7 +84,7 @@ def _check_architecture(recipe: Recipe, model: Any) -> None:
 
 
 def _check_attention(recipe: Recipe, model: Any) -> None:
-    """What our attention does not compute would be trained as something else than what runs."""
+    """Reject attention variants that our packed attention does not implement."""
     config = getattr(model.config, "text_config", model.config)
     others = set(getattr(config, "layer_types", None) or ()) - _LAYERS
     if others or getattr(config, "attn_logit_softcapping", None):

@@ -1,6 +1,6 @@
-"""The processes of one training, as `accelerate launch` and `torchrun` start them: one keeps the run.
+"""Processes of a training that `accelerate launch` or `torchrun` started.
 
-All of them learn, each other packs, and come to the same weights; only the first writes and speaks.
+Each process trains on other packs and reaches the same weights; only the first one writes files and output.
 """
 
 import os
@@ -13,17 +13,17 @@ from rolellm_agents.runs.folder import Run, open_run
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes and speaks; true where there is one only."""
+    """Whether this is the first process, which writes files and output."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def count() -> int:
-    """How many processes learn together."""
+    """Number of processes of the training."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def open_training(folder: Path, config: Mapping[str, Any]) -> AbstractContextManager[Run]:
-    """The run of a training, which the first process has for itself; the others know its folder.
+    """Open the run. Only the first process holds it; the others use its folder.
 
     Args:
         folder: of the run.

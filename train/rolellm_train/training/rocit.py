@@ -27,14 +27,14 @@ def train(
     *,
     tell: "Step" = lambda _step, _steps, _figures: None,
 ) -> TrainingResult:
-    """Tune a model, or go on where that was stopped.
+    """Tune a model, or resume a stopped run.
 
     Args:
-        recipe: how.
+        recipe: of the training.
         data: folders of RoleBench, or of generators' runs.
         cast: the personas that the data's roles are.
         folder: of the run.
-        tell: is told of every step.
+        tell: called after every step.
 
     Raises:
         TrainingError: nothing to learn, a base that cannot be tuned or exported, or too little memory.
@@ -79,6 +79,6 @@ def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) ->
 
 
 def _told(recipe: Recipe) -> dict[str, Any]:
-    """Without what only another kind of training asks for, or is not used: runs of before go on."""
+    """The recipe without unused settings, so that earlier runs can be resumed."""
     unused = {"objective", "beta"} if recipe.start else {"objective", "beta", "start"}
     return recipe.model_dump(mode="json", exclude=unused)

@@ -1,4 +1,4 @@
-"""Going on from what another run has learned."""
+"""Continuing the adapter of another run."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ from rolellm_train.recipe import Recipe
 
 
 def going_on_from(place: Path, recipe: Recipe) -> Recipe:
-    """A recipe that learns an adapter on, instead of a new one; its rank and alpha are the adapter's.
+    """A recipe that continues an adapter, with the adapter's rank and alpha.
 
     Args:
         place: a run's folder, or an adapter's in PEFT's form.
-        recipe: how it is learned on.
+        recipe: of the training.
 
     Raises:
-        TrainingError: the adapter is another base's.
+        TrainingError: the adapter has another base.
         ModelError: there is no adapter, or it is damaged.
     """
     source = read_source(place)

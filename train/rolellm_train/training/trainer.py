@@ -1,4 +1,4 @@
-"""The loop: transformers' Trainer over packs, with the loss of answers alone."""
+"""transformers' Trainer over packs, with the loss on answers only."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,17 +17,17 @@ from rolellm_train.recipe import Recipe
 from rolellm_train.training import processes
 
 WHOLE = "whole"
-"""A file that a checkpoint has when all of it is on disk."""
+"""A file that marks a complete checkpoint."""
 
 Step = Callable[[int, int, Mapping[str, float]], None]
-"""Is told which step is done, of how many, and its figures."""
+"""Called after each step with its number, the total, and its figures."""
 
 
 class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed here
-    """Learns packs, one a batch."""
+    """Trains on packs, one per batch."""
 
     def __init__(self, *, held_out: Sequence[PackedSequence], **settings: Any) -> None:
-        """Like `Trainer`, with packs to measure the loss by."""
+        """Like `Trainer`, with held-out packs."""
         super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
         self._held_out = held_out
         self.model_accepts_loss_kwargs = True
@@ -35,7 +35,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         self._loss_shifts_labels = False
 
     def batch(self, pack: PackedSequence) -> dict[str, Any]:
-        """A pack as tensors; of its `labels` each counts as one when losses are averaged."""
+        """A pack as tensors. Each of its `labels` has the same weight."""
         return batch_of(pack)
 
     def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
@@ -49,7 +49,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
-        """The mean loss of what is learned, over all packs of a step."""
+        """The mean training loss over all packs of a step."""
         loss = self.summed_loss(model, inputs) / (num_items_in_batch or inputs["labels"].numel())
         if not math.isfinite(float(loss.detach())):
             raise TrainingError(
@@ -60,7 +60,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         return loss * self.accelerator.num_processes
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """The loss on what is held out."""
+        """The held-out loss."""
         figures = {"eval_loss": self.held_out_loss()}
         self.log(figures)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
@@ -79,7 +79,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         save_adapter(self.model, Path(output_dir or self.args.output_dir))
 
     def held_out_loss(self) -> float:
-        """The mean over all that is held out."""
+        """The mean held-out loss."""
         model = self.model
         model.eval()
         total, labels = 0.0, 0
@@ -93,7 +93,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
 
 
 def save_adapter(model: Any, folder: Path) -> None:
-    """Write an adapter in PEFT's form; the embeddings never learn, so no hub is asked about them."""
+    """Write an adapter in PEFT's format. Embeddings are frozen, so the hub is not queried."""
     model.save_pretrained(folder, save_embedding_layers=False)
 
 
@@ -106,7 +106,7 @@ def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tens
 
 @dataclass
 class _Telling(TrainerCallback):  # type: ignore[misc]
-    """Passes on how far training is, and marks checkpoints that are whole."""
+    """Reports progress and marks complete checkpoints."""
 
     tell: Step
 
@@ -135,17 +135,17 @@ def trainer_of(
     kind: type[PackTrainer] = PackTrainer,
     **settings: Any,
 ) -> PackTrainer:
-    """A trainer that is ready to begin, or to go on.
+    """Build a trainer.
 
     Args:
         model: with the weights that learn.
-        recipe: how.
-        learned: the packs.
-        held_out: packs that are measured by.
+        recipe: of the training.
+        learned: packs to train on.
+        held_out: packs for the held-out loss.
         folder: for checkpoints.
-        tell: is told of every step.
-        kind: what is computed of a pack.
-        settings: what that kind wants besides.
+        tell: called after every step.
+        kind: of the trainer.
+        settings: further arguments of that kind.
     """
     gathered = max(1, recipe.packs_per_step // processes.count())
     steps = max(1, math.ceil(len(learned) / (gathered * processes.count())))
@@ -192,19 +192,19 @@ def trainer_of(
         eval_dataset=list(held_out) if evaluated else None,
         callbacks=callbacks,
     )
-    # It would print every step on standard output, which is for results.
+    # It would print every step to standard output.
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
 def computes_bf16() -> bool:
-    """Whether this machine computes with 16-bit floats as fast as with longer ones, or faster."""
+    """Whether 16-bit floats are at least as fast as 32-bit ones here."""
     if torch.cuda.is_available():
         return bool(torch.cuda.is_bf16_supported())
     return bool(torch.cpu._is_avx512_bf16_supported())  # noqa: SLF001  # nothing else tells
 
 
 def last_whole_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that a kill did not cut short."""
+    """The newest complete checkpoint."""
     whole = [place for place in folder.glob("checkpoint-*") if (place / WHOLE).exists()]
     return max(whole, key=lambda place: int(place.name.rpartition("-")[2]), default=None)

@@ -1,4 +1,4 @@
-"""What every kind of training does with packs: learn them as a run, and keep what came of it."""
+"""Training on packs as a run, for all objectives."""
 
 import shutil
 import time
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from rolellm_train.training.trainer import PackTrainer, Step
 
 ADAPTER: Final = "adapter"
-"""The folder of a run that holds the tuned weights, in PEFT's form."""
+"""Folder of a run with the tuned weights, in PEFT's format."""
 CHECKPOINTS: Final = "checkpoints"
 CURVE: Final = "loss.svg"
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What a training came to."""
+    """Result of a training."""
 
     adapter: Path
     steps: int
     held_out_loss: float | None
-    """Of the best checkpoint, which is the one kept."""
+    """The adapter of the best checkpoint."""
     figures: Mapping[str, Any]
-    """What the manifest says."""
+    """Figures of the manifest."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A model that has learned its packs."""
+    """A tuned model."""
 
     model: Any
     """With its adapter."""
@@ -58,16 +58,16 @@ def learn(
     tell: "Step",
     **kind: Any,
 ) -> Learned:
-    """Train to the end, from the last whole checkpoint on.
+    """Train to the end, from the last complete checkpoint.
 
     Args:
-        recipe: how.
+        recipe: of the training.
         base: the model that is tuned, without an adapter.
-        learned: the packs.
-        held_out: packs that are measured by.
-        run: keeps the figures of each step, and the checkpoints.
-        tell: is told of every step.
-        kind: of the trainer, and what it wants besides, as `trainer_of` takes them.
+        learned: packs to train on.
+        held_out: packs for the held-out loss.
+        run: records the figures of each step and the checkpoints.
+        tell: called after every step.
+        kind: of the trainer with further arguments, as in `trainer_of`.
 
     Raises:
         TrainingError: the base cannot be tuned or exported, there is too little memory, or the loss is no
@@ -98,11 +98,11 @@ def learn(
 
 
 def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResult:
-    """Write the adapter and the curve, and end the run.
+    """Write the adapter and the loss curve, and finish the run.
 
     Args:
-        learned: what was learned.
-        run: whose it is.
+        learned: the tuned model.
+        run: of the training.
         figures: for the manifest, beside those of the steps.
 
     Raises:
@@ -122,7 +122,7 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResu
 
 
 def _save_adapter(model: Any, place: Path) -> None:
-    """Whole or not at all."""
+    """Write the adapter atomically."""
     from rolellm_train.training.trainer import save_adapter
 
     part = place.with_name(f"{place.name}.part")

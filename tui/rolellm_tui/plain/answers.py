@@ -1,4 +1,4 @@
-"""Answers in plain mode: their words are printed as they come."""
+"""Answers in plain mode."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
@@ -11,14 +11,14 @@ from rolellm_tui.plain.background import BackgroundLoop
 
 
 class Answers:
-    """Lets a session answer, and knows how the last answer was asked for."""
+    """Prints streamed answers of a session, and keeps the provenance of the last one."""
 
     def __init__(self, session: Session, loop: BackgroundLoop) -> None:
-        """Nothing is asked yet.
+        """Create the printer.
 
         Args:
-            session: what answers.
-            loop: where it does so.
+            session: of the conversation.
+            loop: that runs the session.
         """
         self._session = session
         self._loop = loop
@@ -26,15 +26,15 @@ class Answers:
         self._answer: str | None = None
 
     def get_ready(self) -> None:
-        """Load the model and let it read ahead while the person reads and types."""
+        """Load the model and prefill the prompt in the background."""
         self._loop.begin(self._prepare())
 
     def hear(self, events: AsyncGenerator[Event, None], begun: str = "") -> None:
-        """Print an answer; Ctrl-C stops it, and a second one ends the waiting for its end.
+        """Print an answer. Ctrl-C stops it; a second Ctrl-C stops waiting for its end.
 
         Args:
             events: of the session.
-            begun: words of the answer that the person knows already.
+            begun: prefix of the answer that was printed before.
 
         Raises:
             RoleLLMError: there is nothing to answer.
@@ -49,11 +49,11 @@ class Answers:
         self.get_ready()
 
     def prompt_of(self, answer: str) -> Prompted | None:
-        """How the answer with this id was asked for, if it was the last one here."""
+        """The provenance of an answer, if it is the last one."""
         return self._prompted if answer == self._answer else None
 
     async def _prepare(self) -> None:
-        # The answer itself will tell what is wrong.
+        # The answer itself reports the error.
         with suppress(RoleLLMError):
             await self._session.prepare()
             await self._session.read_ahead()

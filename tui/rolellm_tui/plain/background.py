@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for a program whose main thread waits for a person."""
+"""An event loop in a thread of its own, while the main thread waits for input."""
 
 import asyncio
 import threading
@@ -13,10 +13,10 @@ _BLINK = 0.2
 
 
 class BackgroundLoop:
-    """Runs coroutines from its `with` to the end of it; those that still run then are cancelled."""
+    """A context manager that runs coroutines, and cancels unfinished ones at its end."""
 
     def __init__(self) -> None:
-        """Nothing runs yet."""
+        """Create the loop."""
         self._loop: asyncio.AbstractEventLoop
         self._ended: asyncio.Event
         self._ready = threading.Event()
@@ -31,12 +31,12 @@ class BackgroundLoop:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Cancel what still runs, and wait until it has tidied up."""
+        """Cancel unfinished tasks and wait for their cleanup."""
         self.call(self._ended.set)
         self._thread.join()
 
     def begin(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
-        """Run something beside the main thread."""
+        """Run a coroutine in the loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, function: Callable[[], object]) -> None:
@@ -44,9 +44,9 @@ class BackgroundLoop:
         self._loop.call_soon_threadsafe(function)
 
     def wait_for(self, work: "Future[Result]") -> Result:
-        """What it comes to; Ctrl-C ends the waiting, not the work."""
+        """Wait for a result. Ctrl-C ends the waiting, not the task."""
         while not work.done():
-            # On Windows Ctrl-C waits for the end of a wait, so each is short.
+            # On Windows Ctrl-C takes effect only between waits, so each is short.
             wait([work], timeout=_BLINK)
         return work.result()
 

@@ -1,6 +1,6 @@
 """Plain mode: a conversation as lines of text, without colours, cursor movements or a full screen.
 
-It suits screen readers, terminals that can do nothing else, and scripts.
+It is made for screen readers, simple terminals and scripts.
 """
 
 import io
@@ -24,13 +24,13 @@ from rolellm_tui.plain.commands import ALL, CLEAR, Command, Name, help_lines, pa
 
 
 def talk_plainly(session: Session, transcript: Transcript) -> None:
-    """Talk until the person leaves: with /quit, Ctrl-D, or Ctrl-C where no answer is on its way.
+    """Talk until /quit, Ctrl-D, or Ctrl-C without a running answer.
 
-    SIGTERM ends it with 143; what was said of an answer by then is kept.
+    SIGTERM exits with 143; a partial answer is saved.
 
     Args:
         session: the conversation.
-        transcript: where it is kept.
+        transcript: of the conversation.
     """
     with _ended_by_signals(), BackgroundLoop() as loop:
         chat = PlainChat(session, transcript, Answers(session, loop))
@@ -40,9 +40,9 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
             while chat.obey(_ask()):
                 pass
         except (EOFError, KeyboardInterrupt):
-            print_text("")  # the shell's own prompt shall not stand behind ours
+            print_text("")  # put the shell's prompt on a new line
         except BrokenPipeError:
-            # Whoever read our output has enough; Python would complain once more while closing it.
+            # The reader closed the pipe. Without this, Python reports the error again on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -50,7 +50,7 @@ class PlainChat:
     """What each command does; most of it is telling."""
 
     def __init__(self, session: Session, transcript: Transcript, answers: Answers) -> None:
-        """Hold a conversation; `open` begins to tell of it."""
+        """A conversation in plain mode; `open` prints its start."""
         self._session = session
         self._transcript = transcript
         self._answers = answers
@@ -71,14 +71,14 @@ class PlainChat:
         }
 
     def open(self) -> None:
-        """Say who is there, and read the last words of a conversation that goes on."""
+        """Print the persona, and the last messages of a resumed conversation."""
         persona, messages = self._session.persona, self._session.messages
         for line in lines.opening(persona, self._session.model_name, messages):
             print_text(line)
         self._answers.get_ready()
 
     def obey(self, line: str) -> bool:
-        """Do what a line asks for; False when the person wants to leave."""
+        """Run the command of a line; False to quit."""
         try:
             command = parse(line)
             if command.name == "quit":
@@ -198,10 +198,10 @@ class PlainChat:
 
 
 def _ask() -> str:
-    """The next line of the person's.
+    """Read the next line of the user.
 
     Raises:
-        EOFError: there are no more.
+        EOFError: the input ended.
     """
     in_terminal = sys.stdin.isatty()
     while whole(line := input("You: " if in_terminal else "")) != line:
@@ -212,7 +212,7 @@ def _ask() -> str:
 
 
 def _prepare_input(session: Session) -> None:
-    """Read whatever comes, and let the arrow keys bring back what the person said here before."""
+    """Accept any bytes, and enable a history for the arrow keys."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         # What is no text would take the lines behind it with it.
         sys.stdin.reconfigure(errors="surrogateescape")
@@ -226,7 +226,7 @@ def _prepare_input(session: Session) -> None:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM end the program as a person would, so that what was said is kept."""
+    """Let SIGTERM end the program like /quit, so that messages are saved."""
 
     def leave(number: int, _: Any) -> None:
         sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""What a line typed in plain mode asks for: pure, so that every line has an answer known beforehand."""
+"""Parsing of commands in plain mode."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,36 +24,36 @@ Name = Literal[
     "quit",
 ]
 ALL = "all"
-"""What `/why` takes to tell everything."""
+"""Argument of `/why` for the complete prompt."""
 CLEAR = "clear"
-"""What `/note` takes to have no note any more."""
+"""Argument of `/note` that removes the note."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """Something to do, with what is needed for it."""
+    """A command with its arguments."""
 
     name: Name
     text: str = ""
     number: int = 0
-    """Counted from one; 0 where none was given."""
+    """From 1; 0 if none was given."""
 
 
 @dataclass(frozen=True)
 class _Form:
-    """How a command is written."""
+    """Syntax of a command."""
 
     arguments: str
     meaning: str
     read: Callable[[str], tuple[str, int]]
-    """The text and the number in what stands after the command; a ValueError where they do not."""
+    """Parses the text and number after the command; raises ValueError."""
 
 
 def parse(line: str) -> Command:
-    """Read a line: one that begins with a slash is a command, two slashes stand for one, all else is said.
+    """Parse a line. A slash starts a command, two slashes stand for one, other lines are sent.
 
     Raises:
-        MessageError: there is no such command, or it is written otherwise.
+        MessageError: the command is unknown or its arguments are invalid.
     """
     line = whole(line).strip()
     if not line.startswith("/") or line.startswith("//"):
@@ -74,7 +74,7 @@ def parse(line: str) -> Command:
 
 
 def help_lines() -> list[str]:
-    """One sentence for each command."""
+    """One line for each command."""
     return [f"{_usage(name)}: {form.meaning}" for name, form in _FORMS.items()]
 
 

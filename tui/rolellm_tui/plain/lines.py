@@ -1,4 +1,4 @@
-"""What plain mode tells of a conversation, as lines to be read aloud: pure."""
+"""Output lines of plain mode, written to be read aloud."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,28 +14,28 @@ YOU = "You"
 NOTHING_SAID = "No messages yet; type a line and press Enter."
 _SHORT = 60
 _LAST = 2
-"""How many messages somebody who comes back hears again."""
+"""Number of messages that are repeated on resuming."""
 
 
 def said(message: Message, persona: str) -> str:
-    """A message with its speaker's name before it, and how it ended behind it."""
+    """A message with its speaker, and a note if it was cut off."""
     name = YOU if message.speaker == USER else persona
     ending = f" ({message.ending})" if message.ending else ""
     return f"{name}: {message.text}{ending}"
 
 
 def numbered(messages: Sequence[Message], persona: str, first: int = 1) -> list[str]:
-    """Messages with the numbers that commands take; `first` is that of the first."""
+    """Numbered messages; `first` is the first number."""
     return [f"{number}. {said(message, persona)}" for number, message in enumerate(messages, first)]
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where it belongs there."""
+    """A count with its noun."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[str]:
-    """Who is there, and what was said last; before anything was said, the greeting."""
+    """The start of a conversation: the persona and the last messages, or the greeting."""
     told = [
         f"You are talking with {persona.name}; {model} answers. /help lists the commands, Ctrl-D leaves."
     ]
@@ -47,7 +47,7 @@ def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[s
 
 
 def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[str]:
-    """Each branch, how far it goes, and its last words.
+    """Branches with their lengths and last messages.
 
     Args:
         paths: each branch's name and messages.
@@ -62,7 +62,7 @@ def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[
 
 
 def why(number: int, answer: Message) -> list[str]:
-    """What is kept of an answer's making."""
+    """The provenance of an answer."""
     made_by = answer.made_by
     if made_by.get("greeting"):
         return [f"Message {number} is the greeting, not a model's answer."]
@@ -78,7 +78,7 @@ def why(number: int, answer: Message) -> list[str]:
 
 
 def prompt(prompted: Prompted) -> list[str]:
-    """How many messages of each kind a prompt had, and with which settings it was sent."""
+    """Messages of a prompt by kind, and the sampling settings."""
     letters = sum(len(part.text) for part in prompted.parts)
     kinds = Counter(part.part for part in prompted.parts)
     listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
@@ -90,7 +90,7 @@ def prompt(prompted: Prompted) -> list[str]:
 
 
 def whole_prompt(prompted: Prompted) -> list[str]:
-    """Every message of a prompt, as it was sent."""
+    """All messages of a prompt."""
     return [
         f"{number}. {part.title}, as {part.role}: {part.text}"
         for number, part in enumerate(prompted.parts, 1)

@@ -37,7 +37,7 @@ class TwoBranchesScreen(Screen[str | None]):
         Args:
             tree: of the conversation.
             marked: a message on each branch, neither an ancestor of the other.
-            names: to show, by speaker.
+            names: by speaker.
         """
         super().__init__()
         self._tree = tree

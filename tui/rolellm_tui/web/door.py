@@ -1,4 +1,4 @@
-"""Who may come in: where the app is served in browsers, and the token that opens it."""
+"""Access control of the web app: address and token."""
 
 import secrets
 import socket
@@ -9,38 +9,38 @@ from rolellm_agents.files.ports import address_of, is_loopback
 
 @dataclass(frozen=True)
 class Door:
-    """An address of this machine and what is asked of everybody who comes there."""
+    """The address of the server, and its token."""
 
     host: str
-    """The name or address that is listened on; `0.0.0.0` and `::` are all that this machine has."""
+    """Host to listen on; `0.0.0.0` and `::` mean all addresses."""
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
     def origin(self) -> str:
-        """The beginning of every URL, as a browser tells it in `Origin`."""
+        """Scheme and host of all URLs, as in `Origin`."""
         return f"http://{self._named(socket.gethostname() if self._is_everywhere else self.host)}"
 
     @property
     def link(self) -> str:
-        """What the person opens: the one URL that has the token in it."""
+        """The URL with the token."""
         return f"{self.origin}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie in which the token rests; browsers do not part cookies by port."""
+        """Name of the token cookie; it has the port, since browsers share cookies between ports."""
         return f"rolellm-{self.port}"
 
     @property
     def is_on_loopback(self) -> bool:
-        """Whether only programs of this machine can come here."""
+        """Whether only this machine can connect."""
         return is_loopback(self.host)
 
     def is_called(self, host: str) -> bool:
         """Whether a request's `Host` is ours.
 
-        A page from elsewhere can let its own name point to this machine (DNS rebinding); its requests
-        then come here with that name. It cannot do so with an address, nor with this machine's name.
+        This prevents DNS rebinding: a foreign page can point its own name to this machine, but not an
+        address or this machine's name.
         """
         if not self._is_everywhere:
             return host == self._named(self.host)
@@ -48,7 +48,7 @@ class Door:
         return name in ("localhost", socket.gethostname()) or address_of(name.strip("[]")) is not None
 
     def opens_with(self, offered: str) -> bool:
-        """Whether this is the token; how long the answer takes tells nothing of it."""
+        """Whether this is the token, compared in constant time."""
         return secrets.compare_digest(offered.encode(errors="replace"), self.token.encode())
 
     @property
@@ -57,6 +57,6 @@ class Door:
         return address is not None and address.is_unspecified
 
     def _named(self, host: str) -> str:
-        """As it stands in URLs and in `Host`: without the port that browsers leave out."""
+        """The host as in URLs and `Host`, without a default port."""
         name = f"[{host}]" if ":" in host else host
         return name if self.port == 80 else f"{name}:{self.port}"

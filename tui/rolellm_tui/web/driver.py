@@ -1,13 +1,13 @@
-"""Textual's driver for browsers, with an end of its own when nobody is there any more."""
+"""Textual's driver for browsers, which ends when the browser disconnects."""
 
 from textual.drivers.web_driver import WebDriver
 from textual.messages import ExitApp
 
 
 class TabDriver(WebDriver):
-    """What draws the app into a browser's tab."""
+    """Draws the app in a browser tab."""
 
     def run_input_thread(self) -> None:
-        """Hand on what comes from the server; when the server is gone, let the app end too."""
+        """Forward input from the server, and quit when the server is gone."""
         super().run_input_thread()
         self._app.post_message(ExitApp())

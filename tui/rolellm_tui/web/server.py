@@ -1,4 +1,4 @@
-"""The app in a browser: each tab is a process of the app, and a token keeps everybody else out."""
+"""The app in a browser: one process per tab, protected by a token."""
 
 import asyncio
 import os
@@ -24,9 +24,9 @@ from rolellm_tui.output import complain, print_text
 from rolellm_tui.web.door import Door
 
 _PATIENCE = 5.0
-"""Seconds an app has to end by itself."""
+"""Seconds for an app to quit."""
 _HEARTBEAT = 15.0
-"""Seconds between questions whether the browser is still there."""
+"""Seconds between pings to the browser."""
 _DRIVER = "rolellm_tui.web.driver:TabDriver"
 _FONT_SIZES = range(8, 49)
 
@@ -58,12 +58,12 @@ _GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>Ro
 
 
 def this_program(arguments: Sequence[str]) -> list[str]:
-    """How to start `rolellm` with these arguments as another process; the folder it is in is no package."""
+    """The command that runs `rolellm` with these arguments in another process."""
     return [sys.executable, "-P", "-c", "from rolellm_tui.cli.main import main; main()", *arguments]
 
 
 async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> None:
-    """Serve the app until somebody ends this program; then all its tabs have ended too.
+    """Serve the app until a signal arrives, then end all tabs.
 
     Args:
         arguments: of `rolellm`, for the app in each tab.
@@ -71,7 +71,7 @@ async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> Non
         port: as `listen` takes it.
 
     Raises:
-        SettingsError: the address cannot be had.
+        SettingsError: the address is not available.
     """
     with listen(host, port) as listening:
         door = Door(host, listening.getsockname()[1])
@@ -89,7 +89,7 @@ async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> Non
 
 
 async def _until_ended() -> None:
-    """Wait for the cancellation that a signal brings."""
+    """Wait until a signal cancels the task."""
     task = asyncio.current_task()
     if task is not None and sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -97,21 +97,21 @@ async def _until_ended() -> None:
 
 
 class AppServer(Server):
-    """textual-serve's server behind a door, with a page of ours that loads nothing from elsewhere."""
+    """textual-serve's server with access control, and a page that loads no external resources."""
 
     def __init__(self, program: Sequence[str], door: Door) -> None:
-        """Prepare it.
+        """Create the server.
 
         Args:
-            program: what to start for each tab, and its arguments.
-            door: who may come in.
+            program: command for each tab.
+            door: access control.
         """
         super().__init__(_as_shell_command(program), host=door.host, port=door.port)
         self._door = door
         self._tabs: set[_Tab] = set()
 
     def application(self) -> web.Application:
-        """What answers requests."""
+        """The request handlers."""
         application = web.Application(middlewares=[self._let_in])
         application.add_routes(
             [
@@ -126,11 +126,11 @@ class AppServer(Server):
         return application
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """End the apps of all tabs."""
+        """End all tabs."""
         await asyncio.gather(*(tab.stop() for tab in self._tabs))
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """The page with the terminal in it; with the token in its URL, a step to it."""
+        """The terminal page; a URL with the token sets the cookie and redirects."""
         if "token" in request.query:
             first = web.Response(text=_GO_IN, content_type="text/html", headers=_NOT_KEPT)
             first.set_cookie(self._door.cookie, self._door.token, httponly=True, samesite="Strict")
@@ -167,7 +167,7 @@ class AppServer(Server):
 
     @web.middleware
     async def _let_in(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse whoever did not come by our link; nothing else of the server sees their request."""
+        """Middleware that rejects requests without the token."""
         if refusal := self._refusal(request):
             return web.Response(status=403, text=refusal + "\n")
         return await handler(request)
@@ -189,7 +189,7 @@ class AppServer(Server):
 
 
 class _Tab(AppService):
-    """The app's process of one browser tab."""
+    """The app process of a browser tab."""
 
     def __init__(self, command: str, websocket: web.WebSocketResponse, downloads: DownloadManager) -> None:
         async def show(data: bytes) -> None:
@@ -208,17 +208,17 @@ class _Tab(AppService):
         self._stopping = asyncio.Lock()
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
-        """This program's own, with which the app draws for a browser."""
+        """Environment of the app process."""
         environment = super()._build_environment(width, height)
         return environment | {"TEXTUAL_DRIVER": _DRIVER}
 
     async def run(self) -> None:
-        """Show what the app draws until it ends, however it ends; then the page says so."""
+        """Forward output of the app until it ends, and notify the page."""
         await super().run()
         await self.remote_close()
 
     async def stop(self) -> None:
-        """Let the app end by itself, and end it if it does not."""
+        """Ask the app to quit, and kill it if it does not."""
         async with self._stopping:
             if (process := self._process) is not None:
                 with suppress(TimeoutError):
@@ -234,5 +234,5 @@ class _Tab(AppService):
 
 
 def _as_shell_command(program: Sequence[str]) -> str:
-    """For the shell that textual-serve starts programs with; the program takes the shell's place."""
+    """The shell command for textual-serve; `exec` replaces the shell."""
     return subprocess.list2cmdline(program) if os.name == "nt" else f"exec {shlex.join(program)}"

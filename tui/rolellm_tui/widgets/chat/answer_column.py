@@ -1,4 +1,4 @@
-"""One of several answers that come at the same time."""
+"""A column with one of several concurrent answers."""
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -17,7 +17,7 @@ _MUTED = "$foreground-muted"
 
 
 class AnswerColumn(Vertical, can_focus=True):
-    """Who answers, the words as they come, and some numbers."""
+    """Shows the voice, its answer and some figures."""
 
     DEFAULT_CSS = """
     AnswerColumn .head { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -31,22 +31,22 @@ class AnswerColumn(Vertical, can_focus=True):
     ]
 
     def __init__(self, number: int, choice: VoiceChoice) -> None:
-        """An answer that is still to come.
+        """Create an empty column.
 
         Args:
-            number: the key that keeps it.
-            choice: who answers.
+            number: of the key that keeps the answer.
+            choice: of the voice.
         """
         super().__init__()
         self.message: Message | None = None
-        """The answer when it has ended with at least one word; None until then."""
+        """The finished answer, if it has text."""
         self.choice = choice
         self._number = number
         self._text = ""
         self._waiting = False
 
     def compose(self) -> ComposeResult:
-        """A head with the numbers, the words, and what went wrong."""
+        """Compose the head, the text and the error line."""
         strategy, model = map(one_line, self.choice)
         yield Static(
             Content.assemble(
@@ -61,37 +61,37 @@ class AnswerColumn(Vertical, can_focus=True):
             yield Static(classes="trouble", markup=False)
 
     def wait(self) -> None:
-        """Be ready for another answer."""
+        """Clear the column for another answer."""
         self.message = None
         self._waiting = True
         self._text = ""
         self._show("", "thinking…")
 
     def say(self, text: str) -> None:
-        """More words have come."""
+        """Append text."""
         self._text += text
         self._show("", f"{_length(self._text)} so far")
 
     def finish(self, message: Message) -> None:
-        """It has ended and is in the transcript."""
+        """Show the finished answer."""
         self.message = message
         self._waiting = False
         self._text = message.text
         self._show(message.ending, numbers_of(message))
 
     def fail(self, sentence: str, message: Message | None = None) -> None:
-        """It did not come, or only a part of it.
+        """Show an error.
 
         Args:
-            sentence: what is wrong.
-            message: the part, if there is one.
+            sentence: the error.
+            message: the partial answer, if any.
         """
         self.message = message
         self._waiting = False
         self._show(sentence, numbers_of(message) if message else "")
 
     def give_up(self) -> None:
-        """Nothing more will come, whatever was hoped for."""
+        """Stop waiting for an answer."""
         if self._waiting:
             self.fail("Stopped before it started.")
 
@@ -104,12 +104,12 @@ class AnswerColumn(Vertical, can_focus=True):
         self.query_one(".numbers", Static).update(numbers)
 
     def action_scroll_words(self, lines: int) -> None:
-        """Read what does not fit."""
+        """Scroll the text."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
 def numbers_of(message: Message) -> str:
-    """What is known of an answer: its words, its time, the time to its first word, and its prompt."""
+    """Figures of an answer: length, times and prompt size."""
     made, usage = message.made_by, message.usage or {}
     told = [_length(message.text)]
     if "seconds" in made:
@@ -121,5 +121,5 @@ def numbers_of(message: Message) -> str:
 
 
 def _length(text: str) -> str:
-    """Words; of Chinese and the like, characters."""
+    """Number of words, or of characters for Chinese."""
     return counted(len(keys_of(plain(text))), "word")

@@ -1,4 +1,4 @@
-"""Several answers on one screen: side by side while they fit, else in rows that scroll."""
+"""A grid of answers: side by side if they fit, else in rows that scroll."""
 
 from collections.abc import Sequence
 
@@ -10,22 +10,22 @@ from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice
 
 NARROWEST = 36
-"""Cells in which a column can be read."""
+"""Minimum width of a column, in cells."""
 LOWEST = 12
-"""Lines in which it can."""
+"""Minimum height of a column, in lines."""
 _PEEK = 6
-"""Lines of the next row that stay in view where not all fit."""
+"""Visible lines of the next row if not all fit."""
 
 
 def columns_for(count: int, width: int) -> int:
-    """How many of `count` answers stand side by side in `width` cells, so that the rows are even."""
+    """Number of columns for `count` answers in `width` cells, so that rows are even."""
     fit = max(1, width // NARROWEST)
     rows = -(-count // fit)
     return -(-count // rows)
 
 
 class AnswerGrid(Grid):
-    """One of the answers is chosen; the arrow keys choose another, and Space shows it alone."""
+    """The arrow keys select an answer, and Space shows it alone."""
 
     DEFAULT_CSS = """
     AnswerGrid { overflow-y: auto; }
@@ -46,28 +46,28 @@ class AnswerGrid(Grid):
 
     @property
     def chosen(self) -> AnswerColumn:
-        """The one that the person looks at."""
+        """The selected column."""
         return self.columns[self._chosen]
 
     def on_mount(self) -> None:
-        """Begin with the first."""
+        """Select the first."""
         self._choose(0)
 
     def on_resize(self) -> None:
-        """Fit the columns in."""
+        """Arrange the columns."""
         self._arrange()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """A click chooses, too."""
+        """Select by click."""
         if isinstance(event.widget, AnswerColumn):
             self._mark(self.columns.index(event.widget))
 
     def action_choose(self, step: int) -> None:
-        """Another one, round and round."""
+        """Select another one, wrapping around."""
         self._choose((self._chosen + step) % len(self.columns))
 
     def action_alone(self) -> None:
-        """Show the chosen one alone, or all again."""
+        """Show the selected answer alone, or all."""
         self.toggle_class("alone")
         self._arrange()
 
@@ -89,5 +89,5 @@ class AnswerGrid(Grid):
         self.styles.grid_rows = "1fr" if fits else str(max(_PEEK, height - _PEEK))
         for column in self.columns:
             column.styles.column_span = 1
-        # What is left of the last row belongs to the last one.
+        # The last answer takes the rest of the last row.
         self.columns[-1].styles.column_span = 1 + -count % columns

@@ -1,4 +1,4 @@
-"""One message on the screen."""
+"""The bubble of a message."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,7 @@ Wish = Literal["edit", "branch", "earlier", "later", "why", "copy"]
 
 
 class Bubble(Vertical, can_focus=True):
-    """Who said it, what was said, how many other answers there are, and whether it was cut off."""
+    """Shows speaker, text, swipes and ending of a message."""
 
     DEFAULT_CSS = """
     Bubble { height: auto; }
@@ -43,7 +43,7 @@ class Bubble(Vertical, can_focus=True):
 
     @dataclass
     class Wished(Event):
-        """The person wants something done with this message."""
+        """The user requests an action on this message."""
 
         sender: "Bubble"
         wish: Wish
@@ -51,13 +51,13 @@ class Bubble(Vertical, can_focus=True):
     def __init__(
         self, speaker: str, text: str = "", *, mine: bool = False, message: Message | None = None
     ) -> None:
-        """A message of `speaker`'s, to be continued or not.
+        """Create the bubble of a message.
 
         Args:
             speaker: the name to show.
-            text: what was said so far.
-            mine: whether the person at the keyboard said it.
-            message: as the transcript has it; None while it is on its way, or nobody recorded it.
+            text: so far.
+            mine: whether the user wrote it.
+            message: of the transcript; None while it is generated.
         """
         super().__init__(classes="mine" if mine else "theirs")
         self.speaker = speaker
@@ -67,7 +67,7 @@ class Bubble(Vertical, can_focus=True):
         self.place, self.places = 1, 1
 
     def compose(self) -> ComposeResult:
-        """Speaker and swipes, words, and a note that is only there when it is needed."""
+        """Compose the head, the text and the note."""
         with Horizontal(classes="head"):
             yield Static(plain(self.speaker), classes="speaker", markup=False)
             yield Static("", classes="swipes", markup=False)
@@ -77,18 +77,18 @@ class Bubble(Vertical, can_focus=True):
         yield note
 
     def on_mount(self) -> None:
-        """Tell what is known from the start."""
+        """Show the initial state."""
         self._show_swipes()
         if self.message is not None:
             self.mark(self.message)
 
     def say(self, text: str) -> None:
-        """Show these words instead."""
+        """Replace the text."""
         self.text = text
         self.query_one(".words", Static).update(prose(text))
 
     def mark(self, message: Message) -> None:
-        """It is in the transcript now; say how it ended, unless it simply ended."""
+        """Show the recorded message, with a note if it was cut off."""
         self.message = message
         if message.text != self.text:
             self.say(message.text)
@@ -97,7 +97,7 @@ class Bubble(Vertical, can_focus=True):
         note.display = bool(message.ending)
 
     def set_swipes(self, place: int, places: int) -> None:
-        """Say which of how many answers this is."""
+        """Show the position among the swipes."""
         self.place, self.places = place, places
         self._show_swipes()
 
@@ -107,5 +107,5 @@ class Bubble(Vertical, can_focus=True):
             swipes.update(f"‹ {self.place}/{self.places} ›" if self.places > 1 else "")
 
     def action_wish(self, wish: Wish) -> None:
-        """Pass it on."""
+        """Request the action."""
         self.post_message(self.Wished(self, wish))

@@ -1,4 +1,4 @@
-"""Where the person writes to a persona: what stands there is never lost, and is read ahead."""
+"""The prompt of a chat, which saves drafts and lets the model read ahead."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 
 PAUSE = 0.3
-"""Seconds without a key after which what was typed so far is kept and read ahead."""
+"""Seconds without a key press before a draft is saved and prefilled."""
 
 
 class Composer(PromptInput):
-    """The prompt of a session: begins with its draft, and keeps it as the person types."""
+    """The prompt of a session. It restores and saves the draft."""
 
     def __init__(
         self,
@@ -25,42 +25,42 @@ class Composer(PromptInput):
         *,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
-        """Write to the persona of `session`."""
+        """Create the prompt of `session`."""
         super().__init__(id=id, placeholder="Say something…", soft_wrap=True)
         self._session = session
 
     def on_mount(self) -> None:
-        """Bring back what was not sent."""
+        """Restore the draft."""
         self.text = self._session.draft
         self.move_cursor(self.document.end)
 
     @property
     def said(self) -> Sequence[str]:
-        """The person's lines in the conversation, oldest first."""
+        """The user's lines in the conversation, oldest first."""
         return [message.text for message in self._session.messages if message.speaker == USER]
 
     @property
     def is_writing(self) -> bool:
-        """Whether the person is at it, and has begun."""
+        """Whether the user is typing."""
         return self.has_focus and bool(self.text.strip())
 
     def on_text_area_changed(self) -> None:
-        """Wait for the next pause."""
+        """Restart the pause timer."""
         self.read_ahead()
 
     @work(group="ahead", exclusive=True, exit_on_error=False)
     async def read_ahead(self) -> None:
-        """Use a pause: keep what is written, and let the model read it."""
+        """Save the draft and let the model read it."""
         await asyncio.sleep(PAUSE)
         draft = self.text
         await asyncio.to_thread(self._session.keep_draft, draft)
         await self._session.read_ahead(draft)
 
     async def settle(self, text: str) -> None:
-        """After a line was sent: it is no draft any more, or stands here again if it was not recorded.
+        """After sending: delete the draft, or restore the text if it was not recorded.
 
         Raises:
-            StorageError: the draft could not be taken back.
+            StorageError: the draft could not be deleted.
         """
         if self.said[-1:] == [text.strip()]:
             await asyncio.to_thread(self._session.keep_draft, "")
@@ -68,11 +68,11 @@ class Composer(PromptInput):
             self.text = text
 
     async def suggest(self) -> None:
-        """Let the model write the line; what stood here comes back when nothing does.
+        """Let the model write the line. On failure the old text is restored.
 
         Raises:
             ModelError: the model cannot answer.
-            MessageError: an answer is on its way.
+            MessageError: an answer is being generated.
         """
         before, self.text = self.text, ""
         try:
@@ -84,6 +84,6 @@ class Composer(PromptInput):
                 self.text = before
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Tell the screen what could not be kept."""
+        """Report errors of saving."""
         if failure := what_failed(event):
             self.post_message(Failed(failure))

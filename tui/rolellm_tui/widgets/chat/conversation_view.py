@@ -17,15 +17,15 @@ from rolellm_tui.widgets.chat.opening import greetings_for
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 
 PAGE = 60
-"""How many messages are put on the screen at once; the earlier ones come when one scrolls up to them."""
+"""Messages per page; earlier pages load on scrolling up."""
 
 
 class ConversationView(VerticalScroll, can_focus=False):
-    """Shows what a session's branch holds, and grows the answer that is on its way."""
+    """Shows the branch of a session and the answer being generated."""
 
     @dataclass
     class AnotherWanted(AppMessage):
-        """The person went past the last answer that there is."""
+        """The user moved past the last swipe."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         self._first_shown = 0
 
     async def on_mount(self) -> None:
-        """Show the page to begin at."""
+        """Show the first page."""
         self.anchor()
         ids = [message.id for message in self._session.messages]
         place = ids.index(self._at) if self._at in ids else len(ids)
@@ -63,20 +63,20 @@ class ConversationView(VerticalScroll, can_focus=False):
         self.watch(self, "scroll_y", self._scrolled, init=False)
 
     def focus_last(self) -> None:
-        """To the last message, where each has its own keys."""
+        """Focus the last message."""
         if bubbles := self.query(Bubble):
             bubbles.last().focus()
 
     @property
     def last_answer(self) -> Bubble | None:
-        """What the persona said last, if anything."""
+        """The last message of the persona, if any."""
         answers = [bubble for bubble in self.query(Bubble) if not bubble.mine]
         return answers[-1] if answers else None
 
     # What is on the screen
 
     async def show(self) -> None:
-        """Bring the screen in line with the session: what is the same stays, the rest is replaced."""
+        """Synchronize the bubbles with the session, keeping unchanged ones."""
         self._growing = None
         messages = self._session.messages
         self._first_shown = min(self._first_shown, max(0, len(messages) - 1))
@@ -97,7 +97,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         self._count_swipes()
 
     async def take(self, event: Event) -> None:
-        """Show what an event tells of the messages."""
+        """Show the effect of an event."""
         match event:
             case TokenDelta(text=text):
                 await self._grow(text)
@@ -107,7 +107,7 @@ class ConversationView(VerticalScroll, can_focus=False):
                 self._growing.mark(message)
 
     async def _grow(self, text: str) -> None:
-        """Words of the answer that is on its way; its first take the place of the one before."""
+        """Show text of the answer being generated; its start replaces the previous answer."""
         if self._growing is None:
             self._growing = Bubble(self._session.persona.name)
             if self._session.messages[-1].speaker != USER:
@@ -127,14 +127,14 @@ class ConversationView(VerticalScroll, can_focus=False):
         return "You" if name == DEFAULT_USER else name
 
     def _greeting_bubble(self) -> Bubble:
-        """The greeting that is chosen, which is not said before the person's first line."""
+        """The chosen greeting, which is recorded with the user's first line."""
         self._session.greeting = self._greetings[self.greeting]
         bubble = Bubble(self._session.persona.name, self._session.greeting)
         bubble.set_swipes(self.greeting + 1, len(self._greetings))
         return bubble
 
     def _count_swipes(self) -> None:
-        """Only of those that are on the screen."""
+        """Only displayed messages."""
         for bubble in self.query(Bubble):
             if bubble.message is not None:
                 ids = [one.id for one in self._session.swipes(bubble.message.id)]
@@ -148,7 +148,7 @@ class ConversationView(VerticalScroll, can_focus=False):
 
     @work(group="earlier", exclusive=True, exit_on_error=False)
     async def _show_earlier(self) -> None:
-        """The page before what is shown; what the person was looking at stays where it is."""
+        """Load the previous page without moving the visible part."""
         from_bottom = self.virtual_size.height - self.scroll_offset.y
         end, self._first_shown = self._first_shown, max(0, self._first_shown - PAGE)
         page = self._session.messages[self._first_shown : end]
@@ -161,7 +161,7 @@ class ConversationView(VerticalScroll, can_focus=False):
     # Swipes
 
     async def swipe(self, step: int) -> None:
-        """To another swipe of the last message."""
+        """Show another swipe of the last message."""
         if bubbles := self.query(Bubble):
             await self._swipe(bubbles.last(), step)
 
@@ -172,7 +172,7 @@ class ConversationView(VerticalScroll, can_focus=False):
             await self._swipe(event.sender, -1 if event.wish == "earlier" else 1)
 
     async def _swipe(self, bubble: Bubble, step: int) -> None:
-        """To the message said before or after in a place; after the last answer, to a new one."""
+        """Show the previous or next swipe of a message; after the last, generate a new one."""
         if self._session.answering:
             return
         if bubble.message is None:
@@ -189,6 +189,6 @@ class ConversationView(VerticalScroll, can_focus=False):
             self.post_message(self.AnotherWanted())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Tell the screen what could not be shown."""
+        """Report errors."""
         if failure := what_failed(event):
             self.post_message(Failed(failure))

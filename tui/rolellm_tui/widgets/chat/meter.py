@@ -1,4 +1,4 @@
-"""How full the context is, and how fast answers come."""
+"""The meter of context usage and generation speed."""
 
 import re
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from rolellm_tui.widgets.common.bars import bar
 
 _CELLS = 9
 _FULL = 0.8
-"""The share of the context from which it is worth a warning."""
+"""Share of the context from which a warning is shown."""
 _NARROW = 60
-"""Columns of a terminal in which there is no room for a meter."""
+"""Terminal width below which the meter is hidden."""
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:['’-]\w+)*")
 
 
@@ -41,18 +41,18 @@ class Meter(Static):
         super().__init__(id=id, markup=False)
 
     def take(self, event: Event, context_size: int | None) -> None:
-        """Tell of the answer, if an event says that one has ended."""
+        """Update the meter when an answer ends."""
         match event:
             case MessageDone(message=message) | TurnFailed(message=message) if message is not None:
                 if message.speaker != USER:
                     self.show(message, context_size)
 
     def show(self, message: Message, context_size: int | None) -> None:
-        """Tell of an answer that has ended.
+        """Show the figures of a finished answer.
 
         Args:
             message: the answer.
-            context_size: tokens that its model can have before it; None when it does not say.
+            context_size: of the model in tokens; None if unknown.
         """
         full = fullness(message.usage, context_size)
         dropped = integer(message.made_by.get("dropped_messages")) > 0
@@ -62,34 +62,34 @@ class Meter(Static):
         self.set_class(dropped or (full is not None and full > _FULL), "-full")
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """Nothing in a narrow terminal."""
+        """Hide the meter in narrow terminals."""
         return 0 if viewport.width < _NARROW else super().get_content_width(container, viewport)
 
 
 def fullness(usage: Mapping[str, Any] | None, context_size: int | None) -> float | None:
-    """The share of the context that an answer and its prompt take; None when it is not known."""
+    """Share of the context used by an answer and its prompt; None if unknown."""
     tokens = integer((usage or {}).get("total_tokens"))
     return min(1.0, tokens / context_size) if tokens > 0 and context_size else None
 
 
 def words_in(text: str) -> int:
-    """How many words a text has; a Chinese character is one."""
+    """Number of words of a text; each Chinese character counts."""
     return len(_WORD.findall(text))
 
 
 def words_per_second(message: Message) -> float | None:
-    """How fast the words came that followed an answer's first; None when that was not measured."""
+    """Words per second after the first; None if not measured."""
     lasted = number(message.made_by.get("seconds")) - number(message.made_by.get("first_token_s"))
     words = words_in(message.text)
     written = integer((message.usage or {}).get("output_tokens"))
     if written > 0:
-        # An answer that went on from an earlier one has words that were not written now.
+        # A continued answer has words that were generated before.
         words = min(words, written)
     return (words - 1) / lasted if lasted > 0 and words > 1 else None
 
 
 def rate(value: float) -> str:
-    """A number of things a second, as exact as anybody wants to know it."""
+    """A rate with a sensible precision."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 

@@ -1,4 +1,4 @@
-"""Where the person writes."""
+"""The input for lines of the user."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,36 +9,36 @@ from textual.widgets import TextArea
 
 
 class PromptInput(TextArea):
-    """A text area of several lines: Enter sends, Shift+Enter or Ctrl+J begins a new line.
+    """A text area of several lines: Enter sends, Shift+Enter or Ctrl+J inserts a line break.
 
-    Up on the first line and Down on the last go through what was said before.
+    Up on the first line and Down on the last walk through earlier lines.
     """
 
     @dataclass
     class Submitted(Message):
-        """The person wants to say this."""
+        """The user sends a line."""
 
         prompt: "PromptInput"
         text: str
 
         @property
         def control(self) -> "PromptInput":
-            """The prompt it was written in."""
+            """The source of the message."""
             return self.prompt
 
     @dataclass
     class LeftUpwards(Message):
-        """The person wants to go up into the conversation."""
+        """The user moves up into the conversation."""
 
         prompt: "PromptInput"
 
     _back = 0
-    """How many lines back in the history the text comes from; 0 is the person's own."""
+    """Position in the history; 0 is the new text."""
     _own = ""
 
     @property
     def said(self) -> Sequence[str]:
-        """Lines that were said before, oldest first."""
+        """Earlier lines, oldest first."""
         return ()
 
     async def _on_key(self, event: events.Key) -> None:
@@ -60,7 +60,7 @@ class PromptInput(TextArea):
         event.prevent_default()
 
     def take(self) -> str:
-        """Hand the text over and be empty."""
+        """Send the text and clear the input."""
         text, self.text = self.text, ""
         self._back = 0
         return text

@@ -1,7 +1,7 @@
-"""What a character says, as styled text: Markdown, and *actions* told apart from speech.
+"""Styled text of a message: Markdown, with *actions* distinguished from speech.
 
-One `Content` for a whole message, so that an answer grows in place while it comes: nothing is rebuilt and
-nothing jumps. Words from outside stay words: no markup, no links that act, no control characters.
+A message is a single `Content`, so that a streamed answer grows in place. Text from outside is never read
+as markup, links or control characters.
 """
 
 import re
@@ -23,17 +23,17 @@ _QUIET = "$foreground-muted"
 _BAR = "▏ "
 _SPOKEN = re.compile(r"“[^”]*”?|\"[^\"]*\"?|「[^」]*」?|『[^』]*』?|«[^»]*»?")
 _LONGEST = 200_000
-"""Characters that are read as Markdown; of more, all is shown plain."""
+"""Maximum length that is rendered as Markdown; longer text is shown plain."""
 
 Piece = tuple[str, str]
 """Text and its style, empty for none."""
 
 
 def prose(text: str) -> Content:
-    """The text of a message as it is shown.
+    """Render the text of a message.
 
-    Emphasis is an action, as role players write it; what stands in quotation marks is speech; headings,
-    lists, quotations and code keep their shape. A single line break is one.
+    Emphasis marks an action, quotation marks mark speech. Headings, lists, quotations, code
+    and single line breaks are kept.
     """
     safe = plain(text)
     if len(safe) > _LONGEST:
@@ -47,7 +47,7 @@ def prose(text: str) -> Content:
 
 
 class _ProseBlock(NamedTuple):
-    """Lines that belong together, and whether an empty one stands before them."""
+    """A block of lines, and whether an empty line precedes it."""
 
     lines: list[list[Piece]]
     apart: bool
@@ -60,17 +60,17 @@ def _reader() -> MarkdownIt:
 
 
 class _Reading:
-    """One walk through a document's tokens."""
+    """Renders the tokens of a document."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._margin: list[str] = []
-        """What stands before each line: bars of quotations, marks of list items that are not shown yet."""
+        """Prefixes of lines: bars of quotations and pending list markers."""
         self._numbers: list[int | None] = []
-        """Of the lists that are open the next number; None for bullets."""
+        """Next numbers of the open lists; None for bullets."""
         self._heading = False
         self._tight = False
-        """Whether the next paragraph follows the last without an empty line."""
+        """Whether the next paragraph follows without an empty line."""
 
     def blocks(self) -> Iterator[_ProseBlock]:
         """The blocks in their order."""
@@ -117,7 +117,7 @@ class _Reading:
         return f"{number}. "
 
     def _block(self, lines: list[list[Piece]]) -> _ProseBlock:
-        """The lines with their margin: a list's mark before the first, blanks as wide before the others."""
+        """The lines with their margins; a list marker precedes the first one."""
         first = "".join(self._margin)
         self._margin = [part if part == _BAR else " " * len(part) for part in self._margin]
         others = "".join(self._margin)
@@ -155,7 +155,7 @@ def _inline(children: Sequence[Token], base: str) -> list[list[Piece]]:
 
 
 def _speech_apart(text: str, style: str) -> Iterator[Piece]:
-    """Speech in its own colour; in an action it stays a part of the action."""
+    """Style speech outside of actions."""
     at = 0
     for match in _SPOKEN.finditer("" if style else text):
         yield text[at : match.start()], ""

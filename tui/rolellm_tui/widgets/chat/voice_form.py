@@ -1,4 +1,4 @@
-"""Which voices answer: strategies and models to tick."""
+"""The form that selects strategies and models for a comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from textual.widgets.selection_list import Selection
 from rolellm_agents.text import one_line
 
 MOST = 4
-"""Voices at once."""
+"""Maximum number of voices."""
 
 _ABOUT = {
     "system": "the short instruction",
@@ -29,15 +29,15 @@ _MUTED = "$foreground-muted"
 
 
 class VoiceChoice(NamedTuple):
-    """How one voice speaks."""
+    """A strategy and a model."""
 
     strategy: str
     model: str
-    """As the person calls it."""
+    """Its name or spec."""
 
 
 class VoiceForm(Vertical):
-    """Every ticked strategy is tried with every ticked model; two voices at least, four at most."""
+    """Each selected strategy is combined with each selected model, for two to four voices."""
 
     DEFAULT_CSS = """
     VoiceForm { height: auto; }
@@ -54,23 +54,23 @@ class VoiceForm(Vertical):
 
     @dataclass
     class Chosen(Event):
-        """These voices are to answer, in this order."""
+        """The user starts the comparison."""
 
         choices: Sequence[VoiceChoice]
 
     def __init__(self, strategies: Sequence[str], models: Sequence[str]) -> None:
-        """Offer strategies and models; the first of each is ticked, and one more strategy.
+        """Create the form. The first of each is selected, and one more strategy.
 
         Args:
-            strategies: their names, the conversation's own first.
-            models: as the person calls them, the conversation's own first.
+            strategies: names, the conversation's own first.
+            models: names or specs, the conversation's own first.
         """
         super().__init__()
         self._strategies = strategies
         self._models = models
 
     def compose(self) -> ComposeResult:
-        """Two lists side by side, and what comes of them."""
+        """Compose two lists and a summary."""
         with Horizontal(classes="lists"):
             with Vertical(classes="left"):
                 yield Static("Strategies", classes="title", markup=False)
@@ -93,13 +93,13 @@ class VoiceForm(Vertical):
         yield Static("", classes="outcome", markup=False)
 
     def on_mount(self) -> None:
-        """Begin with the strategies."""
+        """Focus the strategies."""
         self.query_one(".strategies", SelectionList).focus()
         self._tell()
 
     @property
     def choices(self) -> list[VoiceChoice]:
-        """What is ticked, in the order of the lists."""
+        """The selected voices, in order."""
         strategies, models = self._ticked(".strategies"), self._ticked(".models")
         return [
             VoiceChoice(strategy, model)
@@ -126,13 +126,13 @@ class VoiceForm(Vertical):
             outcome.update(f"{count} voices will answer. Space selects, Enter starts.")
 
     def action_begin(self) -> None:
-        """Let them answer, if it is not too few or too many."""
+        """Start the comparison if the number of voices is valid."""
         choices = self.choices
         if 2 <= len(choices) <= MOST:
             self.post_message(self.Chosen(choices))
 
     def action_across(self, side: int) -> None:
-        """To the other list."""
+        """Focus the other list."""
         self.query(SelectionList)[side].focus()
 
 

@@ -1,4 +1,4 @@
-"""Letters first: keys bound with priority overtake what was typed just before them."""
+"""Priority bindings run before letters that were typed earlier; this module restores the order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,14 +7,14 @@ from textual.screen import Screen
 
 
 def after_typing(screen: Screen[Any], act: Callable[[], object]) -> None:
-    """Act once the widget that has the focus has taken every key that was pressed before.
+    """Run a function after the focused widget has processed all earlier keys.
 
-    Textual runs a priority binding as soon as the app sees its key, while letters wait in the queue of the
-    widget that they are for; who types fast would have the last of them left out.
+    Textual runs priority bindings at once, while letters wait in the queue of their widget, so fast typing
+    would lose the last letters.
 
     Args:
-        screen: where the key was pressed; when it has been left meanwhile, nothing is done.
-        act: what the key is for; done at once when nothing has the focus.
+        screen: of the key; nothing happens if it was left meanwhile.
+        act: the function; done at once when nothing has the focus.
     """
 
     def act_here() -> None:

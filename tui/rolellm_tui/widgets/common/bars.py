@@ -1,4 +1,4 @@
-"""Bars of block characters: one amount to an eighth of a cell, or several beside each other."""
+"""Bars of block characters, for one amount or several."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def bar(share: float, width: int) -> str:
-    """A bar that is filled from the left.
+    """A bar with a resolution of 1/8 cell.
 
     Args:
-        share: how far, from 0 to 1; what is beyond counts as the end.
+        share: from 0 to 1; other values are clamped.
         width: in cells.
     """
     cells, eighth = divmod(round(min(1.0, max(0.0, share)) * width * 8), 8)
@@ -18,11 +18,11 @@ def bar(share: float, width: int) -> str:
 
 
 def cells_of(amounts: Sequence[int], total: int, width: int) -> list[int]:
-    """How many cells of a bar each amount gets: its share, and one at least if there is something of it.
+    """Number of cells for each amount: proportional, and at least one if it is not 0.
 
     Args:
-        amounts: none below 0.
-        total: what the whole bar stands for; less than the amounts together counts as these.
+        amounts: non-negative.
+        total: of the bar; at least the sum of the amounts.
         width: of the bar in cells.
     """
     whole = max(total, sum(amounts), 1)

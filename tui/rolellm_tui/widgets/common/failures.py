@@ -1,7 +1,7 @@
-"""What is told when work in the background fails.
+"""Errors of background workers.
 
-A defect of ours must not end the app and take the person's half-written line with it: workers run with
-`exit_on_error=False`, and whoever started one tells what became of it.
+An internal error must not end the app and lose the user's draft: workers run with `exit_on_error=False`,
+and their owner reports the error.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from rolellm_agents.errors import RoleLLMError
 
 @dataclass
 class Failed(Message):
-    """Work of a widget's has failed; its screen tells so."""
+    """A worker of a widget failed. The screen reports it."""
 
     sentence: str
 
 
 def what_failed(event: Worker.StateChanged) -> str:
-    """What kept a worker from its end, in one sentence; empty when nothing did."""
+    """The error of a worker in one sentence, or empty."""
     error = event.worker.error
     if event.state != WorkerState.ERROR or error is None:
         return ""

@@ -1,4 +1,4 @@
-"""A line for a path: Tab completes it as a shell does, and a card may be pasted into it whole."""
+"""An input for a path with completion, which also accepts pasted cards."""
 
 import asyncio
 from dataclasses import dataclass
@@ -27,19 +27,19 @@ class PathInput(Input):
 
     @dataclass
     class Ways(Message):
-        """How the path may go on; empty when it goes one way or none."""
+        """Possible completions; empty if there is only one or none."""
 
         names: tuple[str, ...]
 
     @dataclass
     class JsonPasted(Message):
-        """A card's JSON was pasted in place of a path."""
+        """JSON of a card was pasted."""
 
         text: str
 
     @work(group="complete", exclusive=True, exit_on_error=False)
     async def action_complete(self) -> None:
-        """Add to the path what can only be meant, or tell how it may go on."""
+        """Complete the path, or report the possible completions."""
         before = self.value
         found = await asyncio.to_thread(completed, before)
         if self.value == before:
@@ -53,6 +53,6 @@ class PathInput(Input):
         if is_json(event.text):
             self.post_message(self.JsonPasted(event.text))
         else:
-            # A dropped file takes the place of what was there.
+            # A dropped file replaces the text.
             self.value = event.text.strip().split("\n")[0]
             self.cursor_position = len(self.value)

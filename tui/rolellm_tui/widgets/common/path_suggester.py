@@ -1,4 +1,4 @@
-"""How a path that is being typed may go on."""
+"""Suggestions for a path that is being typed."""
 
 import asyncio
 import os
@@ -8,15 +8,15 @@ from textual.suggester import Suggester
 
 
 class PathSuggester(Suggester):
-    """Suggests folders, and files with certain endings; the right arrow key accepts."""
+    """Suggests folders and files with given suffixes; the right arrow key accepts."""
 
     def __init__(self, endings: tuple[str, ...]) -> None:
-        """Suggest files that end so, as in `.json`."""
+        """Create a suggester for suffixes such as `.json`."""
         super().__init__(use_cache=False, case_sensitive=True)
         self._endings = endings
 
     async def get_suggestion(self, value: str) -> str | None:
-        """The first path, by name, that begins with what is typed."""
+        """The first path by name that starts with the typed text."""
         return await asyncio.to_thread(_first, value, self._endings)
 
 

@@ -1,4 +1,4 @@
-"""Words to look for, at the bottom of a screen."""
+"""The search bar at the bottom of a screen."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 
 class SearchBar(Horizontal):
-    """Typed words are looked for at once; Enter and the arrow keys go from hit to hit."""
+    """Searches while typing; Enter and the arrow keys move between matches."""
 
     DEFAULT_CSS = """
     SearchBar { height: 1; display: none; }
@@ -28,37 +28,37 @@ class SearchBar(Horizontal):
 
     @dataclass
     class Sought(Event):
-        """The person looks for other words."""
+        """The search text changed."""
 
         text: str
 
     @dataclass
     class Wished(Event):
-        """The person wants to go to another hit."""
+        """The user moves to another match."""
 
         step: int
 
     class Closed(Event):
-        """The person has found it, or given up."""
+        """The user closed the search."""
 
     def compose(self) -> ComposeResult:
-        """A slash, the words, and how many hits there are."""
+        """Compose the input and the count of matches."""
         yield Static("/", classes="slash", markup=False)
         yield Input(placeholder="search text", compact=True)
         yield Static("", classes="count", markup=False)
 
     def open(self) -> None:
-        """Let the person type."""
+        """Open the search bar."""
         self.add_class("open")
         self.query_one(Input).focus()
 
     @property
     def text(self) -> str:
-        """What is sought, without needless spaces."""
+        """The search text with normalized spaces."""
         return " ".join(self.query_one(Input).value.split())
 
     def tell(self, text: str) -> None:
-        """Say how it goes."""
+        """Show the position and the number of matches."""
         self.query_one(".count", Static).update(text)
 
     @on(Input.Changed)
@@ -67,10 +67,10 @@ class SearchBar(Horizontal):
         self.post_message(self.Sought(self.text))
 
     def action_hit(self, step: int) -> None:
-        """Pass it on."""
+        """Request the action."""
         self.post_message(self.Wished(step))
 
     def action_close(self) -> None:
-        """Give the keys back."""
+        """Close the search bar."""
         self.remove_class("open")
         self.post_message(self.Closed())

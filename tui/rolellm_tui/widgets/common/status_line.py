@@ -1,4 +1,4 @@
-"""Where a screen tells how things went."""
+"""The status line of a screen."""
 
 from textual.widgets import Static
 
@@ -7,7 +7,7 @@ from rolellm_agents.text import plain
 
 
 class StatusLine(Static):
-    """Says one thing at a time; it has the class `error` while that is a complaint."""
+    """Shows one message; errors have the class `error`."""
 
     DEFAULT_CSS = """
     StatusLine {
@@ -16,17 +16,17 @@ class StatusLine(Static):
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """One that says nothing yet."""
+        """Create an empty status line."""
         super().__init__("", id=id, classes="-silent", markup=False)
         self.told = ""
-        """What it says."""
+        """The message."""
 
     def tell(self, text: str) -> None:
-        """Say how it went; nothing when empty."""
+        """Show a message; an empty one clears the line."""
         self._say(text, is_error=False)
 
     def complain(self, error: RoleLLMError | str) -> None:
-        """Say what went wrong."""
+        """Show an error."""
         self._say(str(error), is_error=True)
 
     def _say(self, text: str, *, is_error: bool) -> None:
@@ -37,7 +37,7 @@ class StatusLine(Static):
 
 
 class Complaint(StatusLine):
-    """A status line that takes no room while it says nothing."""
+    """A status line that is hidden while empty."""
 
     DEFAULT_CSS = """
     Complaint.-silent {

@@ -1,4 +1,4 @@
-"""A look into a conversation, beside the list of all."""
+"""The preview of a conversation."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.conversations.list import HIT
 
 _LONGEST = 2_000
-"""Characters of a message that are shown."""
+"""Maximum length of a displayed message, in characters."""
 
 
 class ConversationPreview(VerticalScroll, can_focus=False):
-    """A few messages as they were said."""
+    """Shows a few messages."""
 
     DEFAULT_CSS = """
     ConversationPreview > Static { height: auto; }
@@ -32,12 +32,12 @@ class ConversationPreview(VerticalScroll, can_focus=False):
     def show(
         self, messages: Sequence[Message], names: Mapping[str, str], found: FoundMessage | None = None
     ) -> None:
-        """Show messages: the last of them is in sight, or the first when one was found.
+        """Show messages and scroll to the end, or to the start for a match.
 
         Args:
-            messages: in this order; none leaves the place empty.
-            names: what speakers are called, by their ids; the others are called by their ids.
-            found: the one that was found, whose hits stand out.
+            messages: in order; none clears the preview.
+            names: of speakers, by id.
+            found: the message with marked matches.
         """
         parts = [
             Content.assemble(_head(message, names), "\n", _words(message, found)) for message in messages

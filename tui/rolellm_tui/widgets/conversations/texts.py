@@ -9,23 +9,23 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 
 _LINE = 80
-"""Characters of a first line."""
+"""Maximum length of a first line, in characters."""
 _GLANCE = 12
 """Messages."""
 
 
 def names_of_personas() -> Mapping[str, str]:
-    """What each persona is called, by its id."""
+    """Names of personas, by id."""
     return {found.persona.id: found.persona.name for found in list_personas().found}
 
 
 def first_lines(transcript: Transcript, conversations: Sequence[str]) -> dict[str, str]:
-    """The person's first line in each, by the conversation's id; empty where they said nothing."""
+    """The user's first line of each conversation, by id; may be empty."""
     return {one: _first_line(transcript, one) for one in conversations}
 
 
 def glance(transcript: Transcript, conversation: str, message: str | None) -> list[Message]:
-    """The last messages of a conversation; or a message, the one before it, and what follows.
+    """The last messages of a conversation, or those around a message.
 
     Raises:
         MessageError: there is no such message.
@@ -38,12 +38,12 @@ def glance(transcript: Transcript, conversation: str, message: str | None) -> li
 
 
 def words_of(search: str) -> list[str]:
-    """What a search asks for, without the signs that only the search of messages knows."""
+    """The search words without operators."""
     return re.sub('[*"“”„«»]', " ", search).casefold().split()
 
 
 def query_of(search: str) -> str:
-    """What a search asks of messages while it is typed: its last word may not be finished."""
+    """The query for messages while typing; the last word is a prefix."""
     return f"{search}*" if search and re.match(r"\w", search[-1]) else search
 
 

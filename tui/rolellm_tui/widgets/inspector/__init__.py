@@ -1,1 +1,1 @@
-"""Widgets of the inspector, which shows how an answer came about."""
+"""Widgets of the inspector."""

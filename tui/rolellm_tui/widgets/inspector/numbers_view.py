@@ -1,4 +1,4 @@
-"""An answer in numbers: how it was asked for, what was read, what was written, how fast."""
+"""Figures of an answer: request, tokens, times."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from rolellm_tui.widgets.inspector.token_chart import percent
 
 @dataclass(frozen=True)
 class NumberTable:
-    """Numbers that belong together."""
+    """A group of figures."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
 
 
 class NumbersView(VerticalScroll, can_focus=True):
-    """The most wanted numbers large, all of them in tables."""
+    """Shows the main figures in large digits, and all figures in tables."""
 
     DEFAULT_CSS = """
     NumbersView .figures, NumbersView .figure, NumbersView .table, NumbersView .row { height: auto; }
@@ -39,12 +39,12 @@ class NumbersView(VerticalScroll, can_focus=True):
     def __init__(
         self, message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
     ) -> None:
-        """Show what is known.
+        """Create the view.
 
         Args:
             message: the answer.
-            sampling: the model's settings; None when they were not kept.
-            context_size: of the model that answered; None when it is not known.
+            sampling: settings of the model; None if not recorded.
+            context_size: of the model; None if unknown.
         """
         super().__init__()
         self._message = message
@@ -70,7 +70,7 @@ class NumbersView(VerticalScroll, can_focus=True):
 
 
 def figures_of(message: Message) -> list[tuple[str, str]]:
-    """The numbers one looks for first, each with what it counts."""
+    """The main figures with their units."""
     figures = []
     if first := number(message.made_by.get("first_token_s")):
         figures.append((f"{first:.2f}", "seconds to first word"))
@@ -85,7 +85,7 @@ def figures_of(message: Message) -> list[tuple[str, str]]:
 def tables_of(
     message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
 ) -> Sequence[NumberTable]:
-    """All that is known, without the tables of which nothing is."""
+    """All known figures, without empty tables."""
     tables = (
         NumberTable("Asked", tuple(_asked(message, sampling))),
         NumberTable("Read", tuple(_read(message, context_size))),
@@ -152,7 +152,7 @@ def _kept(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def _reused(message: Message) -> float | None:
-    """The share of the prompt that did not have to be read anew; None when it was not counted."""
+    """Share of the prompt from the cache; None if unknown."""
     usage = message.usage or {}
     read = integer(usage.get("input_tokens"))
     cached = mapping(usage.get("input_token_details")).get("cache_read")

@@ -1,4 +1,4 @@
-"""How many tokens the parts of a prompt take of the context."""
+"""Token counts of the parts of a prompt."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -13,22 +13,22 @@ from rolellm_agents.text import estimated_tokens
 from rolellm_graphs.role.prompt_parts import Part, PromptPart
 
 Kind = Part | Literal["turn marks"]
-"""A kind of part, or what the model's chat template puts around the parts."""
+"""A kind of part, or the markers of the chat template."""
 KINDS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenCounts:
-    """How many tokens a prompt takes."""
+    """Token counts of a prompt."""
 
     by_part: tuple[int, ...]
     """In the order of the parts."""
     by_kind: Mapping[Kind, int]
-    """Of what reached the model; kinds that are not there are left out."""
+    """Counts by kind, without missing kinds."""
     exact: bool
     """Whether the model's default tokenizer counted."""
     context_size: int | None
-    """None when the model does not say."""
+    """None if unknown."""
 
     @property
     def total(self) -> int:
@@ -44,13 +44,13 @@ def counted(
     read: int = 0,
     context_size: int | None = None,
 ) -> TokenCounts:
-    """Count a prompt's tokens; a local model may have to be loaded for it.
+    """Count the tokens of a prompt. This may load a local model.
 
     Args:
         parts: the prompt.
-        left_out: the places of those that did not reach the model.
-        model: the one that answered; None when it is not at hand, then tokens are estimated.
-        read: how many tokens the model says it read, or 0; what the parts do not explain are turn marks.
+        left_out: indices of dropped parts.
+        model: that answered; None estimates the counts.
+        read: tokens that the model reported, or 0; the difference counts as turn marks.
         context_size: tokens that the model can have before it; None when it does not say.
     """
     texts = [part.text for part in parts]
@@ -71,11 +71,11 @@ def counted(
 
 
 def left_out(parts: Sequence[PromptPart], dropped: int) -> frozenset[int]:
-    """The places of the messages that a local model dropped: its own turns first, the oldest of all.
+    """Indices of the messages that a local model dropped, oldest first.
 
     Args:
-        parts: the prompt as it was handed to the model.
-        dropped: how many messages the model says it dropped.
+        parts: of the prompt.
+        dropped: number of dropped messages.
     """
     asked = [place for place, part in enumerate(parts) if part.role == "user"]
     last = asked[-1] if asked else len(parts) - 1

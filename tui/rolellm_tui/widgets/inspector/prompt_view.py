@@ -1,4 +1,4 @@
-"""The messages of a prompt, one below the other, drawn as they come into view."""
+"""The messages of a prompt, drawn on demand."""
 
 import re
 from bisect import bisect_right
@@ -21,7 +21,7 @@ from rolellm_tui.widgets.inspector.rows import rows_of, visible
 from rolellm_tui.widgets.inspector.token_chart import COLOURS
 
 FOLDED = 4
-"""Rows of a long part that are shown until it is unfolded."""
+"""Visible rows of a folded part."""
 _MARGIN = 2
 """Cells for the mark at the left."""
 _EDGE = 1
@@ -30,7 +30,7 @@ _EDGE = 1
 
 @dataclass(frozen=True)
 class _Hit:
-    """Where sought words stand."""
+    """Position of a match."""
 
     number: int
     part: int
@@ -40,11 +40,11 @@ class _Hit:
 
 @dataclass(frozen=True)
 class _PartBlock:
-    """What is drawn of a part: a heading, rows of its text, how much more there is, and an empty row."""
+    """The drawn rows of a part: heading, text, folded rest, and an empty row."""
 
     rows: tuple[slice, ...]
     more: int
-    """Characters that are folded away."""
+    """Number of folded characters."""
 
     @property
     def height(self) -> int:
@@ -52,7 +52,7 @@ class _PartBlock:
 
 
 class PromptView(ScrollView, can_focus=True):
-    """Move from part to part, fold and unfold them, find words in all of them."""
+    """Moves between parts, folds them, and searches them."""
 
     DEFAULT_CSS = """
     PromptView {
@@ -76,21 +76,21 @@ class PromptView(ScrollView, can_focus=True):
     ]
 
     current: reactive[int] = reactive(0)
-    """The part that the keys are about."""
+    """The selected part."""
 
     @dataclass
     class Found(Message):
-        """Sought words were looked for: the number of the hit that is shown, and how many there are."""
+        """A search result: position and number of matches."""
 
         place: int
         hits: int
 
     def __init__(self, parts: Sequence[PromptPart], left_out: Collection[int] = ()) -> None:
-        """Show a prompt.
+        """Create the view.
 
         Args:
             parts: its messages.
-            left_out: the places of those that did not reach the model, because the context was full.
+            left_out: indices of parts that were dropped because the context was full.
         """
         super().__init__()
         self._parts = parts
@@ -105,14 +105,14 @@ class PromptView(ScrollView, can_focus=True):
         self._hit = 0
 
     def show_counts(self, counts: Sequence[int]) -> None:
-        """Tell how many tokens each part takes."""
+        """Show the token count of each part."""
         self._counts = counts
         self.refresh()
 
     # Finding
 
     def find(self, words: str) -> None:
-        """Mark these words wherever they stand, and go to the first from here on; none ends it."""
+        """Mark all matches and go to the next one; empty text ends the search."""
         sought = re.compile(re.escape(visible(words)), re.IGNORECASE)
         found = (
             (place, match)
@@ -129,7 +129,7 @@ class PromptView(ScrollView, can_focus=True):
         self._show_hit(onwards[0] if onwards else 0)
 
     def next_hit(self, step: int) -> None:
-        """Go on to another hit, around the ends."""
+        """Go to another match, wrapping around."""
         if self._hits:
             self._show_hit((self._hit + step) % len(self._hits))
 
@@ -155,7 +155,7 @@ class PromptView(ScrollView, can_focus=True):
     # Moving and folding
 
     def action_step(self, step: int) -> None:
-        """To the part before or after; through a part that is larger than the screen, row by row."""
+        """Go to the previous or next part; scroll through parts larger than the screen."""
         top, bottom = self._extent(self.current)
         above, below = self.scroll_offset.y, self.scroll_offset.y + self.scrollable_content_region.height
         if (step > 0 and bottom > below) or (step < 0 and top < above):
@@ -164,7 +164,7 @@ class PromptView(ScrollView, can_focus=True):
             self.action_go_to(max(0, min(len(self._parts) - 1, self.current + step)), from_end=step < 0)
 
     def action_go_to(self, place: int, from_end: bool = False) -> None:
-        """To the part at a place; to its end if one comes from below, otherwise to its beginning."""
+        """Go to a part; to its end when moving up, otherwise to its start."""
         if not self._parts:
             return
         self.current = place % len(self._parts)
@@ -179,20 +179,20 @@ class PromptView(ScrollView, can_focus=True):
         self.scroll_to(y=wanted, animate=False)
 
     def action_fold(self) -> None:
-        """Show the whole of the part, or its beginning."""
+        """Unfold or fold the part."""
         self._open ^= {self.current}
         self._lay_out()
         self.scroll_to(y=min(self.scroll_offset.y, self._tops[self.current]), animate=False)
 
     def action_fold_all(self) -> None:
-        """Unfold all parts; fold them when all are unfolded."""
+        """Unfold all parts, or fold them if all are unfolded."""
         everything = set(range(len(self._parts)))
         self._open = set() if self._open == everything else everything
         self._lay_out()
         self.action_go_to(self.current)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Let the keys be about a part that is in view."""
+        """Select a visible part."""
         super().watch_scroll_y(old_value, new_value)
         if not self._tops:
             return
@@ -205,7 +205,7 @@ class PromptView(ScrollView, can_focus=True):
             self.current = self._part_at(below - 1)
 
     def on_click(self, event: events.Click) -> None:
-        """Go to a part; a second click folds or unfolds it."""
+        """Select a part; a second click folds or unfolds it."""
         place = self._part_at(self.scroll_offset.y + event.y)
         if place == self.current:
             self.action_fold()
@@ -215,7 +215,7 @@ class PromptView(ScrollView, can_focus=True):
     # Layout
 
     def on_resize(self) -> None:
-        """Break the rows anew; the part at the top stays there."""
+        """Wrap the rows again and keep the top part in place."""
         at_top = self._part_at(self.scroll_offset.y) if self._tops else 0
         self._lay_out()
         if self.scroll_offset.y:
@@ -242,7 +242,7 @@ class PromptView(ScrollView, can_focus=True):
         return _PartBlock(first[:FOLDED], len(text) - first[FOLDED].start)
 
     def _extent(self, place: int) -> tuple[int, int]:
-        """First row of a part, and the one after its last."""
+        """First row of a part, and end row (exclusive)."""
         return self._tops[place], self._tops[place + 1] - 1
 
     def _part_at(self, line: int) -> int:

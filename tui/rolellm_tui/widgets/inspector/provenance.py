@@ -1,4 +1,4 @@
-"""What the answers of a session were made of."""
+"""Provenance of the answers of a session."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from rolellm_graphs.events import Event, Prompted, Recalled, TokenDelta
 
 @dataclass(frozen=True)
 class AnswerProvenance:
-    """What an answer was made of, as far as this session saw it being made."""
+    """Provenance of an answer."""
 
     prompted: Prompted | None
     """None for an answer of an earlier session."""
@@ -16,16 +16,16 @@ class AnswerProvenance:
 
 
 class ProvenanceLog:
-    """Keeps what each answer was made of, by the events that come before its words."""
+    """Records the provenance of answers from events."""
 
     def __init__(self) -> None:
-        """Nothing was seen yet."""
+        """Create an empty record."""
         self._made: dict[str, AnswerProvenance] = {}
         self._prompted: Prompted | None = None
         self._recalled: tuple[RecalledItem, ...] = ()
 
     def note(self, event: Event) -> None:
-        """Take what an event tells."""
+        """Record an event."""
         match event:
             case Recalled(items=items):
                 self._recalled = items
@@ -35,5 +35,5 @@ class ProvenanceLog:
                 self._made[message] = AnswerProvenance(self._prompted, self._recalled)
 
     def of(self, message: str) -> AnswerProvenance:
-        """What the message with this id was made of."""
+        """The provenance of a message."""
         return self._made.get(message, AnswerProvenance(None, ()))

@@ -1,4 +1,4 @@
-"""What was looked up for an answer: where each piece comes from, what brought it up, and its words."""
+"""Recalled items of an answer, with source, reason and text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from rolellm_agents.text import one_line, plain
 from rolellm_tui.widgets.inspector.silent_lore import SilentLore
 
 _MOST = 200
-"""Silent entries that are told of; a book may have thousands."""
+"""Maximum number of listed inactive entries."""
 _NOTHING = "Nothing was recalled: no retrieval, or nothing above the relevance floor."
 _NOT_KNOWN = (
     "It is unknown why the other entries stayed inactive: something beside this prompt had a "
@@ -30,14 +30,14 @@ _HEADINGS = {
     "passage": "Passages",
     "demonstration": "Demonstrations",
 }
-"""In their order: what is short and changes most comes first."""
+"""Headings in display order."""
 
 Item = RecalledItem | Mapping[str, Any]
-"""As it was looked up; or as a transcript tells of it, without most of its words, maybe a stranger's."""
+"""A recalled item, or its record in a transcript, which lacks most of the text and is untrusted."""
 
 
 class RecalledView(VerticalScroll, can_focus=True):
-    """One section for each kind; words from outside stay plain text."""
+    """Shows one section for each kind."""
 
     DEFAULT_CSS = """
     RecalledView Static, RecalledView Vertical { height: auto; }
@@ -48,12 +48,12 @@ class RecalledView(VerticalScroll, can_focus=True):
     ]
 
     def __init__(self, recalled: Sequence[Item], persona: Persona, user: str, *, note: str = "") -> None:
-        """Show what was looked up.
+        """Show recalled items.
 
         Args:
-            recalled: in the order of looking up.
-            persona: in whom it was looked up.
-            user: what the person is called.
+            recalled: items in order.
+            persona: of the items.
+            user: name of the user.
             note: a sentence above it.
         """
         super().__init__()
@@ -62,7 +62,7 @@ class RecalledView(VerticalScroll, can_focus=True):
         self._note = note
 
     def compose(self) -> ComposeResult:
-        """The kinds that there are."""
+        """Compose the sections."""
         sections = _sections(self._recalled)
         if sections and self._note:
             yield Static(self._note, classes="nothing", markup=False)
@@ -83,7 +83,7 @@ class RecalledView(VerticalScroll, can_focus=True):
                 yield Static(told, classes="words", markup=False)
 
     async def show_silent(self, silent: SilentLore | None) -> None:
-        """Tell which entries of the lorebook stayed silent; None when that is not known."""
+        """Show the inactive lorebook entries; None if unknown."""
         place = self.query_one("#silent", Vertical)
         await place.remove_children()
         if silent is None:
@@ -96,7 +96,7 @@ class RecalledView(VerticalScroll, can_focus=True):
 
 
 class _Words:
-    """The words of what was recalled; of what only a transcript tells, as the persona's file has them."""
+    """The text of an item; for a record, from the persona file."""
 
     def __init__(self, persona: Persona, user: str) -> None:
         self._persona = persona
@@ -122,7 +122,7 @@ class _Words:
 
 
 def kept_of(made_by: Mapping[str, Any]) -> list[Item]:
-    """What a transcript tells of what was looked up."""
+    """Recorded recalled items of a transcript."""
     passages = [mapping(item) for item in items(made_by.get("recalled"))]
     lore = [{"kind": "lore", **mapping(item)} for item in items(made_by.get("lore_fired"))]
     return [item for item in (*passages, *lore) if item]
@@ -148,7 +148,7 @@ def _heading(words: str, count: int) -> Content:
 
 
 def _title(item: Item) -> Content:
-    """What brought it up first, since that is the question; then where it comes from."""
+    """The reason and the source of an item."""
     why = one_line(text(item.get("why")))
     if item.get("kind") == "lore":
         name = one_line(text(item.get("name")) or text(item.get("uid")))

@@ -1,4 +1,4 @@
-"""Text as rows of a given width, with every character in its place, for those who want to see all of it."""
+"""Wrapping of text that keeps every character."""
 
 import re
 from collections.abc import Iterator
@@ -19,21 +19,21 @@ _WORDS = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text, safe to show and as long as before: no control character is left out, none is obeyed.
+    """The text with control characters replaced by visible ones; its length is unchanged.
 
-    Each but the newline becomes its picture (␛ for escape), and what no picture is for U+FFFD.
+    Each becomes its picture (␛ for escape) or U+FFFD, except line breaks.
     """
     return CONTROL_CHARACTERS.sub("\ufffd", whole(text).translate(_PICTURES))
 
 
 def rows_of(text: str, width: int) -> Iterator[slice]:
-    """Where the text's rows begin and end, one after the other, as far as they are asked for.
+    """Iterate over the start and end of each row.
 
-    Rows joined are the text without its newlines. Blanks at the end of a row may reach over its edge.
+    Joined rows are the text without line breaks. Trailing blanks may exceed the width.
 
     Args:
         text: as `visible` gives it.
-        width: of a row in cells; 2 at least, since there are characters so wide.
+        width: of a row in cells, at least 2.
     """
     room = max(2, width)
     start = used = 0

@@ -1,4 +1,4 @@
-"""Why entries of a lorebook stayed out of a prompt."""
+"""Inactive lorebook entries and the reasons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.cards import Activation, LoreTrace
-from rolellm_agents.cards.lore.trace import tells_more
+from rolellm_agents.cards.lore.trace import is_closer
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import LoreRecall, RecalledItem, recalled_lore
 from rolellm_graphs.events import Prompted
@@ -18,12 +18,12 @@ _UNHEARD = "no_key"
 
 @dataclass(frozen=True)
 class SilentLore:
-    """What stayed out, those that came nearest to being active first."""
+    """Inactive entries, closest to activation first."""
 
     near: tuple[str, ...]
-    """A sentence for each that was kept out by more than its keys."""
+    """A sentence for each entry with a matched key."""
     unheard: tuple[str, ...]
-    """The names of those of which no key was found."""
+    """Names of entries without a matched key."""
 
 
 def silent_lore(
@@ -35,7 +35,7 @@ def silent_lore(
     state: Mapping[str, Any],
     seed: int | None,
 ) -> SilentLore | None:
-    """What of the persona's own lorebook did not become active for a line.
+    """Inactive entries of the persona's lorebook for a line.
 
     What was looked up tells only of what did, so the lorebook is asked again. Effects that last for some
     messages may be unknown by then, and other books had their part: unless the same entries become active,
@@ -70,7 +70,7 @@ def silent_lore(
 
 
 def conversation_in(prompted: Prompted) -> list[BaseMessage]:
-    """What was said, up to the person's line, as it stands in a prompt; empty when no line does."""
+    """The messages of a prompt up to the user's line; empty without one."""
     said = [part for part in prompted.parts if part.part in ("history", "line")]
     if not said or said[-1].part != "line":
         return []
@@ -88,4 +88,4 @@ def _silent(activation: Activation) -> SilentLore:
 
 
 def _nearest_first(one: LoreTrace, other: LoreTrace) -> int:
-    return tells_more(other.why, one.why) - tells_more(one.why, other.why)
+    return is_closer(other.why, one.why) - is_closer(one.why, other.why)

@@ -1,4 +1,4 @@
-"""What takes up the context: a stacked bar, and what its colours stand for."""
+"""The chart of context usage: a stacked bar with a legend."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ COLOURS: Mapping[Kind, str] = {
 
 
 class TokenChart(Vertical):
-    """The sum, a bar, and its legend; until tokens are counted the bar is empty."""
+    """Shows the total, a bar and its legend."""
 
     DEFAULT_CSS = """
     TokenChart { height: auto; }
@@ -71,7 +71,7 @@ class _Bar(Widget):
 
 
 class _Legend(Widget):
-    """As many columns as there is room for."""
+    """As many columns as fit."""
 
     DEFAULT_CSS = "_Legend { height: auto; }"
     _entries: Sequence[Content] = ()
@@ -88,13 +88,13 @@ class _Legend(Widget):
 
 
 def percent(count: float, whole: float) -> str:
-    """A share for people: nothing that is there is 0 %."""
+    """A percentage; non-zero shares are never 0 %."""
     share = 100 * count / whole
     return "<1 %" if 0 < share < 0.5 else f"{share:.0f} %"
 
 
 def in_columns(entries: Sequence[Content], width: int) -> list[Content]:
-    """The entries row by row, one below the other, in as many columns as fit."""
+    """The entries in as many columns as fit."""
     for columns in range(len(entries), 0, -1):
         widths = [max(entry.cell_length for entry in entries[column::columns]) for column in range(columns)]
         if columns == 1 or sum(widths) + _BETWEEN * (columns - 1) <= width:
@@ -115,7 +115,7 @@ def _entry(kind: Kind, count: int, whole: int) -> Content:
 
 
 def _whole(counts: TokenCounts) -> int:
-    """What a share is a share of."""
+    """The reference of a share."""
     return counts.context_size or counts.total
 
 

@@ -1,4 +1,4 @@
-"""What another line would bring up."""
+"""Recalled items for a tentative line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _HINT = "Type a line to see what it would recall. It is not sent."
 
 
 class TryLine(Vertical):
-    """A line to type, and below it what would be looked up for it."""
+    """An input for a line, and the items it would recall."""
 
     DEFAULT_CSS = """
     TryLine > .hint { height: auto; }
@@ -34,7 +34,7 @@ class TryLine(Vertical):
 
     @dataclass
     class Typed(Message):
-        """The line is another one now."""
+        """The line changed."""
 
         text: str
 
@@ -56,13 +56,13 @@ class TryLine(Vertical):
         persona: Persona,
         user: str,
     ) -> None:
-        """Show what was looked up for the line.
+        """Show the recalled items of the line.
 
         Args:
-            recalled: what was found.
-            silent: the lore that was not; None when that is not known, or there is none.
-            persona: in whom it was looked up.
-            user: what the person is called.
+            recalled: items.
+            silent: inactive lore; None if unknown.
+            persona: of the items.
+            user: name of the user.
         """
         view = RecalledView(recalled, persona, user)
         await self._replace(view)
@@ -70,12 +70,12 @@ class TryLine(Vertical):
             await view.show_silent(silent)
 
     async def tell(self, sentence: str = _HINT) -> None:
-        """Say this instead of showing something."""
+        """Show a message instead."""
         await self._replace(None)
         self.query_one(".hint", Static).update(plain(sentence))
 
     def action_scroll(self, step: int) -> None:
-        """Scroll what was found, while the person types."""
+        """Scroll the items while typing."""
         for view in self.query(RecalledView):
             view.scroll_relative(y=step, animate=False)
 

@@ -1,4 +1,4 @@
-"""The filters over the cast, and its order: one small menu each."""
+"""The filters of the library, and its order."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ _ORDERS: dict[Order, str] = {"name": "by name", "recent": "most recent"}
 
 
 class CastFilters(Horizontal):
-    """Language, category, tag and order, each a menu that Enter opens."""
+    """Menus for language, category, tag and order."""
 
     DEFAULT_CSS = """
     CastFilters { height: 1; }
@@ -28,10 +28,10 @@ class CastFilters(Horizontal):
 
     @dataclass
     class Changed(Message):
-        """Something else is wanted."""
+        """A filter changed."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """Menus that offer nothing yet; `offer` fills them."""
+        """Create empty menus; `offer` fills them."""
         super().__init__(id=id)
 
     def compose(self) -> ComposeResult:
@@ -73,7 +73,7 @@ class CastFilters(Horizontal):
         return any((self.language, self.category, self.tag))
 
     def offer(self, cast: Sequence[FoundPersona]) -> None:
-        """Fill the menus with what the cast has; what was chosen stays where it is still there."""
+        """Fill the menus from the cast and keep valid choices."""
         personas = [found.persona for found in cast]
         languages = Counter(persona.language for persona in personas)
         categories = Counter(persona.category for persona in personas if persona.category)
@@ -85,7 +85,7 @@ class CastFilters(Horizontal):
         self._fill("tag", [(tag, tag, count) for tag, count in sorted(tags.items(), key=_often_first)])
 
     def clear(self) -> None:
-        """Let everybody in; the order stays."""
+        """Reset the filters and keep the order."""
         for name in ("language", "category", "tag"):
             self._menu(name).clear()
 

@@ -1,4 +1,4 @@
-"""Whom a search means: the cast narrowed by words and filters, the best match first."""
+"""Searching and filtering personas, best match first."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ Order = Literal["name", "recent"]
 
 
 class Rank(IntEnum):
-    """Where a word was found; the lower, the nearer to what was meant."""
+    """Rank of a field; lower is better."""
 
     NAME_BEGINS = 0
     NAME_WORD = 1
@@ -26,11 +26,11 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True)
 class Indexed:
-    """A persona with its fields made ready for the search: folded, with a space before each word."""
+    """A persona with normalized fields, with a space before each word."""
 
     found: FoundPersona
     names: tuple[str, ...]
-    """The name and the id, which is how a Chinese name is typed on any keyboard."""
+    """The name, and the id for names in Chinese."""
     work: str
     labels: str
     text: str
@@ -38,7 +38,7 @@ class Indexed:
 
 @dataclass(frozen=True)
 class PersonaQuery:
-    """What a person looks for; all of it must hold."""
+    """A query; all conditions must hold."""
 
     words: tuple[str, ...] = ()
     language: str | None = None
@@ -47,20 +47,20 @@ class PersonaQuery:
 
 
 def indexed(cast: Iterable[FoundPersona]) -> tuple[Indexed, ...]:
-    """The cast made ready to be searched, in its own order."""
+    """Index the cast for searching."""
     return tuple(_indexed(found) for found in cast)
 
 
 def words_of(search: str) -> tuple[str, ...]:
-    """The words of a search line as it was typed."""
+    """The normalized words of a search text."""
     return tuple(_folded(search).split())
 
 
 def narrowed(cast: Sequence[Indexed], wanted: PersonaQuery) -> list[FoundPersona]:
-    """Those who match, the best match first; among equals the order of `cast` stays.
+    """The matching personas, best match first, otherwise in the order of `cast`.
 
-    A Latin word must begin a word of some field, or stand anywhere in the name; a Chinese one may stand
-    anywhere. A persona is as near as its words are together.
+    A Latin word must start a word of some field, or occur anywhere in the name; a Chinese word may occur
+    anywhere. The rank of a persona is the sum over words.
     """
     near: list[tuple[int, FoundPersona]] = []
     for one in cast:
@@ -73,12 +73,12 @@ def narrowed(cast: Sequence[Indexed], wanted: PersonaQuery) -> list[FoundPersona
 
 
 def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tuple[Indexed, ...]:
-    """The cast by language and name, as it is listed; or first those last talked with.
+    """Sort the cast by language and name, or by most recent conversation.
 
     Args:
         cast: by language and name.
-        order: which of the two.
-        recent: ids, the last talked with first.
+        order: of the two.
+        recent: ids, most recent first.
     """
     if order == "name":
         return tuple(cast)
@@ -124,7 +124,7 @@ def _indexed(found: FoundPersona) -> Indexed:
 
 
 def _folded(text: str) -> str:
-    """Small letters without accents or marks, each word after one space; nothing for nothing."""
+    """Case-folded text without accents or punctuation, with a space before each word."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return "".join(f" {word}" for word in re.findall(r"[^\W_]+", plain))

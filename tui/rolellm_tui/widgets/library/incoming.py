@@ -1,4 +1,4 @@
-"""What a person wants to bring in, by a path or by pasting it; looked at before anything is written."""
+"""Cards to import, from a path or pasted JSON, with a preview."""
 
 import os
 import shlex
@@ -26,7 +26,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.persona import id_of
-from rolellm_agents.persona.from_card.files import Imported, import_file, is_card_file
+from rolellm_agents.persona.from_card.files import ImportedFile, import_file, is_card_file
 from rolellm_agents.text import one_line, whole
 
 _CONTAINERS = {
@@ -42,27 +42,27 @@ _CONTAINERS = {
 
 @dataclass(frozen=True)
 class Preview:
-    """One character or lorebook that would come in."""
+    """A character or lorebook to import."""
 
     kind: Literal["persona", "lorebook"]
     name: str
     format: str
-    """The card's version and the file's kind, as in “V3 · PNG”."""
+    """Card version and file format, as in “V3 · PNG”."""
     about: str
-    """How its description begins."""
+    """Start of the description."""
     lore: int
-    """Entries of its lorebook."""
+    """Number of lorebook entries."""
     errors: int
-    """What the linter found that breaks the specification."""
+    """Number of linter errors."""
     warnings: int
-    """What the linter found that may do harm."""
+    """Number of linter warnings."""
     replaces: bool
-    """Whether a file of the person's own has its id."""
+    """Whether a user's file has the same id."""
 
 
 @dataclass(frozen=True)
 class PathCompletion:
-    """A path that was begun, as far as it can only go one way, and the ways from there."""
+    """A completed path and its possible continuations."""
 
     text: str
     names: tuple[str, ...]
@@ -70,12 +70,12 @@ class PathCompletion:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is meant as JSON and not as a path."""
+    """Whether a text is JSON rather than a path."""
     return text.lstrip().startswith(("{", "["))
 
 
 def is_card(text: str) -> bool:
-    """Whether what was pasted is a card's JSON, or names a file that may hold a card."""
+    """Whether pasted text is JSON of a card, or the path of a possible card."""
     if is_json(text):
         return text.rstrip().endswith(("}", "]"))
     path = path_in(text)
@@ -86,9 +86,9 @@ def is_card(text: str) -> bool:
 
 
 def path_in(text: str) -> Path:
-    """The path that a person typed, or that a terminal pasted for a file that was dropped on it.
+    """Parse a typed path, or one that a terminal pasted for a dropped file.
 
-    Terminals quote what they paste: in marks, with backslashes, or as a `file:` address.
+    Terminals quote paths with quotation marks, backslashes, or as `file:` URLs.
     """
     raw = text.strip()
     if raw.startswith("file://"):
@@ -105,13 +105,13 @@ def path_in(text: str) -> Path:
 
 
 def look(given: str) -> list[Preview]:
-    """Say what would come in.
+    """Preview the items of a card.
 
     Args:
-        given: a path, or a card's JSON.
+        given: a path, or JSON of a card.
 
     Raises:
-        PersonaError: there is no such file, or it is no card and no lorebook.
+        PersonaError: the file is missing, or neither a card nor a lorebook.
     """
     with _as_file(given) as path:
         try:
@@ -128,15 +128,15 @@ def look(given: str) -> list[Preview]:
             return [Preview("lorebook", one_line(name), form, "", lore, 0, 0, there.exists())]
 
 
-def bring_in(given: str, *, replace: bool) -> list[Imported]:
-    """Write it into the person's own folders.
+def bring_in(given: str, *, replace: bool) -> list[ImportedFile]:
+    """Import a card into the user's folders.
 
     Args:
-        given: a path, or a card's JSON.
-        replace: whether files that are there may be replaced.
+        given: a path, or JSON of a card.
+        replace: whether existing files may be overwritten.
 
     Raises:
-        PersonaError: it cannot be used, would replace a file, or the folder cannot be written.
+        PersonaError: it is invalid, a file exists, or the folder is not writable.
     """
     paths = user_paths()
     with _as_file(given) as path:
@@ -144,7 +144,7 @@ def bring_in(given: str, *, replace: bool) -> list[Imported]:
 
 
 def completed(text: str) -> PathCompletion:
-    """Complete a path as a shell does: folders, and files that may hold a card."""
+    """Complete a path with folders and possible cards."""
     begun = _expanded(Path(text)) if text else Path()
     folder, stem = (begun, "") if not text or text.endswith(os.sep) else (begun.parent, begun.name)
     try:
@@ -162,14 +162,14 @@ def completed(text: str) -> PathCompletion:
 
 
 def _shared_beginning(names: list[str]) -> str:
-    """How all of some sorted names begin; nothing when there are none."""
+    """The common prefix of sorted names."""
     pairs = zip(names[0], names[-1], strict=False) if names else ()
     return "".join(mine for mine, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _of_card(card: Card, path: Path) -> Preview:
     levels = Counter(finding.level for finding in lint(card))
-    scope = MacroScope(char=card.called, user=DEFAULT_USER)
+    scope = MacroScope(char=card.char_name, user=DEFAULT_USER)
     return Preview(
         kind="persona",
         name=one_line(card.name),
@@ -188,7 +188,7 @@ def _container(path: Path) -> str:
 
 @contextmanager
 def _as_file(given: str) -> Iterator[Path]:
-    """The file that was named; or what was pasted, as a file for now."""
+    """The named file, or the pasted text as a temporary file."""
     if not is_json(given):
         path = path_in(given)
         if _exists(path) and path.is_dir():

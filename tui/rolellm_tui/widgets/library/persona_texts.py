@@ -1,14 +1,14 @@
-"""How a persona's facts are put into words."""
+"""Display texts of personas."""
 
 from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line
 
 LANGUAGES = {"en": "English", "zh": "中文"}
-"""What a language calls itself, by its code."""
+"""Native names of languages, by code."""
 
 
 def work_and_year(persona: Persona) -> str:
-    """The work a persona comes from and its year; nothing when it comes from none."""
+    """Work and year of a persona, or an empty string."""
     if persona.source is None:
         return ""
     year = persona.source.year

@@ -1,4 +1,4 @@
-"""Everything about one persona that helps to decide whether to talk with them."""
+"""The card of a persona in the library."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
 
 SAMPLES = 3
-"""Demonstrations that are shown."""
+"""Maximum number of displayed demonstrations."""
 _ROOM = 4_000
-"""Characters of one text that are shown."""
+"""Maximum length of a displayed text, in characters."""
 _ORIGINS: dict[Origin, str] = {
     "bundled": "bundled",
     "user": "yours",
@@ -33,7 +33,7 @@ _ORIGINS: dict[Origin, str] = {
 
 
 class PersonaView(Vertical):
-    """The card of whom `found` is; words from outside stay plain text."""
+    """Shows the persona `found`."""
 
     DEFAULT_CSS = """
     PersonaView > .head { height: auto; }
@@ -57,8 +57,8 @@ class PersonaView(Vertical):
         """An empty card.
 
         Args:
-            user: what stands for `{{user}}` in a card's words.
-            pixels: what draws portraits in real pixels, from `find_pixels`.
+            user: replaces `{{user}}` in cards.
+            pixels: draws portraits in pixels, from `find_pixels`.
             id: the widget's.
         """
         super().__init__(id=id)
@@ -66,7 +66,7 @@ class PersonaView(Vertical):
         self._pixels = pixels
 
     def compose(self) -> ComposeResult:
-        """Face and facts, which stay; below them the words, which scroll."""
+        """Compose the portrait and facts, and the scrolling text below."""
         with Horizontal(classes="head"):
             yield Portrait(self._pixels)
             with Vertical(classes="facts"):
@@ -86,7 +86,7 @@ class PersonaView(Vertical):
         self.set_class(found is None, "nobody")
 
     def watch_user(self) -> None:
-        """Call the person by their new name."""
+        """Update the name of the user."""
         self._fill()
 
     def _fill(self) -> None:
@@ -96,11 +96,11 @@ class PersonaView(Vertical):
             static.display = bool(words)
 
     def focus_words(self) -> None:
-        """Let the keys scroll the words."""
+        """Focus the text."""
         self.query_one(".body").focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the face its share."""
+        """Resize the portrait."""
         rows = max(4, min(16, event.size.height // 3, event.size.width // 5))
         self.query_one(Portrait).box = (2 * rows, rows)
 
@@ -117,7 +117,7 @@ class PersonaView(Vertical):
 
 
 def _words(found: FoundPersona, user: str) -> dict[str, Content]:
-    """What stands in each part, by its class; empty parts are not shown."""
+    """Content of the parts, by class; empty parts are hidden."""
     persona = with_macros(found.persona, user)
     language = LANGUAGES.get(persona.language, persona.language)
     return {
@@ -133,7 +133,7 @@ def _words(found: FoundPersona, user: str) -> dict[str, Content]:
 
 
 def _begun(text: str) -> str:
-    """A text that may be a whole book, as far as a card has room for it."""
+    """A text, cut to the size of the card."""
     return plain(text if len(text) <= _ROOM else f"{text[:_ROOM].rstrip()}…").strip()
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PICTURE_BYTES = 20 * 2**20
-"""Of a picture's file; a larger one is not opened."""
+"""Maximum size of a picture file, in bytes."""
 SIDE = 768
-"""The longer side of a picture once it is read, in pixels: more than any terminal gives a portrait."""
+"""Maximum side of a loaded picture, in pixels."""
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 
 

@@ -1,4 +1,4 @@
-"""A persona's face: its portrait, or its initials in a quiet frame."""
+"""The portrait of a persona, or its initials."""
 
 import asyncio
 import hashlib
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     PixelWidget = Callable[[Image], Widget]
-    """From a picture to a widget that draws it in real pixels."""
+    """Creates a widget that draws a picture in pixels."""
 
 TINTS = 6
-"""How many colours a frame may have; the style sheet names them `tint-0` and so on."""
+"""Number of frame colours; the style sheet names them `tint-0` and so on."""
 _PAUSE = 0.05
-"""Seconds for which somebody must stay before their portrait is read."""
+"""Seconds before the portrait of a highlighted persona is loaded."""
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".img"}
 _TITLES = {"the", "dr", "mr", "mrs", "ms", "sir"}
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 
 def find_pixels() -> "PixelWidget | None":
-    """What draws real pixels in this terminal (Sixel, or Kitty's protocol); None where half blocks must do.
+    """Find a renderer for pixels (Sixel or Kitty's protocol); None means half blocks.
 
     Call it before the app runs: it asks the terminal, whose answer comes on standard input. Nothing is
     asked when there is no terminal, as under textual-serve, or when no persona has a picture.
@@ -67,7 +67,7 @@ def _any_pictures() -> bool:
 
 
 def initials(name: str) -> str:
-    """One or two letters that stand for a name; of a Chinese one the last two characters."""
+    """The initials of a name; for Chinese, its last two characters."""
     if _CHINESE.search(name):
         return "".join(_CHINESE.findall(name))[-2:]
     words = re.findall(r"[^\W\d_]+", name)
@@ -76,7 +76,7 @@ def initials(name: str) -> str:
 
 
 class Portrait(Container):
-    """Shows whom `found` is within a box of cells; initials until the picture is there."""
+    """Shows the persona `found`; initials until the picture is loaded."""
 
     DEFAULT_CSS = """
     Portrait { width: auto; height: auto; }
@@ -95,7 +95,7 @@ class Portrait(Container):
         sentence: str
 
     def __init__(self, pixels: "PixelWidget | None" = None, *, id: str | None = None) -> None:  # noqa: A002
-        """A face without anybody.
+        """Create an empty portrait.
 
         Args:
             pixels: from `find_pixels`; half blocks when None.
@@ -106,17 +106,17 @@ class Portrait(Container):
         self._image: Image | None = None
 
     def compose(self) -> ComposeResult:
-        """The initials; a picture takes their place."""
+        """Compose the initials."""
         yield Static(classes="initials", markup=False)
 
     def watch_found(self, found: FoundPersona | None) -> None:
-        """Show the initials at once, and the picture when it has been read."""
+        """Show the initials, and the picture once it is loaded."""
         self._image = None
         self._draw_initials()
         self._draw_picture(found)
 
     def watch_box(self) -> None:
-        """Draw it in another size."""
+        """Resize the picture."""
         self._draw_initials()
         self._draw_picture(self.found)
 
@@ -150,7 +150,7 @@ class Portrait(Container):
             await self._put(self._drawn(self._image))
 
     async def _put(self, picture: Widget | None) -> None:
-        """Show the picture in place of what was there; the initials when it is None."""
+        """Show a picture, or the initials if it is None."""
         await self.query(".picture").remove()
         self.query_one(".initials").display = picture is None
         if picture is not None:

@@ -1,4 +1,4 @@
-"""The line in which one types whom one looks for."""
+"""The search line of the library."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from rolellm_tui.widgets.library.incoming import is_card
 
 
 class SearchLine(Input):
-    """An input; a card that is pasted or dropped into it is no search."""
+    """An input that passes pasted or dropped cards on."""
 
     @dataclass
     class CardPasted(Message):

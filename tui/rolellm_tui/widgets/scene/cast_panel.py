@@ -1,4 +1,4 @@
-"""The cast of a scene: who is there, who speaks, who is a person, and who knows how much."""
+"""The cast panel of a scene."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 _TALK = 5
-"""Cells of the line that tells how readily somebody talks."""
+"""Width of the talkativeness slider, in cells."""
 
 
 class CastPanel(OptionList):
-    """Whose knowledge is shown is who is highlighted; letters act on them."""
+    """Lists the seats. The highlighted seat determines the view; letters act on it."""
 
     BINDINGS = [
         Binding("t", "seat", "Seat", id="cast.seat", tooltip="Take this seat, or give it back."),
@@ -34,23 +34,23 @@ class CastPanel(OptionList):
         """The person wants to see the scene what a seat witnessed."""
 
         seat: str | None
-        """None for everything."""
+        """None for all lines."""
 
     @dataclass
     class SeatWanted(Message):
-        """The person wants to sit down there, or to stand up."""
+        """The user takes or leaves a seat."""
 
         seat: str
 
     @dataclass
     class PresenceWanted(Message):
-        """The person wants somebody to come in, or to leave."""
+        """The user lets a character enter or leave."""
 
         seat: str
 
     @dataclass
     class SpeechWanted(Message):
-        """The person wants somebody to speak next."""
+        """The user chooses the next speaker."""
 
         seat: str
 
@@ -65,34 +65,34 @@ class CastPanel(OptionList):
         self._rows: list[str | None] = [None, *seats]
 
     def on_mount(self) -> None:
-        """List them."""
+        """List the seats."""
         everything, *seats = map(Option, self._drawn())
         self.add_options([everything, None, *seats])
         self.highlighted = 0
 
     @property
     def seat(self) -> str | None:
-        """Who is highlighted; None for everything."""
+        """Who is highlighted; None for all lines."""
         return self._rows[self.highlighted or 0]
 
     def show(self, speaking: str | None) -> None:
-        """Tell how things stand.
+        """Update the rows.
 
         Args:
-            speaking: the seat that speaks now, if any does.
+            speaking: the seat that is speaking, if any.
         """
         self._speaking = speaking
         for place, row in enumerate(self._drawn()):
             self.replace_option_prompt_at_index(place, row)
 
     def look_as(self, seat: str | None) -> None:
-        """Highlight whose knowledge is shown."""
+        """Highlight the seat of the view."""
         self._viewed = seat
         if self.seat not in (seat, NARRATOR):
             self.highlighted = self._rows.index(seat)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Another seat's knowledge is wanted; the narrator's is all there is."""
+        """Request the view of the highlighted seat; the narrator sees all lines."""
         event.stop()
         viewed = None if self.seat == NARRATOR else self.seat
         if viewed != self._viewed:
@@ -100,17 +100,17 @@ class CastPanel(OptionList):
             self.post_message(self.Viewed(viewed))
 
     def action_seat(self) -> None:
-        """Pass it on."""
+        """Request the action."""
         if self.seat is not None:
             self.post_message(self.SeatWanted(self.seat))
 
     def action_presence(self) -> None:
-        """Pass it on."""
+        """Request the action."""
         if self.seat not in (None, NARRATOR):
             self.post_message(self.PresenceWanted(str(self.seat)))
 
     def action_speak(self) -> None:
-        """Pass it on."""
+        """Request the action."""
         if self.seat not in (None, NARRATOR):
             self.post_message(self.SpeechWanted(str(self.seat)))
 

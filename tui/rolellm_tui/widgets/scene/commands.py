@@ -1,4 +1,4 @@
-"""What is typed into a scene: something to say, or what is to happen next."""
+"""Parsing of input in a scene: lines and commands."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,27 +28,27 @@ _TYPED = re.compile(r"/(\S+)\s*(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class SceneCommand:
-    """What is to happen."""
+    """Name of the command."""
 
     command: Command
     seat: str | None = None
-    """Whom it is about."""
+    """Its seat."""
     text: str = ""
-    """What is seen of it."""
+    """Its text."""
 
 
 def typed_in_scene(
     text: str, names: Mapping[str, str], heard: Mapping[str, str]
 ) -> SceneCommand | Utterance:
-    """What a person means who types this.
+    """Parse the input of the user.
 
     Args:
         text: as typed.
-        names: of all that an order can be about, by seat.
-        heard: of those who can be whispered to, by seat.
+        names: of possible seats of commands, by seat.
+        heard: of possible addressees, by seat.
 
     Raises:
-        MessageError: there is no such command, nobody of that name, or there are no words.
+        MessageError: the command or name is unknown, or the text is missing.
     """
     found = _TYPED.fullmatch(text.strip())
     command = _COMMANDS.get(found[1].casefold()) if found else None
@@ -61,7 +61,7 @@ def typed_in_scene(
 
 
 def _named(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]:
-    """Who is named, and the words behind the name."""
+    """Split the name from the text."""
     word = rest.split(maxsplit=1)[0] if rest else ""
     mention = index_names(names).at(rest, 0, typed=True)
     if word in names and (mention is None or mention.end < len(word)):

@@ -1,4 +1,4 @@
-"""One line of a scene on the screen."""
+"""The widget of a scene line."""
 
 from textual.content import Content
 from textual.widgets import Static
@@ -8,7 +8,7 @@ from rolellm_tui.widgets.scene.texts import COLOURS, SeatStyles, line_content
 
 
 class SceneLineView(Static):
-    """Who, how, and the words; the colour of its margin is the speaker's."""
+    """Shows speaker, kind and text; the margin has the speaker's colour."""
 
     DEFAULT_CSS = """
     SceneLineView {
@@ -20,9 +20,9 @@ class SceneLineView(Static):
         """A line.
 
         Args:
-            message: as the transcript has it, be it only begun.
+            message: of the transcript, possibly incomplete.
             speakers: names and colours.
-            text: its words so far; the message's when None.
+            text: so far; None for the message's.
         """
         colour = speakers.colours.get(message.speaker, "")
         super().__init__(classes=f"-{message.kind}", markup=False)
@@ -44,12 +44,12 @@ class SceneLineView(Static):
         return line_content(self.message, self.text, self._speakers, swipes)
 
     def say(self, text: str) -> None:
-        """Show these words instead."""
+        """Replace the text."""
         self.text = text
         self._draw()
 
     def mark(self, message: Message) -> None:
-        """It is in the transcript now, as it stands."""
+        """Show the recorded message."""
         if message == self.message and message.text == self.text:
             return
         self.set_class(False, f"-{self.message.kind}").add_class(f"-{message.kind}")
@@ -57,7 +57,7 @@ class SceneLineView(Static):
         self.say(message.text)
 
     def set_swipes(self, place: int, places: int) -> None:
-        """Say which of how many this is."""
+        """Show the position among the swipes."""
         if (place, places) != (self.place, self.places):
             self.place, self.places = place, places
             self._draw()

@@ -1,4 +1,4 @@
-"""What lets a scene play, and tells how far it is."""
+"""The player of a scene, with a status line."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -17,26 +17,26 @@ from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.widgets.common.failures import Failed, what_failed
 
 PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Seconds between two turns that can be chosen from."""
+"""Available pauses between turns, in seconds."""
 USUAL_PAUSE = 1.0
 
 Events = AsyncGenerator[SceneEvent, None]
 
 
 class Player(Static):
-    """Plays one turn at a time, and turn after turn as long as it is to; it shows how things stand."""
+    """Plays single turns, or turn after turn, and shows the state."""
 
     class Changed(Message):
-        """It began or ended something."""
+        """The state changed."""
 
     @dataclass
     class TurnOver(Message):
-        """A turn has come to its end."""
+        """A turn ended."""
 
         error: RoleLLMError | None
-        """Why it could not even begin."""
+        """The error that prevented it."""
         words: str
-        """What was typed for it."""
+        """The typed text."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class Player(Static):
         pause: float = USUAL_PAUSE,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
-        """At rest.
+        """Create a paused player.
 
         Args:
             stage: to play.
-            take: is told each event before the next comes.
+            take: called with each event.
             pause: seconds between turns.
             id: the widget's.
         """
@@ -58,31 +58,31 @@ class Player(Static):
         self.busy = False
         """Whether a turn is running."""
         self.playing = False
-        """Whether turn follows turn."""
+        """Whether turns follow automatically."""
         self.speaking: str | None = None
-        """The seat that speaks now."""
+        """The speaking seat."""
         self.asked: YourTurn | None = None
-        """What a person was asked that they have not answered."""
+        """The pending request for user input."""
         self.pause = pause
         self._stage = stage
         self._take = take
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
-        """Tell how far it is."""
+        """Show the progress."""
         self.show()
 
     @property
     def waits_for(self) -> str | None:
-        """The seat whose turn it is, when that is a person's."""
+        """The seat whose turn it is, if a user plays it."""
         return self.asked.seat if self.asked else None
 
     def begin(self, make: Callable[[], Events], *, words: str = "") -> None:
-        """Begin a turn; nothing else may be on its way.
+        """Start a turn. No other may be running.
 
         Args:
-            make: makes the turn's events.
-            words: what was typed for it, to be given back if nothing comes of it.
+            make: creates the events of the turn.
+            words: the typed text, which is restored on failure.
         """
         self.busy = True
         self.forget()
@@ -116,7 +116,7 @@ class Player(Static):
                 self.playing = False
 
     def _go_on(self) -> None:
-        """Let the next turn follow after a pause, if turn follows turn and nobody is waited for."""
+        """Schedule the next turn, unless paused or waiting for input."""
         if self._stage.ended:
             self.playing = False
         if self.playing and self.asked is None:
@@ -127,24 +127,24 @@ class Player(Static):
             self.begin(self._stage.step)
 
     def play(self) -> None:
-        """Let turn follow turn."""
+        """Play turns automatically."""
         self.playing = True
         if not self.busy and self.waits_for is None:
             self.begin(self._stage.step)
         self._changed()
 
     def rest(self) -> None:
-        """Let no turn follow by itself."""
+        """Pause."""
         self.playing = False
         self._wait_no_longer()
         self._changed()
 
     def forget(self) -> None:
-        """Wait for nobody."""
+        """Drop the pending request for input."""
         self.asked = None
 
     def stop(self) -> None:
-        """Rest, and stop the turn that is on its way; its words so far stay."""
+        """Pause, and stop the running turn. Its text so far is kept."""
         self.rest()
         self._stage.cancel()
 
@@ -156,7 +156,7 @@ class Player(Static):
         self.show()
 
     def show(self) -> None:
-        """Tell who directs, how far it is, and whether it plays."""
+        """Show director, progress and state."""
         scene = self._stage.loaded.scene
         told = f"{scene.director.kind}, seed {self._stage.seed}"
         turn = f"turn {self._stage.turns:,} of {scene.stop.turns:,}"
@@ -182,7 +182,7 @@ class Player(Static):
         self.post_message(self.Changed())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Tell the screen what went wrong."""
+        """Report errors."""
         if failure := what_failed(event):
             self.rest()
             self.post_message(Failed(failure))

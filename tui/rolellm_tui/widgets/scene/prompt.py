@@ -1,4 +1,4 @@
-"""Where a person in a scene writes: as one of the seats in which they sit, or as the narrator."""
+"""The prompt of a scene, for the seats of the user and the narrator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,59 +21,59 @@ _BEGINS = "Enter plays one turn, F5 plays continuously."
 
 
 class ScenePrompt(PromptInput):
-    """Its title is who speaks; what is typed goes up as a line, or as an order."""
+    """Sends lines and commands; its title is the speaker."""
 
     @dataclass
     class Said(Message):
-        """The person says, does, whispers, thinks or narrates something."""
+        """The user sends a line."""
 
         line: PersonsLine
         typed: str
 
     @dataclass
     class Ordered(Message):
-        """The person wants something to happen."""
+        """The user sends a command."""
 
         order: SceneCommand
 
     @dataclass
     class NotUnderstood(Message):
-        """What was typed means nothing; it stays where it is."""
+        """The input is invalid and is kept."""
 
         error: RoleLLMError
 
     class Empty(Message):
-        """The person has entered nothing."""
+        """The user pressed Enter without text."""
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """Write for a stage; as the first seat in which a person sits."""
+        """Create the prompt of a stage, for the first seat of a user."""
         super().__init__(id=id, soft_wrap=True)
         self.seat = next(iter(self._seats(stage)))
-        """As whom one writes."""
+        """The seat of the writer."""
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
         self._typed: list[str] = []
 
     @property
     def said(self) -> Sequence[str]:
-        """What was typed in this session, oldest first."""
+        """Earlier input, oldest first."""
         return self._typed
 
     @property
     def is_writing(self) -> bool:
-        """Whether the person is at it, and has begun."""
+        """Whether the user is typing."""
         return self.has_focus and bool(self.text.strip())
 
     @property
     def speaker(self) -> str:
-        """What they are called."""
+        """The name of the speaker."""
         return "Narrator" if self.seat == NARRATOR else self._speakers.name(self.seat)
 
     def show(self, *, waited_for: str | None) -> None:
-        """Tell who speaks, and what can be typed.
+        """Update title and placeholder.
 
         Args:
-            waited_for: the seat whose turn it is, if that is a person's.
+            waited_for: the seat whose turn it is, if a user plays it.
         """
         if self.seat not in self._seats(self._stage):
             self.seat = next(iter(self._seats(self._stage)))
@@ -88,12 +88,12 @@ class ScenePrompt(PromptInput):
             self.placeholder = _NARRATES if self.seat == NARRATOR else _SAYS
 
     def next_seat(self) -> None:
-        """Write as the next of those as whom one can."""
+        """Switch to the next available speaker."""
         seats = self._seats(self._stage)
         self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
 
     def take(self) -> str:
-        """Hand the text over, remember it, and be empty."""
+        """Send the text, add it to the history, and clear the input."""
         text = super().take()
         self._typed.append(text)
         return text
@@ -115,10 +115,10 @@ class ScenePrompt(PromptInput):
         )
 
     def _meant(self, text: str) -> SceneCommand | PersonsLine:
-        """What is meant by something typed.
+        """Parse the input.
 
         Raises:
-            MessageError: nothing can be meant by it.
+            MessageError: it is invalid.
         """
         loaded, narrates = self._stage.loaded, self.seat == NARRATOR
         names = {**loaded.names, NARRATOR: "Narrator"}
@@ -133,7 +133,7 @@ class ScenePrompt(PromptInput):
         return PersonsLine(seat=self.seat, kind=meant.kind, to=[*meant.to], text=meant.text)
 
     def give_back(self, text: str) -> None:
-        """Put words that came to nothing here again, unless others stand here by now."""
+        """Restore text of a failed turn, unless there is new text."""
         if not self.text.strip():
             self.text = text
             self.move_cursor(self.document.end)

@@ -1,4 +1,4 @@
-"""The scenes that can be played, with what a list of them tells."""
+"""Playable scenes with their list data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from rolellm_agents.transcript import ConversationSummary, Transcript
 
 @dataclass(frozen=True)
 class OfferedScene:
-    """One that can be played."""
+    """A playable scene."""
 
     found: FoundScene
     names: Sequence[str]
-    """Of the cast, in its order."""
+    """Names of the cast, in order."""
     begun: ConversationSummary | None
-    """Where it was played last, if it was."""
+    """Its latest conversation, if any."""
 
     @property
     def scene(self) -> Scene:
-        """As its file tells it."""
+        """The scene as in its file."""
         return self.found.scene
 
 
 def offered_scenes(transcript: Transcript) -> tuple[list[OfferedScene], list[str]]:
-    """All scenes that can be named by id, and a sentence for each file that cannot be used.
+    """All scenes, and a note for each invalid file.
 
     Raises:
         StorageError: the transcript cannot be read.
@@ -50,7 +50,7 @@ def offered_scenes(transcript: Transcript) -> tuple[list[OfferedScene], list[str
 
 
 def names_in_scene(transcript: Transcript, conversation: str) -> dict[str, str]:
-    """What the seats of a conversation that is a scene are called; nothing for others.
+    """Seat names of a conversation; empty unless it is a scene.
 
     Raises:
         StorageError: the transcript cannot be read.
@@ -62,6 +62,6 @@ def names_in_scene(transcript: Transcript, conversation: str) -> dict[str, str]:
 
 
 def _name(seat: Seat, names: Mapping[str, str]) -> str:
-    """What a seat is called, before anybody's file was read for it."""
+    """The name of a seat without loading personas."""
     persona = seat.persona or seat.id
     return seat.name or names.get(persona) or persona.replace("-", " ").title()

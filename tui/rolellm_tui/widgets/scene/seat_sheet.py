@@ -1,4 +1,4 @@
-"""What one seat brings into a scene: who they are in it, what they want, hide and know."""
+"""The private sheet of a seat."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ _HELP = (
 
 
 class SeatSheet(VerticalScroll, can_focus=False):
-    """Shows the part that nobody else reads; without a seat, what the keys of the cast do."""
+    """Shows the private part of a seat; without a seat, the keys of the cast panel."""
 
     DEFAULT_CSS = """
     SeatSheet > Static { height: auto; }
@@ -43,7 +43,7 @@ class SeatSheet(VerticalScroll, can_focus=False):
 
 
 def sheet_of(scene: LoadedScene, seat: str) -> Content:
-    """All that the scene's file tells one seat alone."""
+    """The private content of a seat."""
     return Content("\n\n").join(
         Content.assemble(Content.styled(what, MUTED), "\n", text) for what, text in _told(scene, seat)
     )

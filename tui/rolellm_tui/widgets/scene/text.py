@@ -1,4 +1,4 @@
-"""The running text of a scene: all of it, or as much as one seat witnessed."""
+"""The lines of a scene, or those that a seat witnessed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,17 +25,17 @@ from rolellm_tui.widgets.scene.line import SceneLineView
 from rolellm_tui.widgets.scene.texts import speakers_of
 
 PAGE = 60
-"""How many lines are put on the screen at once; the earlier ones come when one scrolls up to them."""
+"""Lines per page; earlier pages load on scrolling up."""
 
 
 _MOST = 2 * PAGE
-"""Lines that stay on the screen while it plays."""
+"""Maximum number of displayed lines while playing."""
 
 
 class SceneText(VerticalScroll):
-    """Shows what a stage's branch holds, and grows the line that is on its way.
+    """Shows the branch of a stage and the line being generated.
 
-    While it has the focus, Up and Down move a cursor from line to line; below the last line there is none.
+    Up and Down move a cursor between lines; below the last line there is none.
     """
 
     BINDINGS = [
@@ -71,13 +71,13 @@ class SceneText(VerticalScroll):
 
     @dataclass
     class AnotherWanted(AppMessage):
-        """The person went past the last of what was said in the last place."""
+        """The user moved past the last swipe of the last line."""
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
         """Show a stage with its lines."""
         super().__init__(id=id)
         self.viewer: str | None = None
-        """The seat whose knowledge is shown; all is when None."""
+        """The seat of the view; None for all lines."""
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
         self._growing: Message | None = None
@@ -86,12 +86,12 @@ class SceneText(VerticalScroll):
         self._showing = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
-        """Where it is, before all lines; and how it ended, behind them."""
+        """Compose the setting, the lines and the ending."""
         yield Static(self._setting(), classes="setting", markup=False)
         yield Static("", classes="over", markup=False)
 
     async def on_mount(self) -> None:
-        """Begin at the end."""
+        """Scroll to the end."""
         self.anchor()
         await self._show_last_page()
         self.watch(self, "scroll_y", self._scrolled, init=False)
@@ -99,14 +99,14 @@ class SceneText(VerticalScroll):
     # What is on the screen
 
     async def look_as(self, seat: str | None) -> None:
-        """Show what a seat witnessed; all when None."""
+        """Show the lines that a seat witnessed; None for all."""
         self.viewer = seat
         self._move_cursor(None)
         await self._show_last_page()
         self.anchor()
 
     async def take(self, event: SceneEvent) -> None:
-        """Show what an event tells of the lines."""
+        """Show the effect of an event."""
         match event:
             case TokenDelta(message=message, text=text):
                 await self._grow(message, text)
@@ -116,7 +116,7 @@ class SceneText(VerticalScroll):
                 await self.settle()
 
     async def settle(self) -> None:
-        """Nothing is on its way any more."""
+        """Forget the line being generated."""
         grown, self._growing = self._growing, None
         self._let_go_of_the_first()
         await self.show()
@@ -125,13 +125,13 @@ class SceneText(VerticalScroll):
                 self._count_swipes(line)
 
     def _let_go_of_the_first(self) -> None:
-        """Of a scene that plays for long only the end stays on the screen."""
+        """Remove early lines from the screen while playing."""
         seen = len(self._seen())
         if seen - self._first_shown > _MOST and self._cursor is None and self.is_vertical_scroll_end:
             self._first_shown = seen - PAGE
 
     async def show(self) -> None:
-        """Bring the screen in line with the stage: what stays is not touched."""
+        """Synchronize the lines with the stage, keeping unchanged ones."""
         async with self._showing:
             wanted = self._seen()[self._first_shown :]
             wanted = [*wanted, *([self._growing] if self._growing and self._is_seen(self._growing) else [])]
@@ -146,7 +146,7 @@ class SceneText(VerticalScroll):
                 self._move_cursor(None)
 
     async def _put(self, wanted: Sequence[Message], there: dict[str, SceneLineView]) -> None:
-        """Mount what is not there yet, each in its place."""
+        """Mount missing lines."""
         new: list[SceneLineView] = []
         for message in wanted:
             if line := there.get(message.id):
@@ -164,7 +164,7 @@ class SceneText(VerticalScroll):
         await self.show()
 
     async def _grow(self, message_id: str, words: str) -> None:
-        """Words of the line that is on its way."""
+        """Show text of the line being generated."""
         if self._growing is None or self._growing.id != message_id:
             begun = next(one for one in self._stage.swipes(message_id) if one.id == message_id)
             self._growing = replace(begun, text="", status="complete")
@@ -230,7 +230,7 @@ class SceneText(VerticalScroll):
 
     @work(group="earlier", exclusive=True, exit_on_error=False)
     async def _show_earlier(self) -> None:
-        """The page before what is shown; what the person was looking at stays where it is."""
+        """Load the previous page without moving the visible part."""
         from_bottom = self.virtual_size.height - self.scroll_offset.y
         self._first_shown = max(0, self._first_shown - PAGE)
         await self.show()
@@ -246,7 +246,7 @@ class SceneText(VerticalScroll):
         return self._cursor.message if self._cursor is not None else None
 
     def action_cursor(self, step: int) -> None:
-        """To the line before or after."""
+        """Move to the previous or next line."""
         lines = self._lines
         at = lines.index(self._cursor) if self._cursor in lines else len(lines)
         place = max(0, at + step)
@@ -260,7 +260,7 @@ class SceneText(VerticalScroll):
                 self.scroll_home(animate=False)
 
     def on_click(self, event: events.Click) -> None:
-        """The line that was clicked is chosen."""
+        """Select by click."""
         line = event.widget
         if isinstance(line, SceneLineView):
             self._move_cursor(line)
@@ -275,7 +275,7 @@ class SceneText(VerticalScroll):
     # Swipes
 
     async def swipe(self, step: int) -> None:
-        """To what was said before or after in a place; after the last there, to something new."""
+        """Show the previous or next swipe of a line; after the last, generate a new one."""
         line = self._cursor or self._last_turn
         if line is None or self._stage.answering:
             return
@@ -289,11 +289,11 @@ class SceneText(VerticalScroll):
 
     @property
     def _last_turn(self) -> SceneLineView | None:
-        """What a model said last."""
+        """The last line of a model."""
         return next((line for line in reversed(self._lines) if "model" in line.message.made_by), None)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Tell the screen what could not be shown."""
+        """Report errors."""
         if failure := what_failed(event):
             self.post_message(Failed(failure))
 

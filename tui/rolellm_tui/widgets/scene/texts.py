@@ -1,4 +1,4 @@
-"""How the lines of a scene are told apart: said, whispered, thought, done, narrated, come and gone."""
+"""Styled text of scene lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ def ink(colours: dict[str, str], seat: str) -> str:
 
 @dataclass(frozen=True)
 class SeatStyles:
-    """What those in the seats are called, and in which colour."""
+    """Names and colours of seats."""
 
     names: Mapping[str, str]
     colours: dict[str, str]
 
     def name(self, seat: str) -> str:
-        """A name that is safe to show."""
+        """The display name."""
         return one_line(self.names.get(seat, seat), _LONGEST_NAME)
 
     def content(self, seat: str) -> Content:
@@ -46,18 +46,18 @@ class SeatStyles:
 
 
 def speakers_of(scene: LoadedScene) -> SeatStyles:
-    """Those of a scene."""
+    """The styles of a scene."""
     return SeatStyles(scene.names, colours_of(scene))
 
 
 def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str = "") -> Content:
-    """A line as it stands in the running text.
+    """Render a line.
 
     Args:
-        message: who, how, and for whom.
-        text: its words so far.
+        message: of the line.
+        text: so far.
         speakers: names and colours.
-        swipes: which of how many, if there are several.
+        swipes: position among several swipes.
     """
     notes = [note for note in (swipes, message.ending) if note]
     end = Content.styled(f"  {'  '.join(notes)}", MUTED) if notes else Content("")
@@ -79,14 +79,14 @@ def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str 
 
 
 def _actor(message: Message, text: str, speakers: SeatStyles) -> Content:
-    """The name before what somebody does: before words that go on from it, above those that stand alone."""
+    """The name, inline for actions and on a line of its own otherwise."""
     begins = text.strip()[:1]
     goes_on = not begins or begins.islower() or "\u3400" <= begins <= "\u9fff"
     return Content.assemble(speakers.content(message.speaker), " " if goes_on else "\n")
 
 
 def _turn_kind(message: Message, speakers: SeatStyles) -> str:
-    """What stands behind the name, but for what is simply said."""
+    """The note after the name, except for plain speech."""
     if message.kind == "think":
         return "  thinks"
     if message.kind == "whisper":
@@ -96,7 +96,7 @@ def _turn_kind(message: Message, speakers: SeatStyles) -> str:
 
 
 def joined(names: Sequence[str]) -> str:
-    """Names as one says them: with an “and” before the last."""
+    """Names joined with commas and “and”."""
     *others, last = names or ("nobody",)
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -1,4 +1,4 @@
-"""Whose knowledge of a scene is shown."""
+"""The banner that shows whose view is displayed."""
 
 from textual.content import Content
 from textual.widgets import Static
@@ -9,7 +9,7 @@ from rolellm_tui.widgets.scene.texts import speakers_of
 
 
 class ViewBanner(Static):
-    """One line, as long as not everything is shown."""
+    """Visible unless all lines are shown."""
 
     DEFAULT_CSS = """
     ViewBanner {
@@ -20,18 +20,18 @@ class ViewBanner(Static):
     """
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """One that is not to be seen yet."""
+        """Create a hidden banner."""
         super().__init__(id=id, markup=False)
         self.display = False
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
 
     def show(self, viewer: str | None, way_back: str) -> None:
-        """Tell what is shown.
+        """Update the banner.
 
         Args:
-            viewer: the seat; None for everything.
-            way_back: the key that shows everything.
+            viewer: the seat; None for all lines.
+            way_back: the key that shows all lines.
         """
         self.display = viewer is not None
         if viewer is None:

@@ -1,4 +1,4 @@
-"""One setting: what it is called, its value, and a line that explains it or says what is wrong."""
+"""Rows of the settings: label, control, and a hint or error."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from textual.widgets import Input, Select, Static, Switch
 from rolellm_agents.text import one_line, plain
 
 ANOTHER = "\0another"
-"""The choice of what is typed; no setting has such a value."""
+"""The menu item for typing a value."""
 
 
 class Setting(Vertical):
-    """A row of the settings; its kinds differ in what one does to change the value."""
+    """A row of the settings; subclasses differ in the control."""
 
     DEFAULT_CSS = """
     Setting { height: auto; }
@@ -31,7 +31,7 @@ class Setting(Vertical):
 
     @dataclass
     class Wanted(Message):
-        """The person wants another value."""
+        """The user changed the value."""
 
         setting: "Setting"
         value: object
@@ -46,9 +46,9 @@ class Setting(Vertical):
         """A row without a value, until `show`.
 
         Args:
-            name: the setting's.
-            label: what a person calls it.
-            hint: what it does.
+            name: of the setting.
+            label: displayed name.
+            hint: description.
         """
         super().__init__(id=name.replace("_", "-"))
         self.setting = name
@@ -59,7 +59,7 @@ class Setting(Vertical):
         self._locked = False
 
     def compose(self) -> ComposeResult:
-        """Label and control beside each other, the note below."""
+        """Compose the label, the control and the hint."""
         with Horizontal():
             yield Static(self._label, classes="label", markup=False)
             with Vertical(classes="control"):
@@ -67,16 +67,16 @@ class Setting(Vertical):
         yield Static(self._hint, classes="note", markup=False)
 
     def compose_control(self) -> Iterable[Widget]:
-        """What one changes the value with."""
+        """The control."""
         raise NotImplementedError
 
     def show(self, value: object, *, hint: str | None = None, given_by: str = "") -> None:
-        """Show what holds.
+        """Show a value.
 
         Args:
-            value: the setting's.
-            hint: what the line below says, if not what it always says.
-            given_by: what gives the value, if it cannot be changed here: a variable or a flag.
+            value: of the setting.
+            hint: replaces the default hint.
+            given_by: the variable or option that overrides the setting, if any.
         """
         self._value = value
         self._shown = True
@@ -88,45 +88,45 @@ class Setting(Vertical):
         self.explain(f"Set by {given_by}; it cannot be changed here." if given_by else "")
 
     def put(self, value: object) -> None:
-        """Let the control show a value."""
+        """Show a value in the control."""
         raise NotImplementedError
 
     def explain(self, instead: str = "") -> None:
-        """Say what the setting does; or something else."""
+        """Show the hint or another text."""
         self._say(instead or self._hint, wrong=False)
 
     def complain(self, sentence: str) -> None:
-        """Say what is wrong with what the person wants."""
+        """Show an error."""
         self._say(sentence, wrong=True)
 
     @property
     def held(self) -> object:
-        """The value that holds."""
+        """The current value."""
         return self._value
 
     @property
     def complains(self) -> bool:
-        """Whether something is wrong."""
+        """Whether an error is shown."""
         return self.has_class("wrong")
 
     @property
     def typed(self) -> object:
-        """What stands in the control and may not be kept yet."""
+        """The value in the control, possibly unsaved."""
         return self._value
 
     def want(self, value: object) -> None:
-        """Ask for a value, unless it is the one that holds."""
+        """Request a value if it differs from the current one."""
         if value != self._value and not self._locked:
             self.post_message(self.Wanted(self, value))
         elif self.complains:
             self.explain()
 
     def on_descendant_focus(self) -> None:
-        """Let the label tell where one is."""
+        """Highlight the label."""
         self.add_class("current")
 
     def on_descendant_blur(self) -> None:
-        """One is elsewhere."""
+        """Remove the highlight."""
         self.remove_class("current")
 
     def _say(self, text: str, *, wrong: bool) -> None:
@@ -137,16 +137,16 @@ class Setting(Vertical):
 
 
 class TypedSetting(Setting):
-    """A value that is typed; it is asked for when the person has finished."""
+    """A typed value."""
 
     def __init__(self, name: str, label: str, hint: str = "", *, unset: str = "") -> None:
         """A row without a value.
 
         Args:
-            name: the setting's.
-            label: what a person calls it.
-            hint: what it does.
-            unset: what holds when nothing is typed.
+            name: of the setting.
+            label: displayed name.
+            hint: description.
+            unset: text for no value.
         """
         super().__init__(name, label, hint)
         self._unset = unset
@@ -161,7 +161,7 @@ class TypedSetting(Setting):
 
     @property
     def typed(self) -> object:
-        """The line, or what holds when it says the same."""
+        """The typed value, or the current one if equal."""
         text = self.query_one(Input).value.strip()
         return self._value if text == _written(self._value) else text or None
 
@@ -173,7 +173,7 @@ class TypedSetting(Setting):
 
 
 class ChosenSetting(Setting):
-    """A value out of a few."""
+    """A value from a menu."""
 
     def __init__(
         self, name: str, label: str, hint: str = "", *, choices: Mapping[str, str], unset: str = ""
@@ -181,11 +181,11 @@ class ChosenSetting(Setting):
         """A row without a value.
 
         Args:
-            name: the setting's.
-            label: what a person calls it.
-            hint: what it does.
-            choices: the values and what they are called.
-            unset: what no value is called; empty when there must be one.
+            name: of the setting.
+            label: displayed name.
+            hint: description.
+            choices: values and labels.
+            unset: label of no value; empty if a value is required.
         """
         super().__init__(name, label, hint)
         self._choices = choices
@@ -203,7 +203,7 @@ class ChosenSetting(Setting):
             self.put(self._value)
 
     def put(self, value: object) -> None:
-        """Pick it in the menu; what is not there is added."""
+        """Select the value, adding it if missing."""
         wanted = _written(value)
         menu = self.query_one(Select)
         with self.prevent(Select.Changed):
@@ -215,12 +215,12 @@ class ChosenSetting(Setting):
     @on(Select.Changed)
     def _chosen(self, event: Select.Changed) -> None:
         event.stop()
-        # A menu tells its first value too, and late; by then it may show another.
+        # A menu also reports its first value, possibly after another was set.
         if self._shown and event.value == event.select.value:
             self.choose(str(event.value))
 
     def choose(self, value: str) -> None:
-        """Ask for what was picked in the menu."""
+        """Request the selected value."""
         self.want(self._value if value == _written(self._value) else value or None)
 
     def _offered(self) -> list[tuple[Text, str]]:
@@ -230,7 +230,7 @@ class ChosenSetting(Setting):
 
 
 class OpenSetting(ChosenSetting):
-    """A value out of a few, or another that is typed."""
+    """A value from a menu, or a typed one."""
 
     def __init__(
         self, name: str, label: str, hint: str = "", *, choices: Mapping[str, str], example: str
@@ -238,29 +238,29 @@ class OpenSetting(ChosenSetting):
         """A row without a value.
 
         Args:
-            name: the setting's.
-            label: what a person calls it.
-            hint: what it does.
-            choices: the values and what they are called.
+            name: of the setting.
+            label: displayed name.
+            hint: description.
+            choices: values and labels.
             example: of what can be typed.
         """
         super().__init__(name, label, hint, choices={**choices, ANOTHER: "another…"})
         self._example = example
 
     def compose_control(self) -> Iterable[Widget]:
-        """A menu, and a line that is there when it is needed."""
+        """Compose the menu and the input."""
         yield from super().compose_control()
         line = Input(placeholder=self._example, compact=True)
         line.display = False
         yield line
 
     def put(self, value: object) -> None:
-        """Pick it in the menu."""
+        """Select the value."""
         super().put(value)
         self.query_one(Input).display = False
 
     def choose(self, value: str) -> None:
-        """Ask for it, or let the person type another."""
+        """Request the selected value, or show the input."""
         line = self.query_one(Input)
         line.display = value == ANOTHER
         if value == ANOTHER:
@@ -271,7 +271,7 @@ class OpenSetting(ChosenSetting):
 
     @property
     def typed(self) -> object:
-        """The line while it is there."""
+        """The visible input, if any."""
         line = self.query_one(Input)
         return (line.value.strip() if line.display else "") or self._value
 
@@ -280,13 +280,13 @@ class OpenSetting(ChosenSetting):
     def _finished(self, event: Input.Blurred | Input.Submitted) -> None:
         event.stop()
         if self.typed == self._value:
-            # Nothing was typed: what held before holds.
+            # Nothing was typed: keep the current value.
             self.put(self._value)
         self.want(self.typed)
 
 
 class SwitchedSetting(Setting):
-    """Yes or no."""
+    """A switch."""
 
     def compose_control(self) -> Iterable[Widget]:
         """A switch."""

@@ -1,4 +1,4 @@
-"""One row of the drawn tree as one line of styled text."""
+"""Styled lines of the tree."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -11,9 +11,9 @@ from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.tree.rows import ConversationTree, TreeRow
 
 _BROAD = 100
-"""Cells of a line in which a name may take more room."""
+"""Line width from which names get more space."""
 _LOOKED_AT = 2_000
-"""Characters of a message; no line is longer."""
+"""Maximum length of a line, in characters."""
 _BEFORE_THE_HIT = 12
 _WIDEST_CHIP = 16
 _PRESENT = "$text-primary"
@@ -29,20 +29,20 @@ Piece = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeStyle:
-    """What all lines of a tree share."""
+    """Common data of all lines of a tree."""
 
     tree: ConversationTree
     names: Mapping[str, str]
-    """To show, by speaker."""
+    """Names by speaker."""
     branches: Mapping[int, Sequence[str]]
-    """Names, by the place of the message that they point to."""
+    """Branch names, by message index."""
     marks: Collection[int] = ()
-    """Places that the person marked."""
+    """Marked messages."""
     sought: str = ""
-    """Words that the person looks for."""
+    """Search text."""
 
     def name_width(self, width: int) -> int:
-        """Cells that every name gets in a line of `width`, so that the words stand below each other."""
+        """Width of the name column."""
         widths = (Content(name).cell_length for name in self.names.values())
         return min(16 if width >= _BROAD else 10, max(widths, default=0))
 
@@ -67,7 +67,7 @@ def number_among_siblings(tree: ConversationTree, place: int) -> str:
 
 
 def told_apart(tree: ConversationTree, place: int) -> list[str]:
-    """What tells a message from its siblings: its number, and model or strategy where they differ."""
+    """The number among siblings, and differing models or strategies."""
     told = [number_among_siblings(tree, place)]
     for key in ("model", "strategy"):
         own, *others = (tree.messages[one].made_by.get(key) or "" for one in (place, *tree.siblings(place)))
@@ -79,12 +79,12 @@ def told_apart(tree: ConversationTree, place: int) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """A model's own name, without its provider and its folder."""
+    """Short name of a model, without provider and folder."""
     return re.split("[:/]", name.rstrip(":/"))[-1]
 
 
 def _guides(tree: ConversationTree, row: TreeRow) -> list[Piece]:
-    """The lanes left of the row's own."""
+    """The lanes left of a row."""
     pieces: list[Piece] = []
     for lane in range(row.depth):
         style = _PRESENT if lane == 0 and tree.goes_on_below(row) else _ASIDE
@@ -117,7 +117,7 @@ def _name(drawing: TreeStyle, place: int, width: int) -> Content:
 
 
 def _words(drawing: TreeStyle, place: int, space: int) -> Content:
-    """The first words; of a message in which something was found, those around it."""
+    """The first words, or those around a match."""
     words = one_line(drawing.tree.messages[place].text[:_LOOKED_AT].replace("*", ""))
     style = "" if place in drawing.tree.path else _ASIDE
     if not drawing.sought:
@@ -133,7 +133,7 @@ def _words(drawing: TreeStyle, place: int, space: int) -> Content:
 
 
 def _from_hit(words: str, hit: re.Match[str] | None, space: int) -> str:
-    """The words from a bit before a hit on, if it would not be seen otherwise."""
+    """The text from shortly before the match, if it would be hidden otherwise."""
     if hit is None or hit.end() < space:
         return words
     start = max(0, min(hit.start() - _BEFORE_THE_HIT, len(words) + 1 - space))
@@ -142,7 +142,7 @@ def _from_hit(words: str, hit: re.Match[str] | None, space: int) -> str:
 
 
 def _notes(drawing: TreeStyle, place: int) -> list[Piece | str]:
-    """What stands at the right: what tells it from its siblings, how it ended, and branches."""
+    """The right part: difference from siblings, ending, and branches."""
     message = drawing.tree.messages[place]
     told = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]
     pieces: list[Piece | str] = [("  " + " · ".join(told), _ASIDE)] if told else []

@@ -1,4 +1,4 @@
-"""A whole message beside the tree, where only its first words stand."""
+"""The complete message beside the tree."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from rolellm_tui.widgets.chat.prose import prose
 
 
 class MessagePreview(VerticalScroll, can_focus=False):
-    """Who said it, what is known of it, and its words."""
+    """Shows speaker, details and text."""
 
     DEFAULT_CSS = """
     MessagePreview > Static { height: auto; }
@@ -24,12 +24,12 @@ class MessagePreview(VerticalScroll, can_focus=False):
         yield Static(classes="words", markup=False)
 
     def show(self, speaker: str, about: Sequence[str], text: str) -> None:
-        """Show a message, from its beginning.
+        """Show a message.
 
         Args:
-            speaker: who said it; or what is shown instead of one message.
-            about: what else is known of it.
-            text: its words.
+            speaker: name, or a title.
+            about: details.
+            text: of the message.
         """
         known = " · ".join(part for part in about if part)
         self.query_one(".head", Static).update(

@@ -15,30 +15,30 @@ from typing import NamedTuple
 from rolellm_agents.transcript import Message
 
 LEAST_FOLDED = 3
-"""Fewer messages in a row are not worth folding: the fold needs a row too."""
+"""Minimum number of messages for a fold."""
 NEAR = 4
-"""How many messages at the end of the present path are never folded."""
+"""Unfolded messages at the end of the current path."""
 
 
 class TreeRow(NamedTuple):
-    """One line of the drawn tree: a message, or several that follow each other, folded."""
+    """A row of the tree: a message, or several folded ones."""
 
     at: int
-    """Where its first message stands in the tree's `order`."""
+    """Index of its first message in `order`."""
     size: int
     depth: int
-    """How many lanes stand left of its own."""
+    """Number of lanes to the left."""
     begins: bool
-    """Whether its lane begins here."""
+    """Whether its lane starts here."""
 
     @property
     def folded(self) -> bool:
-        """Whether it stands for several messages."""
+        """Whether it is a fold."""
         return self.size > 1
 
 
 class ConversationTree:
-    """A conversation's messages with what follows what; messages are told by their place among them."""
+    """The tree of a conversation; messages are identified by index."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class ConversationTree:
         here: str | None = None,
         branches: Collection[str] = (),
     ) -> None:
-        """Lay it out.
+        """Build the tree.
 
         Args:
-            messages: the whole conversation, each after the one it follows.
-            here: the id of the message that the present path ends with.
-            branches: ids of the messages that branches point to.
+            messages: of the conversation, parents first.
+            here: id of the last message of the current path.
+            branches: ids of the branch heads.
         """
         self.messages = tuple(messages)
         self.places = {message.id: place for place, message in enumerate(self.messages)}
@@ -68,7 +68,7 @@ class ConversationTree:
         self._never_folded = self._landmarks({self.places[id_] for id_ in branches if id_ in self.places})
 
     def way_to(self, place: int | None) -> list[int]:
-        """The places from the first message to this one."""
+        """The path from the root to a message."""
         way = []
         while place is not None:
             way.append(place)
@@ -76,7 +76,7 @@ class ConversationTree:
         return way[::-1]
 
     def way_on(self, place: int) -> list[int]:
-        """What was said last after a message, and after that, to the end."""
+        """The latest descendant path of a message."""
         way = []
         while followers := self.followers[place]:
             place = followers[-1]
@@ -84,21 +84,21 @@ class ConversationTree:
         return way
 
     def shared_by(self, one: int, other: int) -> int:
-        """How many messages from the first on lead to both."""
+        """Number of common ancestors of two messages."""
         ways = zip(self.way_to(one), self.way_to(other), strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ways))
 
     def follow_each_other(self, one: int, other: int) -> bool:
-        """Whether one of two messages leads to the other."""
+        """Whether one of two messages is an ancestor of the other."""
         return one in self.way_to(other) or other in self.way_to(one)
 
     def siblings(self, place: int) -> Sequence[int]:
-        """A message and those that stand in its place, oldest first."""
+        """A message and its siblings, oldest first."""
         parent = self.parents[place]
         return self.roots if parent is None else self.followers[parent]
 
     def beside(self, place: int, step: int) -> int | None:
-        """The sibling so many steps later, of the message or of the nearest one before it that has any."""
+        """The sibling some steps away, of the message or its nearest ancestor with siblings."""
         at: int | None = place
         while at is not None and len(self.siblings(at)) == 1:
             at = self.parents[at]
@@ -109,14 +109,14 @@ class ConversationTree:
         return siblings[wanted] if 0 <= wanted < len(siblings) else None
 
     def after(self, place: int) -> int | None:
-        """The message that goes on in the same lane."""
+        """The child in the same lane."""
         return self._next[place]
 
     def rows(self, shown: Collection[int] = ()) -> list[TreeRow]:
-        """The rows from top to bottom: all messages, some of them folded.
+        """The rows from top to bottom.
 
         Args:
-            shown: places of messages that must not be folded.
+            shown: messages that must not be folded.
         """
         rows: list[TreeRow] = []
         stretch = 0  # how many messages at the end so far could be folded
@@ -130,19 +130,19 @@ class ConversationTree:
         return rows + self._stretch(len(self.order) - stretch, stretch)
 
     def places_in(self, row: TreeRow) -> Sequence[int]:
-        """The messages that a row stands for, each following the one before."""
+        """The messages of a row."""
         return self.order[row.at : row.at + row.size]
 
     def at(self, place: int) -> int:
-        """Where a message stands in `order`."""
+        """The index of a message in `order`."""
         return self._at[place]
 
     def row_of(self, place: int, rows: Sequence[TreeRow]) -> int:
-        """Which of the rows a message stands in."""
+        """The row of a message."""
         return bisect_right(rows, self._at[place], key=lambda row: row.at) - 1
 
     def goes_on_below(self, row: TreeRow) -> bool:
-        """Whether the present path goes on below a row."""
+        """Whether the current path continues below a row."""
         return self.here is not None and row.at < self._at[self.here]
 
     def _stretch(self, at: int, count: int) -> list[TreeRow]:
@@ -154,7 +154,7 @@ class ConversationTree:
         return TreeRow(at, count, self._depths[at], self._begins[at])
 
     def _lanes(self) -> tuple[list[int | None], int | None]:
-        """For each message the one that goes on in its lane, and what the first lane begins with."""
+        """The child in the same lane of each message, and the root of the first lane."""
         sizes = [1] * len(self.messages)
         for place in range(len(self.messages) - 1, -1, -1):
             parent = self.parents[place]
@@ -162,14 +162,14 @@ class ConversationTree:
                 sizes[parent] += sizes[place]
 
         def heir(followers: Sequence[int]) -> int | None:
-            """The present one; or the one with most behind it, of equals the newest."""
+            """The current child, or the one with most descendants, preferring the newest."""
             ranked = [(place in self.path, sizes[place], place) for place in followers]
             return max(ranked)[2] if ranked else None
 
         return [heir(followers) for followers in self.followers], heir(self.roots)
 
     def _draw(self, first: int | None) -> tuple[list[int], list[int], list[bool]]:
-        """The messages from top to bottom, and for each its lane and whether that begins with it."""
+        """The messages from top to bottom, with lane and lane start."""
         order: list[int] = []
         depths: list[int] = []
         begins: list[bool] = []
@@ -190,14 +190,14 @@ class ConversationTree:
         return order, depths, begins
 
     def _landmarks(self, heads: Collection[int]) -> frozenset[int]:
-        """Messages by which one finds one's way: they are never folded."""
+        """Landmarks, which are never folded."""
         ends = {place for place, followers in enumerate(self.followers) if len(followers) != 1}
         siblings = {place for place in range(len(self.messages)) if len(self.siblings(place)) > 1}
         return frozenset({*self.roots, *ends, *siblings, *heads, *self.way_to(self.here)[-NEAR:]})
 
 
 def _followers(parents: Sequence[int | None]) -> tuple[list[int], list[list[int]]]:
-    """Those that follow nothing, and for each message those that follow it."""
+    """The roots, and the children of each message."""
     roots: list[int] = []
     followers: list[list[int]] = [[] for _ in parents]
     for place, parent in enumerate(parents):

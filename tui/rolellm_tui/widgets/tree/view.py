@@ -1,4 +1,4 @@
-"""A conversation's tree on the screen: walked with the arrow keys, folded and unfolded."""
+"""The view of a conversation tree."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
@@ -17,11 +17,11 @@ from rolellm_tui.widgets.tree.line import TreeStyle, draw_line
 from rolellm_tui.widgets.tree.rows import ConversationTree, TreeRow
 
 _MARGIN = 2
-"""Rows that stay in view above and below the one the cursor is on."""
+"""Visible rows above and below the cursor."""
 
 
 class TreeView(ScrollView, can_focus=True):
-    """All branches of a conversation; only the rows that are in view are drawn."""
+    """Shows all branches; only visible rows are drawn."""
 
     DEFAULT_CSS = """
     TreeView {
@@ -45,11 +45,11 @@ class TreeView(ScrollView, can_focus=True):
     ]
 
     cursor: var[int | None] = var(None, init=False)
-    """The place of the message that the cursor is on."""
+    """The message under the cursor."""
 
     @dataclass
     class Moved(Event):
-        """The cursor is on another row, or the row has changed."""
+        """The cursor moved, or its row changed."""
 
         view: "TreeView"
 
@@ -60,14 +60,14 @@ class TreeView(ScrollView, can_focus=True):
 
     @dataclass
     class Chosen(Event):
-        """The person wants to go to a message."""
+        """The user opens a message."""
 
         view: "TreeView"
         message: str
         """Its id."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets call it
-        """An empty view; `show` fills it."""
+        """Create an empty view; `show` fills it."""
         super().__init__(id=id)
         self._drawing: TreeStyle | None = None
         self._rows: list[TreeRow] = []
@@ -77,12 +77,12 @@ class TreeView(ScrollView, can_focus=True):
     def show(
         self, tree: ConversationTree, names: Mapping[str, str], branches: Mapping[int, Sequence[str]]
     ) -> None:
-        """Show a tree, with the cursor where the chat stands.
+        """Show a tree, with the cursor on the current message.
 
         Args:
             tree: the conversation.
-            names: to show, by speaker.
-            branches: their names, by the place of the message that they point to.
+            names: by speaker.
+            branches: names, by message index.
         """
         self._drawing = TreeStyle(tree=tree, names=names, branches=branches)
         self._lay_out()
@@ -90,7 +90,7 @@ class TreeView(ScrollView, can_focus=True):
 
     @property
     def row(self) -> TreeRow | None:
-        """The row that the cursor is on."""
+        """The row under the cursor."""
         at = self._cursor_row
         return None if at is None else self._rows[at]
 
@@ -101,20 +101,20 @@ class TreeView(ScrollView, can_focus=True):
 
     @property
     def marks(self) -> Sequence[int]:
-        """The places that are marked, two at most."""
+        """The marked messages, at most two."""
         return tuple(self._drawing.marks) if self._drawing else ()
 
     @property
     def hits(self) -> Sequence[int]:
-        """The places where what is sought stands, from top to bottom."""
+        """The matches from top to bottom."""
         return self._hits
 
     def find(self, sought: str, hits: Collection[int]) -> None:
-        """Show all hits, whatever was folded, and go to the first one from the cursor on.
+        """Unfold all matches and go to the next one.
 
         Args:
-            sought: the words; empty ends the search.
-            hits: the places of the messages in which they stand.
+            sought: search text; empty ends the search.
+            hits: matching messages.
         """
         if self._drawing is None:
             return
@@ -126,7 +126,7 @@ class TreeView(ScrollView, can_focus=True):
             self.to_hit(1)
 
     def to_hit(self, step: int) -> None:
-        """Go to the next hit below the cursor, or with -1 to the next one above, round and round."""
+        """Go to the next match, or with -1 to the previous one, wrapping around."""
         if self._drawing is None or self.cursor is None or not self._hits:
             return
         at, heights = self._drawing.tree.at(self.cursor), [self._drawing.tree.at(hit) for hit in self._hits]
@@ -136,7 +136,7 @@ class TreeView(ScrollView, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in view."""
+        """Draw a visible line."""
         width, at = self.scrollable_content_region.width, self.scroll_offset.y + y
         if self._drawing is None or at >= len(self._rows):
             return Strip.blank(width, self.visual_style.rich_style)
@@ -147,7 +147,7 @@ class TreeView(ScrollView, can_focus=True):
         return Visual.to_strips(self, line, width, 1, style, apply_selection=False, pad=True)[0]
 
     def _lay_out(self) -> None:
-        """Lay the rows out anew; the one with the cursor stays where it is on the screen."""
+        """Rebuild the rows and keep the position of the cursor on the screen."""
         if self._drawing is None:
             return
         before = self._cursor_row
@@ -164,12 +164,12 @@ class TreeView(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
 
     def on_resize(self) -> None:
-        """Lines are as wide as the view."""
+        """Resize the lines."""
         self._measure()
         self._scroll_to_cursor()
 
     def watch_cursor(self, before: int | None, after: int | None) -> None:
-        """Draw the two rows anew, and keep the cursor in view."""
+        """Redraw both rows and keep the cursor visible."""
         if self._drawing is None:
             return
         for place in (before, after):
@@ -195,7 +195,7 @@ class TreeView(ScrollView, can_focus=True):
     # Keys
 
     def action_along(self, step: int) -> None:
-        """Along the branch; where it begins or ends, to the row beside."""
+        """Move along the branch, and at its ends to the neighbouring row."""
         row, at = self.row, self._cursor_row
         if self._drawing is None or row is None or at is None:
             return
@@ -208,29 +208,29 @@ class TreeView(ScrollView, can_focus=True):
             self._move_to(at + step)
 
     def action_beside(self, step: int) -> None:
-        """To a sibling of this message, or of the nearest one before it that has any."""
+        """Go to a sibling of the message or of its nearest ancestor with siblings."""
         if self._drawing is not None and self.cursor is not None:
             place = self._drawing.tree.beside(self.cursor, step)
             self.cursor = self.cursor if place is None else place
 
     def action_page(self, pages: int) -> None:
-        """As many rows up or down as are in view."""
+        """Move by a page."""
         if self._cursor_row is not None:
             self._move_to(self._cursor_row + pages * max(1, self.size.height - 1))
 
     def action_first(self) -> None:
-        """To the top."""
+        """Go to the first row."""
         self._move_to(0)
 
     def action_here(self) -> None:
-        """To where the chat stands."""
+        """Go to the current message."""
         if self._drawing is not None and self._drawing.tree.here is not None:
             self.cursor = self._drawing.tree.here
         else:
             self._move_to(len(self._rows) - 1)
 
     def action_go(self) -> None:
-        """Go to the message, or open the fold."""
+        """Open the message, or unfold."""
         row = self.row
         if self._drawing is None or row is None:
             return
@@ -242,7 +242,7 @@ class TreeView(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, self._drawing.tree.messages[places[0]].id))
 
     def action_mark(self) -> None:
-        """Mark the message, or take its mark away; of three the first one loses it."""
+        """Toggle the mark; the oldest of three marks is removed."""
         row = self.row
         if self._drawing is None or row is None or row.folded:
             return
@@ -255,7 +255,7 @@ class TreeView(ScrollView, can_focus=True):
         self.post_message(self.Moved(self))
 
     def action_fold(self) -> None:
-        """Open every fold; when there is none, fold again."""
+        """Unfold all, or fold again."""
         if self._drawing is None:
             return
         if any(row.folded for row in self._rows):
@@ -265,7 +265,7 @@ class TreeView(ScrollView, can_focus=True):
         self._lay_out()
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor; a second one goes there, or opens the fold."""
+        """A click moves the cursor; a second click opens the message or unfolds."""
         row = self.scroll_offset.y + event.y
         if row < len(self._rows):
             self._move_to(row)
