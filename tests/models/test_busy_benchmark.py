@@ -22,13 +22,13 @@ from rolellm_speed.engine import background, busy, measure, plan
 from rolellm_speed.engine.background import background_load, require, total_weight
 from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Measurement, duration, report, time_left
 from rolellm_speed.engine.child import Child
-from rolellm_speed.engine.contender import EngineTask, SpokenTurn
 from rolellm_speed.engine.fair_share import fair_seconds, fair_share, relative_weight, times_fair
 from rolellm_speed.engine.figures import Figures, omitted_ratios, ratios
 from rolellm_speed.engine.load import CounterReading, MachineLoad, disturbance, most, others_share
 from rolellm_speed.engine.load_meter import LoadMeter, own_seconds, read
 from rolellm_speed.engine.play import EngineOutcome, time_answers
 from rolellm_speed.engine.process import TimedOutError, run_job
+from rolellm_speed.engine.system import EngineTask, SpokenTurn
 
 PATIENCE = 120
 """Seconds after which a test fails that waits for something; usually it waits for less than one."""
@@ -236,7 +236,7 @@ def module(folder: Path, name: str, source: str) -> None:
 STUCK = """
 import subprocess, sys, time
 from pathlib import Path
-from rolellm_speed.engine.contender import SpokenTurn
+from rolellm_speed.engine.system import SpokenTurn
 
 def wait():
     started = subprocess.Popen((sys.executable, "-c", "import time; time.sleep(1000)"))
@@ -250,7 +250,7 @@ class Stuck:
     def turn(self, character, prompt, n):
         wait()
 
-def open_contender(job):
+def open_engine(job):
     if job.flash_attention:
         wait()
     return Stuck()
@@ -349,7 +349,7 @@ def test_background_processes_end_when_the_benchmark_is_killed() -> None:
         "import sys, time\n"
         "import psutil\n"
         "from rolellm_speed.engine.background import background_load\n"
-        "from rolellm_speed.engine.contender import EngineTask\n"
+        "from rolellm_speed.engine.system import EngineTask\n"
         "asked = {'threads': 1, 'job': EngineTask('nowhere', 'w.gguf', 1, 512, 1)}\n"
         "with background_load('spin', 1, **asked), background_load('niced', 1, **asked):\n"
         "    print(*(child.pid for child in psutil.Process().children()), flush=True)\n"
@@ -366,7 +366,7 @@ def test_background_processes_end_when_the_benchmark_is_killed() -> None:
 def test_a_system_under_test_ends_when_the_benchmark_is_killed(modules: Path) -> None:
     module(modules, "stuck", STUCK)
     command = (
-        "from rolellm_speed.engine.contender import EngineTask\n"
+        "from rolellm_speed.engine.system import EngineTask\n"
         "from rolellm_speed.engine.process import run_job\n"
         "run_job('raw', EngineTask('stuck', 'w.gguf', 1, 512, 1, flash_attention=True))\n"
     )
@@ -420,7 +420,7 @@ def test_an_engine_in_the_background_answers_all_the_time(modules: Path) -> None
         "    def turn(self, character, prompt, n):\n"
         "        with Path(__file__).with_name('answers').open('a') as told:\n"
         "            told.write(f'{n} ')\n"
-        "def open_contender(job):\n"
+        "def open_engine(job):\n"
         "    return Counting()\n",
     )
     with load("engine", 1, EngineTask("counting", "w.gguf", 1, 512, 1, warm_up=[1, 2])):

@@ -17,11 +17,11 @@ from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_speed import engine as benchmark
 from rolellm_speed.engine import figures, measure, plan
 from rolellm_speed.engine.cast import bundled_roles, take
-from rolellm_speed.engine.contender import EngineTask, SpokenTurn, features_in, together_rate
 from rolellm_speed.engine.load import MachineLoad
 from rolellm_speed.engine.load_meter import LoadMeter
 from rolellm_speed.engine.play import EngineOutcome, peak_memory_mb, play_scene, time_decoding
 from rolellm_speed.engine.process import run_job
+from rolellm_speed.engine.system import EngineTask, SpokenTurn, features_in, together_rate
 from rolellm_speed.engine.workload import (
     NARRATOR,
     OPENING,
@@ -57,7 +57,7 @@ def spoken(number: int, reply: int) -> list[int]:
 
 
 class Parrot:
-    """A contender that computes nothing, and keeps what it is given."""
+    """An engine that computes nothing, and keeps what it is given."""
 
     at_once = 4
 
@@ -253,7 +253,7 @@ def played(name: str, job: EngineTask, *, meter: LoadMeter) -> EngineOutcome:
 
 @pytest.fixture
 def with_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All contenders and ours, none of them real."""
+    """All engines and ours, none of them real."""
     entries = {"ours": plan.Entry("nowhere"), **measure.CONTENDERS}
     monkeypatch.setattr(measure, "CONTENDERS", entries)
     monkeypatch.setattr(measure, "run_job", played)

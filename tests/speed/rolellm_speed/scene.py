@@ -176,8 +176,8 @@ def _through_llama(
 ) -> tuple[float, float]:
     """Mean seconds and computed tokens; the first prompt only fills the cache, the others are answered."""
     from rolellm_agents.models.llamacpp import library
-    from rolellm_speed.engine.contender import EngineTask
-    from rolellm_speed.engine.one_call import open_contender
+    from rolellm_speed.engine.one_call import open_engine
+    from rolellm_speed.engine.system import EngineTask
 
     loaded = model.load()
     job = EngineTask(
@@ -187,15 +187,15 @@ def _through_llama(
         n_ctx=loaded.n_ctx,
         sequences=1,
     )
-    contender = open_contender(job)
+    engine = open_engine(job)
     try:
-        contender.turn(0, prompts[0], 1)
+        engine.turn(0, prompts[0], 1)
         seconds: list[float] = []
         evaluated: list[int] = []
         for prompt, length in zip(prompts[1:], lengths, strict=True):
             began = time.perf_counter()
-            evaluated.append(contender.turn(0, prompt, length).evaluated)
+            evaluated.append(engine.turn(0, prompt, length).evaluated)
             seconds.append(time.perf_counter() - began)
     finally:
-        contender.close()
+        engine.close()
     return mean(seconds), mean(evaluated)

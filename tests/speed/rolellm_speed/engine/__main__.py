@@ -1,12 +1,12 @@
-"""A contender's process: a job as JSON on standard input, its figures as JSON on standard output."""
+"""An engine's process: a job as JSON on standard input, its figures as JSON on standard output."""
 
 import json
 import os
 import sys
 
-from rolellm_speed.engine.contender import READY, EngineTask
 from rolellm_speed.engine.parent_watch import ParentWatch
 from rolellm_speed.engine.play import perform
+from rolellm_speed.engine.system import READY, EngineTask
 
 
 def _main() -> None:

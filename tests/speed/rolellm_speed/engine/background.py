@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rolellm_agents.errors import ModelError
 from rolellm_speed.engine.background_work import LOWEST
 from rolellm_speed.engine.child import Child
-from rolellm_speed.engine.contender import EngineTask
 from rolellm_speed.engine.fair_share import relative_weight
+from rolellm_speed.engine.system import EngineTask
 
 _WORK = f"{__name__}_work"
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rolellm_speed.engine.contender import READY, EngineTask, EngineUnderTest
 from rolellm_speed.engine.parent_watch import ParentWatch
+from rolellm_speed.engine.system import READY, EngineTask, EngineUnderTest
 
 if TYPE_CHECKING:
     import torch
@@ -70,7 +70,7 @@ def _step(network: "torch.nn.Module", optimizer: "torch.optim.Optimizer", rows: 
 
 def generate(job: EngineTask, ready: Ready) -> None:
     """Write one answer after another with the engine that the job names."""
-    engine: EngineUnderTest = import_module(job.module).open_contender(job)
+    engine: EngineUnderTest = import_module(job.module).open_engine(job)
     engine.turn(0, job.warm_up, 1)
     ready()
     while True:

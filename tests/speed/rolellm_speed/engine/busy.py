@@ -11,7 +11,6 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_speed.engine.background import background_load, own_nice, require, total_weight
 from rolellm_speed.engine.busy_report import ALONE, Beside, Cell, Measurement, duration, report, time_left
-from rolellm_speed.engine.contender import EngineTask
 from rolellm_speed.engine.fair_share import fair_share
 from rolellm_speed.engine.figures import OURS
 from rolellm_speed.engine.load_meter import LoadMeter
@@ -19,6 +18,7 @@ from rolellm_speed.engine.measure import CONTENDERS, installed, machine, missing
 from rolellm_speed.engine.plan import ANSWER_PROMPT_TOKENS, CARD_TOKENS, EnginePlan, Entry, Size, make_plan
 from rolellm_speed.engine.play import DECODED
 from rolellm_speed.engine.process import TimedOutError, run_job
+from rolellm_speed.engine.system import EngineTask
 
 SYSTEMS = (OURS, "llama_cpp", "llama_server", "raw")
 """The systems under test: the server is the one as installed."""

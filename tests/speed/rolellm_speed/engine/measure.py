@@ -1,4 +1,4 @@
-"""Run all contenders, one after another, and put their figures side by side."""
+"""Run all engines, one after another, and put their figures side by side."""
 
 import platform
 import time
@@ -73,7 +73,7 @@ def measure_engine(
     flash_attention: bool | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Play the scene with every contender on the embedded model's file, and once more as installed.
+    """Play the scene with every engine on the embedded model's file, and once more as installed.
 
     In the first pass all have the same weights. In the second one ours has the format it chooses on
     this machine; the others keep the file, since they would not choose, and so their figures too.
@@ -87,7 +87,7 @@ def measure_engine(
         progress: is told what is being done.
 
     Raises:
-        ModelError: a contender failed, or the scene is too long for the model.
+        ModelError: an engine failed, or the scene is too long for the model.
         PersonaError: there are not so many characters.
     """
     weights = embedded_gguf()
@@ -135,7 +135,7 @@ def _runs(weights: Path) -> dict[str, _EngineRun]:
 def _measure_rounds(
     plan: EnginePlan, runs: Mapping[str, _EngineRun], rounds: int, progress: Progress
 ) -> _Measured:
-    """All contenders within each round, so that a slow hour hits all alike."""
+    """All engines within each round, so that a slow hour hits all alike."""
     began = time.monotonic()
     measured = _Measured()
     for number in range(1, rounds + 1):

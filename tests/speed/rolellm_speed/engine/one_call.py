@@ -9,10 +9,10 @@ import llama_cpp
 from llama_cpp import llama_cpp as functions
 
 from rolellm_agents.models.llamacpp import library
-from rolellm_speed.engine.contender import EngineTask, SpokenTurn, together_rate
+from rolellm_speed.engine.system import EngineTask, SpokenTurn, together_rate
 
 
-def open_contender(job: EngineTask) -> "OneCall":
+def open_engine(job: EngineTask) -> "OneCall":
     """Load the model."""
     if not library.repacking_is_safe():
         _forbid_repacking()
@@ -20,7 +20,7 @@ def open_contender(job: EngineTask) -> "OneCall":
 
 
 class OneCall:
-    """A `Contender` that keeps one conversation at a time, which is all that `Llama` can."""
+    """A `Engine` that keeps one conversation at a time, which is all that `Llama` can."""
 
     at_once = 1
 

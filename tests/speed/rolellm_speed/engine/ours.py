@@ -18,16 +18,16 @@ from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
 from rolellm_agents.models.llamacpp.engine.threads import AdaptiveThreads
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
-from rolellm_speed.engine.contender import EngineTask, SpokenTurn, together_rate
+from rolellm_speed.engine.system import EngineTask, SpokenTurn, together_rate
 
 
-def open_contender(job: EngineTask) -> "Ours":
+def open_engine(job: EngineTask) -> "Ours":
     """Load the model."""
     return Ours(job)
 
 
 class Ours:
-    """A `Contender`."""
+    """A `Engine`."""
 
     def __init__(self, job: EngineTask) -> None:
         """Load the model with the settings calibrated for it, or the defaults."""

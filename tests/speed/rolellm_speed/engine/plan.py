@@ -1,4 +1,4 @@
-"""What all contenders are given to do, in the model's tokens."""
+"""What all engines are given to do, in the model's tokens."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +9,8 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.tuning.settings import tuning_for
 from rolellm_speed.engine.cast import bundled_roles, take
-from rolellm_speed.engine.contender import EngineTask
 from rolellm_speed.engine.play import AT_ONCE
+from rolellm_speed.engine.system import EngineTask
 from rolellm_speed.engine.workload import OPENING, WorkloadScene, make_scene, slices
 
 CARD_TOKENS = 350
@@ -30,7 +30,7 @@ class Size(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """How a contender is found."""
+    """How an engine is found."""
 
     module: str
     tuned: bool = True
@@ -51,7 +51,7 @@ class EnginePlan:
     cache_type: str
 
     def jobs(self, entry: Entry, weights: Path) -> dict[str, EngineTask]:
-        """A contender's two jobs; a process for each, so that the scene's memory is the scene's alone."""
+        """An engine's two jobs; a process for each, so that the scene's memory is the scene's alone."""
         scene = EngineTask(
             module=entry.module,
             weights=str(weights),
@@ -70,10 +70,10 @@ class EnginePlan:
         return {"scene": scene, "decoding": decoding}
 
     def short_jobs(self, entry: Entry, weights: Path, limit: float) -> dict[str, EngineTask]:
-        """What a contender does beside background processes: one answer, and the scene.
+        """What an engine does beside background processes: one answer, and the scene.
 
         Args:
-            entry: the contender.
+            entry: the engine.
             weights: its file.
             limit: seconds for each of the two.
         """

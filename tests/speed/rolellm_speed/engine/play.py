@@ -1,4 +1,4 @@
-"""A contender's job, and what the clock says; this is what runs in its process."""
+"""An engine's job, and what the clock says; this is what runs in its process."""
 
 import math
 import sys
@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from rolellm_speed.engine.contender import EngineTask, EngineUnderTest
 from rolellm_speed.engine.figures import Figures
+from rolellm_speed.engine.system import EngineTask, EngineUnderTest
 from rolellm_speed.engine.workload import WorkloadScene, WorkloadTalk
 
 AT_ONCE = (1, 4, 8, 16)
@@ -21,7 +21,7 @@ _REPETITIONS = 3
 
 
 class EngineOutcome(NamedTuple):
-    """What a contender's process tells."""
+    """What an engine's process tells."""
 
     features: list[str]
     """What its build of llama.cpp uses of the processor."""
@@ -35,23 +35,23 @@ def perform(job: EngineTask, ready: Callable[[], None] = lambda: None) -> Engine
         job: what is to be done.
         ready: is called when the model is loaded and the warm-up is over.
     """
-    contender: EngineUnderTest = import_module(job.module).open_contender(job)
+    engine: EngineUnderTest = import_module(job.module).open_engine(job)
     figures: Figures = {}
     if job.warm_up:
-        contender.turn(0, job.warm_up, 4)
+        engine.turn(0, job.warm_up, 4)
     ready()
     if job.scene:
-        figures |= play_scene(contender, job.scene)
+        figures |= play_scene(engine, job.scene)
     if job.prompts:
-        figures |= time_decoding(contender, job.prompts)
+        figures |= time_decoding(engine, job.prompts)
     if job.answer_to:
-        figures |= time_answers(contender, job.answer_to, math.inf if job.limit is None else job.limit)
+        figures |= time_answers(engine, job.answer_to, math.inf if job.limit is None else job.limit)
     figures["memory_mb"] = peak_memory_mb()
-    contender.close()
-    return EngineOutcome(list(contender.features), figures)
+    engine.close()
+    return EngineOutcome(list(engine.features), figures)
 
 
-def play_scene(contender: EngineUnderTest, scene: WorkloadScene) -> Figures:
+def play_scene(engine: EngineUnderTest, scene: WorkloadScene) -> Figures:
     """Everybody speaks in turn, until all lines are spoken."""
     talk = WorkloadTalk(scene)
     sent = evaluated = 0
@@ -59,10 +59,10 @@ def play_scene(contender: EngineUnderTest, scene: WorkloadScene) -> Figures:
     began = time.perf_counter()
     for number in range(scene.turns):
         if number:
-            contender.between(talk.heard)
+            engine.between(talk.heard)
         speaker = number % len(scene.heads)
         prompt = talk.prompt(speaker)
-        turn = contender.turn(speaker, prompt, scene.reply)
+        turn = engine.turn(speaker, prompt, scene.reply)
         talk.say(speaker, turn.tokens)
         sent += len(prompt)
         evaluated += turn.evaluated
@@ -77,30 +77,30 @@ def play_scene(contender: EngineUnderTest, scene: WorkloadScene) -> Figures:
     }
 
 
-def time_decoding(contender: EngineUnderTest, prompts: Sequence[Sequence[int]]) -> Figures:
+def time_decoding(engine: EngineUnderTest, prompts: Sequence[Sequence[int]]) -> Figures:
     """Tokens a second in total, by how many requests are answered at once."""
     rates: Figures = {}
     for count in AT_ONCE:
-        if count > min(contender.at_once, len(prompts)):
+        if count > min(engine.at_once, len(prompts)):
             break
-        contender.decode_together(prompts[:count], 2)  # reads the prompts
-        measured = (contender.decode_together(prompts[:count], DECODED) for _ in range(_REPETITIONS))
+        engine.decode_together(prompts[:count], 2)  # reads the prompts
+        measured = (engine.decode_together(prompts[:count], DECODED) for _ in range(_REPETITIONS))
         rates[f"decode_{count}"] = round(median(measured), 1)
     return rates
 
 
-def time_answers(contender: EngineUnderTest, prompt: Sequence[int], limit: float) -> Figures:
+def time_answers(engine: EngineUnderTest, prompt: Sequence[int], limit: float) -> Figures:
     """Seconds of one answer to a prompt that is read already: the median of a few.
 
     Args:
-        contender: has read the prompt.
+        engine: has read the prompt.
         prompt: the same for every answer.
         limit: seconds; another answer is begun only if it would fit into them.
     """
     seconds: list[float] = []
     while len(seconds) < _REPETITIONS and (not seconds or sum(seconds) + max(seconds) <= limit):
         began = time.perf_counter()
-        contender.turn(0, prompt, DECODED)
+        engine.turn(0, prompt, DECODED)
         seconds.append(time.perf_counter() - began)
     return {"answer_s": round(median(seconds), 3), "answers": len(seconds)}
 

@@ -1,13 +1,13 @@
-"""A contender's process, seen from outside."""
+"""An engine's process, seen from outside."""
 
 import json
 import signal
 
 from rolellm_agents.errors import ModelError
 from rolellm_speed.engine.child import Child
-from rolellm_speed.engine.contender import READY, EngineTask
 from rolellm_speed.engine.load_meter import LoadMeter
 from rolellm_speed.engine.play import EngineOutcome
+from rolellm_speed.engine.system import READY, EngineTask
 
 _MODULE = __name__.rpartition(".")[0]
 
@@ -22,7 +22,7 @@ def run_job(
     """Start a process for the job and wait for its outcome.
 
     Args:
-        name: the contender's, for the error.
+        name: the engine's, for the error.
         job: what is to be done.
         limit: seconds until it is ready, and again as many until it has finished; then it is killed
             with all that it started. None waits as long as it takes.

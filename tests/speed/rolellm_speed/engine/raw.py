@@ -16,19 +16,19 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.engine.context import CACHE_TYPES
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_speed.engine.contender import EngineTask, SpokenTurn, together_rate
+from rolellm_speed.engine.system import EngineTask, SpokenTurn, together_rate
 from rolellm_speed.engine.workload import shared_prefix
 
 _BATCH = 512
 
 
-def open_contender(job: EngineTask) -> "RawLoop":
+def open_engine(job: EngineTask) -> "RawLoop":
     """Load the model."""
     return RawLoop(job)
 
 
 class RawLoop:
-    """A `Contender`."""
+    """A `Engine`."""
 
     def __init__(self, job: EngineTask) -> None:
         """Load the model and make room."""

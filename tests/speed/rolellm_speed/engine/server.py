@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 import xllamacpp
 
 from rolellm_agents.errors import ModelError
-from rolellm_speed.engine.contender import EngineTask, SpokenTurn, features_in, together_rate
+from rolellm_speed.engine.system import EngineTask, SpokenTurn, features_in, together_rate
 
 _ANSWER_SECONDS = 600
 
 
-def open_contender(job: EngineTask) -> "LlamaServer":
+def open_engine(job: EngineTask) -> "LlamaServer":
     """Start the server, which loads the model."""
     return LlamaServer(job)
 
@@ -37,7 +37,7 @@ class _ServerReply(NamedTuple):
 
 
 class LlamaServer:
-    """A `Contender` behind HTTP on loopback; its client is as thin as can be."""
+    """A `Engine` behind HTTP on loopback; its client is as thin as can be."""
 
     def __init__(self, job: EngineTask) -> None:
         """Start the server in this process, in threads of its own."""

@@ -1,4 +1,4 @@
-"""The scene as tokens, the same for every contender; nothing here knows a model."""
+"""The scene as tokens, the same for every engine; nothing here knows a model."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What a contender is: a module with `open_contender(job)` that gives a `EngineUnderTest`."""
+"""What an engine is: a module with `open_engine(job)` that gives an `EngineUnderTest`."""
 
 import json
 import re
@@ -14,10 +14,10 @@ READY = "ready"
 
 @dataclass(frozen=True)
 class EngineTask:
-    """What a contender's process is asked to do; travels as JSON."""
+    """What an engine's process is asked to do; travels as JSON."""
 
     module: str
-    """Where `open_contender` is."""
+    """Where `open_engine` is."""
     weights: str
     """A GGUF file."""
     threads: int
@@ -26,7 +26,7 @@ class EngineTask:
     sequences: int
     """Characters of the scene, or requests at once."""
     tuned: bool = True
-    """Whether to use the best settings known, and not the contender's own defaults."""
+    """Whether to use the best settings known, and not the engine's own defaults."""
     flash_attention: bool = False
     """The best known setting on this machine, for whom is tuned."""
     cache_type: str = "f16"
