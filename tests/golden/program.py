@@ -16,7 +16,7 @@ from helpers.user_files import write_persona
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.config.paths import user_paths
-from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.scripted import RecordingChatModel
 
 INPUTS = Path(__file__).with_name("inputs")
 
@@ -61,10 +61,10 @@ def command(*arguments: str, may_find: bool = False) -> str:
 def recorded_prompts() -> Iterator[list[Prompt]]:
     """Note every prompt that a scripted model is sent, in order."""
     prompts: list[Prompt] = []
-    answer = vars(ScriptedChatModel)["_chunks"]
+    answer = vars(RecordingChatModel)["_chunks"]
 
     def note(
-        model: ScriptedChatModel,
+        model: RecordingChatModel,
         messages: Sequence[BaseMessage],
         stop: Sequence[str] | None,
         options: Mapping[str, Any],
@@ -75,7 +75,7 @@ def recorded_prompts() -> Iterator[list[Prompt]]:
         return answer(model, messages, stop, options, should_stop)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ScriptedChatModel, "_chunks", note)
+        patched.setattr(RecordingChatModel, "_chunks", note)
         yield prompts
 
 
