@@ -6,6 +6,8 @@ PERSONA ?= sherlock-holmes
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Of the tests that drive the app, compute with weights or start processes, those that stand for a feature.
+FAST := not slow and (core or not (app or model or process))
 
 # llama.cpp's AMX code crashes with quantized weights; compiled without it, llama.cpp may rearrange weights
 # and is quicker. In front of what the user set, which wins.
@@ -13,20 +15,30 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
-.PHONY: help chat test test-all lint smoke bench fuzz fuzz-server screenshot clean
+.PHONY: help chat test test-app test-model test-process test-all test-room lint docs smoke bench fuzz fuzz-server screenshot clean
 
 help:  ## Show the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 chat: .venv/.base  ## Talk with Sherlock Holmes (PERSONA=… for somebody else)
 	@$(BIN)/rolellm doctor --calibrate --if-needed || true
 	@$(BIN)/rolellm chat $(PERSONA)
 
-test: .venv/.dev  ## Run the tests, but for the slow ones
-	$(PYTEST) -m "not slow"
+test: .venv/.dev  ## Run the fast tests: every feature, in less than five minutes
+	$(PYTEST) -m "$(FAST)"
 
-test-all: test  ## Run all tests
-	$(PYTEST) -m slow
+test-app:  ## Run all tests that drive the terminal app
+test-model:  ## Run all tests that compute with real weights
+test-process:  ## Run all tests that start or kill processes
+test-app test-model test-process: .venv/.dev
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "$(@:test-%=%)"
+
+test-all: .venv/.dev  ## Run all tests, with as many examples as CI tries
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not slow"
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m slow
+
+test-room: .venv/.dev  ## Run the fast tests of one folder: make test-room ROOM=recall
+	$(BIN)/python -m pytest -q -m "$(FAST)" tests/$(ROOM)
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -35,6 +47,11 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/mypy tests
 	$(BIN)/mypy docs/examples
 	$(BIN)/lint-imports --no-logo
+
+docs: .venv/.base  ## Build the documentation site into build/site
+	@$(PIP) install --quiet --constraint constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
+	@echo "Open build/site/index.html in a browser."
 
 smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove that it computes the same
 	@rm -rf .smoke

@@ -1,4 +1,4 @@
-"""Draw the pictures in docs/images: the app as it is, with the embedded model; `make screenshot`."""
+"""Draw the pictures in docs/images: the app with real answers of the bundled model; `make screenshot`."""
 
 import asyncio
 import tempfile
@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from rolellm_agents.config.settings import DEFAULT_STRATEGY
+from rolellm_agents.config.settings import DEFAULT_MODEL
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
@@ -21,8 +21,9 @@ from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
 
 SCENE = "dinner-for-four"
-LINES = ("What can you tell from my shoes?", "And what would Watson say to that?")
-SEED = 12
+LINES = ("Who is Watson?", "How do you solve a case?")
+STRATEGY = "system"
+SEED = 4
 SIZE = (110, 32)
 PICTURES = Path(__file__).parent / "images"
 
@@ -43,9 +44,9 @@ async def draw() -> None:
             return Session(
                 persona,
                 transcript,
-                model=get_model("llamacpp:smollm2"),
-                model_name="llamacpp:smollm2",
-                strategy=strategy or DEFAULT_STRATEGY,
+                model=get_model(DEFAULT_MODEL),
+                model_name=DEFAULT_MODEL,
+                strategy=strategy or STRATEGY,
                 conversation=conversation,
                 seed=SEED,
             )
@@ -101,7 +102,7 @@ SPOKEN = (
     ("dr-fell", "(whispers to Violet Weston) He looks at the door, not at the lion. Watch his hands."),
     ("violet-weston", "*drains her glass* Oh, I am watching, honey."),
 )
-"""Written for the picture: who speaks and what."""
+"""Speakers and lines of the scene's picture, written for it."""
 
 
 async def draw_scene() -> None:
@@ -114,7 +115,7 @@ async def draw_scene() -> None:
                 pass
 
         def open_session(*_: Any, **__: Any) -> Session:
-            raise AssertionError("nobody is talked with here")
+            raise AssertionError("the picture shows no conversation")
 
         app = RoleApp(open_session, transcript, stage=stage)
         async with app.run_test(size=SIZE) as pilot:

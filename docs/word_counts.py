@@ -16,7 +16,7 @@ from rolellm_agents.text.words import words_of
 
 FILE = Path(__file__).parents[1] / "rolellm_agents" / "recall" / "word_counts.json"
 FEWEST = 2
-"""A word of one text alone tells no more than one of none."""
+"""A word that occurs in only one text is as rare as an unknown word."""
 
 
 def count(language: Language) -> dict[str, object]:

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rolellm_agents.errors import RoleLLMError
     from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.testing import FunctionModel, TestModel
     from rolellm_agents.persona import Persona, list_personas, load_persona
     from rolellm_agents.prompting.strategies import STRATEGIES, get_strategy
     from rolellm_agents.transcript import Transcript
 
 _HOMES = {
+    "FunctionModel": "models.testing",
     "Persona": "persona",
     "RoleLLMError": "errors",
     "STRATEGIES": "prompting.strategies",
+    "TestModel": "models.testing",
     "Transcript": "transcript",
     "get_model": "models.catalog",
     "get_strategy": "prompting.strategies",
@@ -28,8 +31,10 @@ _HOMES = {
 
 __all__ = [
     "STRATEGIES",
+    "FunctionModel",
     "Persona",
     "RoleLLMError",
+    "TestModel",
     "Transcript",
     "get_model",
     "get_strategy",

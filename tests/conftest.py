@@ -1,20 +1,24 @@
 """What every test starts from: a home of its own, no key, no way out to a hub."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.kinds import kinds_of
 from hypothesis import settings
 
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.persona import Persona, load_persona
 
-# How long an example takes says how busy the machine is, and nothing about the code.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
+# Without deadlines: how long an example takes depends on what else the machine does. A test that needs
+# more or fewer examples than the others says so with `helpers.hypotheses.examples`.
+for profile, number in (("fast", 20), ("ci", 200), ("thorough", 2000)):
+    settings.register_profile(profile, deadline=None, max_examples=number)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 _SETTINGS = (
     "MODEL",
@@ -42,6 +46,14 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     if isinstance(val, bytes):
         return f"{len(val)} bytes"
     return f"{val[:60]!r}…" if isinstance(val, str) and len(val) > 60 else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that drive the app, compute with weights or start processes."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            for kind in sorted(kinds_of(item)):
+                item.add_marker(kind)
 
 
 @pytest.fixture(scope="session", autouse=True)

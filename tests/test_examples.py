@@ -141,6 +141,7 @@ class TestChatInTenLines:
         tokens = tokenize.generate_tokens(io.StringIO(code).readline)
         assert len({token.start[0] for token in tokens if token.type not in ignored}) == 10
 
+    @pytest.mark.core
     def test_the_embedded_model_answers_as_the_character(self, home: Path, place: Path) -> None:
         model = name_model("short", "llamacpp:smollm2", temperature=0, max_tokens=12)
         out = run("chat_in_ten_lines.py", place=place, model=model, said="Who are you?\n\n")
@@ -160,6 +161,7 @@ class TestChatInTenLines:
 
 
 class TestSupervisor:
+    @pytest.mark.core
     def test_each_line_goes_to_whom_the_supervisor_names(self, place: Path) -> None:
         told = (
             says('{"to": "jack-sparrow"}'),
@@ -184,6 +186,7 @@ class TestSupervisor:
 
 
 class TestPersonaAsATool:
+    @pytest.mark.core
     def test_the_agent_asks_a_character_and_reports(self, place: Path) -> None:
         question = "Who was at my window?"
         told = (
@@ -228,6 +231,7 @@ class TestSceneWithAPerson:
 
 
 class TestTutor:
+    @pytest.mark.core
     def test_the_character_is_told_the_notes_that_are_near(self, place: Path) -> None:
         with api(says("It turns!"), says("Fourteen, gentlemen.")) as (env, asked):
             said = "What is the volta?\nWhat is a trochee?\n\n"
@@ -388,6 +392,7 @@ class TestCharacterOnAPage:
         await page.ask("document.forms[0].querySelector('button').click()")
         return await page.until(self.DONE, self.SHOWN)
 
+    @pytest.mark.core
     async def test_the_answer_grows_on_the_page_and_nothing_comes_from_elsewhere(
         self, home: Path, place: Path
     ) -> None:

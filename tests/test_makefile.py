@@ -29,6 +29,7 @@ def cmake_args(folder: Path, target: str, **environment: str) -> list[str]:
     return shlex.split((folder / "seen").read_text(encoding="utf-8"))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("target", ["base", "dev"])
 def test_amx_is_compiled_out(tmp_path: Path, target: str) -> None:
     flags = cmake_args(tmp_path, target, CC="true", CMAKE_ARGS="")
@@ -36,6 +37,7 @@ def test_amx_is_compiled_out(tmp_path: Path, target: str) -> None:
     assert flags == [f"-DCMAKE_C_FLAGS= {NO_AMX}", f"-DCMAKE_CXX_FLAGS= {NO_AMX}"]
 
 
+@pytest.mark.core
 def test_what_the_user_set_stays_and_comes_last_so_that_it_wins(tmp_path: Path) -> None:
     flags = cmake_args(
         tmp_path, "base", CC="true", CMAKE_ARGS="-DGGML_CUDA=on -DX='a b'", CFLAGS="-O2 -g", CXXFLAGS="-O1"
@@ -49,5 +51,6 @@ def test_what_the_user_set_stays_and_comes_last_so_that_it_wins(tmp_path: Path) 
     ]
 
 
+@pytest.mark.core
 def test_a_compiler_that_knows_no_amx_is_left_alone(tmp_path: Path) -> None:
     assert cmake_args(tmp_path, "base", CC="false", CMAKE_ARGS="-DGGML_CUDA=on") == ["-DGGML_CUDA=on"]

@@ -79,6 +79,7 @@ def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
     assert not hasattr(rolellm_agents, "find_persona")
 
 
+@pytest.mark.core
 def test_importing_the_package_loads_nothing_heavy() -> None:
     before = loaded_by("pass")
     loaded = loaded_by("import rolellm_agents") - before

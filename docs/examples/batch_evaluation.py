@@ -2,10 +2,9 @@
 
     python docs/examples/batch_evaluation.py evaluation.json
 
-For each character: the share of answers in which it is still the character who speaks, in which an
-assistant shows through, and which hold one of its catchphrases; and by how much the persona makes its
-answers likelier, where the model tells how likely words are, as models in this process do.
-`ROLELLM_MODEL` names another model than the embedded one.
+For each character, the report has the share of answers that are in role, that talk like an assistant, and
+that contain a catchphrase; and how much more likely the persona makes its answers, if the model gives
+log-probabilities, as models in this process do. `ROLELLM_MODEL` selects another model.
 """
 
 import argparse
@@ -39,7 +38,7 @@ class Scores:
     ai_talk: float
     catchphrases: float
     likelihood: float | None
-    """Nats a token that the persona adds; None where the model tells no probabilities."""
+    """Nats that the persona adds to each token; None if the model gives no log-probabilities."""
     answers: dict[str, str]
     """By their questions."""
 
@@ -73,7 +72,7 @@ async def likelihood(persona: Persona, answers: dict[str, str], judge: Likelihoo
 
 
 def judge_of(model: BaseChatModel, name: str) -> LikelihoodJudge | None:
-    """The model as its own judge; None where it tells no probabilities."""
+    """The model as its own judge; None if it gives no log-probabilities."""
     try:
         return LikelihoodJudge(model, model_name=name)
     except ModelError:

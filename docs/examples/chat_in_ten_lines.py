@@ -1,8 +1,8 @@
-"""Chat with a character in ten lines: a chat model that is somebody, streamed.
+"""Chat with a character in ten lines: a persona as a chat model, streamed.
 
     python docs/examples/chat_in_ten_lines.py
 
-An empty line ends it. `ROLELLM_MODEL` names another model than the embedded one.
+An empty line ends it. `ROLELLM_MODEL` selects another model.
 """
 
 from rolellm_agents.config.settings import load_settings

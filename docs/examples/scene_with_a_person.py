@@ -1,14 +1,14 @@
-"""A scene as a node of another graph, with you in one of its seats; stop, and go on another day.
+"""A scene as a node of another graph, with you in one of its seats; stop, and continue another day.
 
-In a café in the snow you are Juno. The scene waits for your lines by an interrupt; when it is over, the
-next node has a critic write about it. Each step is checkpointed in SQLite, for which LangGraph has a
-package of its own:
+You are Juno, in a café in the snow. The scene interrupts the graph to wait for your lines. When it is over,
+the next node asks a critic to write about it. Each step is checkpointed in SQLite, for which LangGraph has
+a separate package:
 
     pip install langgraph-checkpoint-sqlite
     python docs/examples/scene_with_a_person.py evening.db
 
-An empty line stops it, and the same command goes on from there. `ROLELLM_MODEL` names another model than
-the embedded one.
+An empty line stops the program, and the same command continues from there. `ROLELLM_MODEL` selects another
+model.
 """
 
 import argparse
@@ -71,14 +71,14 @@ def scene_in(evening: StateSnapshot) -> StateSnapshot | None:
 
 def play(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
     """Go on from wherever the checkpoint is, until the evening is over or you stop."""
-    told = 0
+    printed = 0
     while True:
         evening = graph.get_state(THREAD, subgraphs=True)
         scene = scene_in(evening)
         lines: list[SceneLine] = (scene or evening).values.get("lines", [])
-        for line in lines[told:]:
+        for line in lines[printed:]:
             print(shown(line))
-        told = len(lines)
+        printed = len(lines)
         if "review" in evening.values:
             print(f"\n{evening.values['review']}")
             return

@@ -1,7 +1,7 @@
 """A supervisor hands each line to one of two characters, who share one conversation.
 
-Each character is a graph that stands as a node in this one. The supervisor is a model that fills in a form;
-the embedded model always does, and is too small to choose well, so name a larger one:
+Each character is a graph, used as a node of this one. The supervisor is a model with structured output. The
+bundled model always gives valid output, but is too small to choose well, so use a larger one:
 
     python docs/examples/supervisor.py
     ROLELLM_MODEL=openai:gpt-4o-mini python docs/examples/supervisor.py

@@ -1,10 +1,9 @@
-"""A tutor: a character who is told, with each question, what your notes say about it.
+"""A tutor: a character that reads, with each question, what your notes say about it.
 
     python docs/examples/tutor.py
 
-The notes are the paragraphs of `tutor_notes.md`. They are found by their words, without a model; any other
-LangChain retriever can take this one's place. An empty line ends it. `ROLELLM_MODEL` names another model
-than the embedded one.
+The notes are the paragraphs of `tutor_notes.md`. A search by words finds them, without a model. Any other
+LangChain retriever can replace it. An empty line ends the program. `ROLELLM_MODEL` selects another model.
 """
 
 from pathlib import Path
@@ -33,10 +32,10 @@ def main() -> None:
     said: list[BaseMessage] = []
     while question := input("\nYou: "):
         notes = [note.page_content for note in retriever.invoke(question)]
-        told = SystemMessage("You teach from these notes:\n\n" + "\n\n".join(notes))
+        instruction = SystemMessage("You teach from these notes:\n\n" + "\n\n".join(notes))
         said.append(HumanMessage(question))
         answer = ""
-        for chunk in tutor.stream([told, *said]):
+        for chunk in tutor.stream([instruction, *said]):
             print(chunk.text, end="", flush=True)
             answer += chunk.text
         said.append(AIMessage(answer))

@@ -30,7 +30,7 @@ from rolellm_agents.persona.from_script.notes import (
     Description,
     Note,
     Notes,
-    first_of_their_kind,
+    distinct_notes,
     is_grounded,
     is_usable,
 )
@@ -303,7 +303,7 @@ def _describe(model: BaseChatModel, draft: Persona, title: str, found: Sequence[
     """The model's description; empty when it is useless."""
     prompt = load_prompt("profile-description", draft.language)
     noted = [note for item in found if (note := Note(**item["note"])).kind == "trait"]
-    traits = [noted[number] for number in first_of_their_kind(noted)]
+    traits = [noted[number] for number in distinct_notes(noted)]
     asked = prompt.fill(
         name=draft.name,
         title=title,
@@ -328,5 +328,5 @@ def _knowledge(found: Sequence[FoundNote]) -> list[Knowledge]:
     placed = [
         (Note(**item["note"]), item["place"]) for item in found if item["note"]["kind"] == "knowledge"
     ]
-    kept = (placed[number] for number in first_of_their_kind([note for note, _ in placed]))
+    kept = (placed[number] for number in distinct_notes([note for note, _ in placed]))
     return [Knowledge(title=note.title, text=note.text, place=place) for note, place in kept]

@@ -1,6 +1,6 @@
-"""Character cards and lorebooks: read, written and activated, in every format that people keep them in.
+"""Read, write and convert character cards and lorebooks in all common formats, and activate lorebooks.
 
-This package stands alone: it imports nothing of the rest of the program.
+This package imports nothing of the rest of the project.
 
 ```python
 from pathlib import Path
@@ -11,8 +11,8 @@ found = activate([card.lorebook], LoreScene([ScanMessage("User", "What is Eldori
 Path("copy.png").write_bytes(to_png(card, "v3"))
 ```
 
-Every failure is a `CardError` with one sentence. Nothing is fetched from the network, no path leaves its
-place, and no pattern or archive of a stranger's takes long.
+Cards are untrusted input: every error is a `CardError`, nothing is fetched from the network, no path leaves
+its folder, and regular expressions and archives are limited in time and size.
 """
 
 from rolellm_agents.cards.card import Asset, Card, Spec
@@ -27,7 +27,7 @@ from rolellm_agents.cards.lore.state import LoreState
 from rolellm_agents.cards.lore.trace import LoreTrace
 from rolellm_agents.cards.macros import MacroScope, substitute, unknown_macros
 from rolellm_agents.cards.reading import asset_bytes, read_cards, read_cards_of, read_lorebook_file
-from rolellm_agents.cards.specs import convert, lost_on_the_way
+from rolellm_agents.cards.specs import convert, lost_fields
 from rolellm_agents.cards.writing import CardSpec, to_json, to_png, write_charx
 
 __all__ = [
@@ -53,7 +53,7 @@ __all__ = [
     "convert",
     "diff",
     "lint",
-    "lost_on_the_way",
+    "lost_fields",
     "read_cards",
     "read_cards_of",
     "read_lorebook",

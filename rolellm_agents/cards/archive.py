@@ -1,4 +1,4 @@
-"""CharX and its like: zip files, also behind a picture, whose members are read one at a time."""
+"""Zip files of cards such as CharX, also appended to a picture, whose members are read one at a time."""
 
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -6,21 +6,26 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from rolellm_agents.cards.errors import CardError
-from rolellm_agents.cards.limits import ARCHIVE_BYTES, ARCHIVE_ENTRIES, ARCHIVE_RATIO, SMALL
+
+ARCHIVE_ENTRIES = 5_000
+ARCHIVE_BYTES = 1_024 * 2**20
+"""The most bytes of all members together, unpacked."""
+ARCHIVE_RATIO = 200
+"""The highest compression ratio of a member above `SMALL` bytes; a higher one indicates a zip bomb."""
+SMALL = 10 * 2**20
 
 
 class Archive(Mapping[str, bytes]):
-    """The members of a zip file by their paths; each is read when it is asked for.
+    """The members of a zip file by path, read on access and never unpacked to disk.
 
-    Nothing is ever unpacked to disk, so that no path leads anywhere. Paths that would, if they were, are
-    refused all the same: another program might follow them.
+    Unsafe paths are refused nevertheless, because another program might unpack them.
     """
 
     def __init__(self, source: Path | bytes, what: str) -> None:
-        """Look at the directory of an archive.
+        """Read the directory of an archive.
 
         Raises:
-            CardError: it is damaged, encrypted, too large, or holds a path that leads out of it.
+            CardError: the archive is damaged, encrypted or too large, or has an unsafe path.
         """
         self._source = source
         self._what = what
@@ -51,7 +56,7 @@ class Archive(Mapping[str, bytes]):
         ) as error:
             raise CardError(f"{path} in {self._what} is damaged ({error}); get it anew.") from None
         except Exception as error:
-            # The decompressors raise errors of their own.
+            # The decompressors raise their own errors.
             raise CardError(f"{path} in {self._what} cannot be unpacked ({error}); get it anew.") from error
 
     def __iter__(self) -> Iterator[str]:
@@ -62,12 +67,12 @@ class Archive(Mapping[str, bytes]):
 
 
 def is_archive(source: Path | bytes) -> bool:
-    """Whether a zip file's directory stands at the end."""
+    """Whether the content ends with the directory of a zip file."""
     return zipfile.is_zipfile(BytesIO(source) if isinstance(source, bytes) else source)
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a member's path stays inside, on every system."""
+    """Whether a member's path stays inside the archive's folder on every operating system."""
     parts = PurePosixPath(path.replace("\\", "/"))
     first = parts.parts[0] if parts.parts else ""
     return not (parts.is_absolute() or ".." in parts.parts or first.endswith(":") or "\0" in path)

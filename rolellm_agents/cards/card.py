@@ -1,7 +1,7 @@
-"""A character card: its JSON as it was read, its picture, its files, and what they mean.
+"""A character card: its JSON, its picture and its files.
 
-The JSON is the truth and is never tidied up: whatever a program put there comes out again. The properties
-read it as V1, V2 and V3 say, with the defaults that the specifications give.
+The JSON is kept unchanged, with the data of all programs. The properties interpret it as V1, V2 or V3, with
+the defaults of the specifications.
 """
 
 from collections.abc import Mapping
@@ -12,26 +12,26 @@ from rolellm_agents.cards.lore.lorebook import Lorebook, read_lorebook
 from rolellm_agents.cards.values import Json, items, mapping, maybe_integer, text, texts, texts_as_they_are
 
 Spec = Literal["v1", "v2", "v3"]
-"""The formats that a card may be in: Tavern's first, `chara_card_v2`, `chara_card_v3`."""
+"""The versions of the card format: Tavern's original one, `chara_card_v2` and `chara_card_v3`."""
 DEFAULT_URI = "ccdefault:"
 EMBEDDED = "embeded://"
-"""V3 spells it with one d."""
+"""The specification of V3 spells it with one d."""
 LEGACY = "__asset:"
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A picture or other file that belongs to a card."""
+    """A picture or other file of a card."""
 
     type: str
-    """`icon`, `background`, `emotion`, `user_icon`, or an application's own, beginning with `x_`."""
+    """`icon`, `background`, `emotion`, `user_icon`, or an application's own type with the prefix `x_`."""
     uri: str
     name: str
     ext: str
 
 
 DEFAULT_ASSETS = (Asset("icon", DEFAULT_URI, "main", "png"),)
-"""What a card without a list of assets has."""
+"""The assets of a card without a list."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,25 @@ class Card:
     """A character card of any version."""
 
     document: Mapping[str, Json]
-    """The JSON as it was read."""
+    """The unchanged JSON."""
     image: bytes | None = field(default=None, repr=False)
-    """The portrait as a file: for a card that came in a PNG, that PNG."""
+    """The portrait's file; for a card in a PNG, that PNG."""
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """What came in the same archive, by path; or as legacy assets of a PNG."""
+    """The other files of the archive by path, or the legacy assets of a PNG."""
     notes: tuple[str, ...] = ()
-    """What was odd when it was read, a sentence each."""
+    """Sentences about irregularities found while reading."""
 
     @property
     def spec(self) -> Spec:
-        """By what it says of itself; a card with `data` that says nothing good counts as V2."""
-        said = text(self.document.get("spec"))
-        if said == "chara_card_v3":
+        """The card's version by its `spec`; a card with `data` and an unknown `spec` counts as V2."""
+        spec = text(self.document.get("spec"))
+        if spec == "chara_card_v3":
             return "v3"
-        return "v2" if said == "chara_card_v2" or "data" in self.document else "v1"
+        return "v2" if spec == "chara_card_v2" or "data" in self.document else "v1"
 
     @property
     def data(self) -> Mapping[str, Json]:
-        """The fields of the character, wherever they stand."""
+        """The fields of the character: `data`, or in V1 the document itself."""
         return mapping(self.document.get("data")) if self.spec != "v1" else self.document
 
     @property
@@ -66,79 +66,79 @@ class Card:
         return text(self.data.get("name"))
 
     @property
-    def called(self) -> str:
-        """What `{{char}}` stands for: the nickname, if there is one."""
+    def char_name(self) -> str:
+        """The value of `{{char}}`: the nickname, or the name."""
         return text(self.data.get("nickname")) or self.name
 
     @property
     def description(self) -> str:
-        """Who they are."""
+        """Who the character is."""
         return text(self.data.get("description"))
 
     @property
     def personality(self) -> str:
-        """A summary of their character."""
+        """A summary of the personality."""
         return text(self.data.get("personality"))
 
     @property
     def scenario(self) -> str:
-        """Where and when they are met."""
+        """The circumstances of the conversation."""
         return text(self.data.get("scenario"))
 
     @property
     def examples(self) -> str:
-        """Example dialogues, as one text."""
+        """Example dialogues as one text."""
         return text(self.data.get("mes_example"))
 
     @property
     def greetings(self) -> tuple[str, ...]:
-        """What they may say first: `first_mes`, then the alternates; at least one, which may be empty."""
+        """`first_mes`, which may be empty, and the alternate greetings."""
         return (text(self.data.get("first_mes")), *texts_as_they_are(self.data.get("alternate_greetings")))
 
     @property
     def group_greetings(self) -> tuple[str, ...]:
-        """Further greetings, for chats of several characters alone."""
+        """Greetings for group chats only."""
         return texts_as_they_are(self.data.get("group_only_greetings"))
 
     @property
     def system_prompt(self) -> str:
-        """What stands in the place of a program's own instruction; may hold `{{original}}`."""
+        """A replacement for the program's own instruction; may contain `{{original}}`."""
         return text(self.data.get("system_prompt"))
 
     @property
     def post_history_instructions(self) -> str:
-        """The same for the text after the conversation."""
+        """A replacement for the program's text after the conversation."""
         return text(self.data.get("post_history_instructions"))
 
     @property
     def creator_notes(self) -> str:
-        """What the author tells people, and no model."""
+        """The author's notes for users, which do not go into prompts."""
         of_english = text(mapping(self.data.get("creator_notes_multilingual")).get("en"))
         return of_english or text(self.data.get("creator_notes"))
 
     @property
     def creator(self) -> str:
-        """Who made the card."""
+        """The card's author."""
         return text(self.data.get("creator"))
 
     @property
     def version(self) -> str:
-        """The card's version, as its author counts."""
+        """The author's version of the card."""
         return text(self.data.get("character_version"))
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """For sorting and searching."""
+        """Tags for sorting and searching."""
         return texts(self.data.get("tags"))
 
     @property
     def extensions(self) -> Mapping[str, Json]:
-        """What programs keep in the card for themselves."""
+        """Data of programs."""
         return mapping(self.data.get("extensions"))
 
     @property
     def modified(self) -> int | None:
-        """Seconds since 1970, UTC; None when it is not told."""
+        """The time of modification in seconds since 1970, UTC; None when it is unknown."""
         return maybe_integer(self.data.get("modification_date")) or None
 
     @property
@@ -148,9 +148,9 @@ class Card:
         if self.spec != "v3" or not isinstance(listed, list):
             return DEFAULT_ASSETS
         return tuple(
-            Asset(text(one.get("type")), text(one.get("uri")), text(one.get("name")), text(one.get("ext")))
-            for one in items(listed)
-            if isinstance(one, dict)
+            Asset(*(text(asset.get(key)) for key in ("type", "uri", "name", "ext")))
+            for asset in items(listed)
+            if isinstance(asset, dict)
         )
 
     @property
@@ -158,7 +158,7 @@ class Card:
         """The card's own lorebook, if it has one.
 
         Raises:
-            CardError: it has more entries than anybody needs.
+            CardError: the lorebook has too many entries.
         """
         book = self.data.get("character_book")
         return read_lorebook(book) if isinstance(book, dict) and "entries" in book else None

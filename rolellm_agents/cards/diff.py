@@ -1,6 +1,7 @@
-"""What differs between two cards: what people changed, not what slid to another place by it.
+"""Compare two cards.
 
-Members of lists find each other by what they are: an entry put in front of a lorebook is one change.
+Members of lists are matched by identity, not by place: an entry inserted at the front of a lorebook is one
+change.
 """
 
 import hashlib
@@ -16,22 +17,22 @@ from unicodedata import east_asian_width
 
 from rolellm_agents.cards.card import Card
 from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.json_text import json_path, printable
 from rolellm_agents.cards.png import is_png, with_texts
-from rolellm_agents.cards.showing import printable, within
 from rolellm_agents.cards.values import Json, mapping, text, texts
 
 Kind = Literal["added", "removed", "changed"]
 
 _Identity = Callable[[Json], str]
-"""What a list's member is known by; empty where it has nothing of the kind."""
+"""Returns a key by which members of two lists are matched; empty for a member without one."""
 
 _MOST_WORDS = 8_000
-"""With spaces. Between longer texts no words are matched: it might take minutes."""
+"""Including spaces. Longer texts are not compared word by word, which might take minutes."""
 _SYLLABLES = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Chinese and Japanese, which part no words: each character is one."""
+"""Chinese and Japanese, where each character counts as a word."""
 _WORDS = re.compile(rf"\n|[^\S\n]+|[{_SYLLABLES}]|[^\W{_SYLLABLES}]+|[^\w\s]")
 _NARROW = r"[^\s\u1100-\u115f\u2070-\U0010ffff]"
-"""Characters that take one terminal cell for certain."""
+"""Characters that certainly take one terminal cell."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +40,20 @@ class Change:
     """One difference."""
 
     where: str
-    """A path such as `data.tags[2]`, counted in the new card; what was removed stands at its old place in
-    whatever it was in. Or `image`."""
+    """A path such as `data.tags[2]` in the new card, or `image`. A removed member has its old index."""
     kind: Kind
     old: Json
-    """The value as it was; None for what was added. Of a list in another order: its members' names."""
+    """The old value; None for an added one. For a reordered list, the names of its members."""
     new: Json
-    """The value as it is; None for what was removed."""
+    """The new value; None for a removed one."""
 
 
 def diff(old: Card, new: Card) -> list[Change]:
-    """What differs between two cards' JSON and pictures; the order of an object's keys does not count.
+    """Compare the JSON and the pictures of two cards; the order of an object's keys does not count.
 
-    Lore entries are the same by their id, else by name and keys, else by place; assets by type and name;
-    other members of lists by content, else by place. A picture is told by its size and its digest, without
-    a PNG's texts, since the card itself lies there.
+    Lore entries are matched by id, else by name and keys, else by place; assets by type and name; other
+    members of lists by content, else by place. A picture is represented by its size and digest, without
+    the texts of a PNG, which hold the card itself.
     """
     before = {"image": _picture(old.image)} if old.image is not None else {}
     after = {"image": _picture(new.image)} if new.image is not None else {}
@@ -63,15 +63,15 @@ def diff(old: Card, new: Card) -> list[Change]:
 def side_by_side(change: Change, width: int) -> list[tuple[str, str]]:
     """The old and the new value in two columns of plain text, line by line.
 
-    Words that only one of them has stand in `[-…-]` on the left, and in `{+…+}` on the right.
+    Words that only one side has are in `[-…-]` on the left, and in `{+…+}` on the right.
 
     Args:
-        change: what to show; what is no text is shown as JSON.
+        change: the change; values that are not texts are shown as JSON.
         width: of each column in terminal cells, of which a Chinese character takes two; at least 2.
     """
-    there = {"added": (change.new,), "removed": (change.old,), "changed": (change.old, change.new)}
-    # JSON on both sides tells 1 from "1".
-    show = printable if all(isinstance(value, str) for value in there[change.kind]) else _json
+    values = {"added": (change.new,), "removed": (change.old,), "changed": (change.old, change.new)}
+    # JSON on both sides distinguishes 1 from "1".
+    show = printable if all(isinstance(value, str) for value in values[change.kind]) else _json
     left = "" if change.kind == "added" else show(change.old)
     right = "" if change.kind == "removed" else show(change.new)
     pieces = _marked(left, right) if change.kind == "changed" else [(left, right)]
@@ -92,7 +92,7 @@ def _of(where: str, old: Json, new: Json) -> Iterator[Change]:
 
 def _of_objects(where: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
     for key in dict.fromkeys([*old, *new]):
-        place = within(where, key)
+        place = json_path(where, key)
         if key not in new:
             yield Change(place, "removed", old[key], None)
         elif key not in old:
@@ -109,29 +109,29 @@ def _of_lists(where: str, old: list[Json], new: list[Json]) -> Iterator[Change]:
         yield Change(where, "changed", names, [_named(new[other]) for other in in_order])
     for one, value in enumerate(old):
         if one not in stayed:
-            yield Change(within(where, one), "removed", value, None)
+            yield Change(json_path(where, one), "removed", value, None)
     origin = {other: one for one, other in stayed.items()}
     for other, value in enumerate(new):
         if other not in origin:
-            yield Change(within(where, other), "added", None, value)
+            yield Change(json_path(where, other), "added", None, value)
         else:
-            yield from _of(within(where, other), old[origin[other]], value)
+            yield from _of(json_path(where, other), old[origin[other]], value)
 
 
 def _pairs(
     old: list[Json], new: list[Json], identities: Sequence[_Identity], by_place: Callable[[Json], bool]
 ) -> dict[int, int]:
-    """Places in the old list and in the new one that belong together, in the old list's order."""
+    """Indexes of matching members in the old and the new list, in the old list's order."""
     found: dict[int, int] = {}
     taken: dict[int, int] = {}
     for identity in identities:
-        waiting: dict[str, deque[int]] = defaultdict(deque)
+        unmatched: dict[str, deque[int]] = defaultdict(deque)
         for one, value in enumerate(old):
             if one not in found:
-                waiting[identity(value)].append(one)
-        waiting.pop("", None)
+                unmatched[identity(value)].append(one)
+        unmatched.pop("", None)
         for other, value in enumerate(new):
-            if other not in taken and (same := waiting.get(identity(value))):
+            if other not in taken and (same := unmatched.get(identity(value))):
                 found[same.popleft()] = taken[other] = other
     free = {place: other for other, place in _places(new, taken) if by_place(new[other])}
     for one, place in [*_places(old, found)]:
@@ -141,7 +141,7 @@ def _pairs(
 
 
 def _places(members: list[Json], anchors: Mapping[int, int]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Members without an anchor, each with the last anchor before it and its distance from there."""
+    """Members without an anchor, each with the last anchor before it and the distance from it."""
     last, distance = -1, 0
     for at in range(len(members)):
         distance += 1
@@ -152,9 +152,9 @@ def _places(members: list[Json], anchors: Mapping[int, int]) -> Iterator[tuple[i
 
 
 def _known_by(where: str) -> tuple[tuple[_Identity, ...], Callable[[Json], bool]]:
-    """By what a list's members are the same, and which of them may be so by their place alone."""
+    """The identities that match a list's members, and which members may be matched by place alone."""
     if f".{where}".endswith(".character_book.entries"):
-        # Entries that have ids, and not the same one, are not the same.
+        # Entries with different ids never match.
         return (_content, _id, _name_and_keys), lambda entry: not _id(entry)
     if where in ("assets", "data.assets"):
         return (_content, _type_and_name), lambda _: False
@@ -162,7 +162,7 @@ def _known_by(where: str) -> tuple[tuple[_Identity, ...], Callable[[Json], bool]
 
 
 def _content(value: Json) -> str:
-    """The value as a text that tells 1 from 1.0, from true and from "1"."""
+    """The value as a text that distinguishes 1, 1.0, true and "1"."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -193,7 +193,7 @@ def _picture(image: bytes) -> str:
         try:
             content = with_texts(image, lambda _: True, (), "The picture")
         except CardError:
-            content = image  # cut short: then all of it counts
+            content = image  # the file is truncated, so all of it counts
     return f"{len(content):,} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}"
 
 
@@ -202,13 +202,13 @@ def _json(value: Json) -> str:
 
 
 def _marked(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """The two texts in pieces that begin side by side: after each line break that both have."""
+    """The two texts with marked differences, split after each common line break."""
     words, others = _WORDS.findall(old), _WORDS.findall(new)
     if max(len(words), len(others)) > _MOST_WORDS:
         yield old, new
         return
     left = right = ""
-    # A space alone is no common ground: every other word would be one.
+    # A common space alone does not align the texts.
     matcher = SequenceMatcher(lambda word: word.isspace() and word != "\n", words, others)
     for kind, start, end, other_start, other_end in matcher.get_opcodes():
         one, other = "".join(words[start:end]), "".join(others[other_start:other_end])
@@ -225,13 +225,13 @@ def _marked(old: str, new: str) -> Iterator[tuple[str, str]]:
 
 
 def _wrapped(words: str, width: int) -> list[str]:
-    """In lines that fit, broken at spaces where there are any."""
+    """Wrap a text to the width, at spaces where possible."""
     rows: list[str] = []
     pieces = re.compile(rf"{_NARROW}{{1,{width}}}|\S|\s{{1,{width}}}")
     for line in words.split("\n"):
         row, room = "", width
         for piece in pieces.findall(line):
-            needed = sum(2 if east_asian_width(one) in "WF" else 1 for one in piece)
+            needed = sum(2 if east_asian_width(character) in "WF" else 1 for character in piece)
             if needed > room:
                 rows.append(row.rstrip())
                 row, room = "", width

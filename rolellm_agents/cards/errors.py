@@ -1,5 +1,5 @@
-"""What is told when a card or lorebook cannot be read or written."""
+"""Errors of cards and lorebooks."""
 
 
 class CardError(Exception):
-    """A card or lorebook that cannot be used: one sentence that names the thing and the next step."""
+    """A card or lorebook cannot be read or written; the message names the problem and the next step."""

@@ -1,6 +1,6 @@
-"""Characters of other programs as V2 cards: Pygmalion, Agnai, CharacterGLM, Voxta.
+"""Convert characters of other programs to V2 cards: Pygmalion, Agnai, CharacterGLM, Voxta.
 
-The card keeps the JSON it was made of in its `extensions`, so that nothing is lost.
+The card keeps the original JSON in its `extensions`, so nothing is lost.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,13 +13,13 @@ from rolellm_agents.cards.json_text import read_json
 from rolellm_agents.cards.values import Json, items, mapping, text, texts
 
 ORIGIN = "rolellm/origin"
-"""Where a card keeps what it was made of."""
+"""The key of a card's `extensions` that holds the original JSON."""
 _VOXTA_PACKAGE = "package.json"
 _GLM = {"bot_info", "bot_name", "greeting", "user_info", "user_name"}
 
 
 def cards_of(document: Mapping[str, Json]) -> list[Card]:
-    """The characters in another program's JSON; empty when it is none that we know."""
+    """The characters in another program's JSON; empty for an unknown format."""
     if "char_name" in document or "char_persona" in document:
         return [_pygmalion(document)]
     if document.get("kind") == "character" and "persona" in document:
@@ -38,7 +38,7 @@ def voxta_cards(archive: Archive, what: str) -> list[Card]:
     """The characters of a Voxta package, with their thumbnails.
 
     Raises:
-        CardError: a character's JSON is damaged, or there is none.
+        CardError: a character's JSON is damaged, or the package has no character.
     """
     cards = list(_voxta_characters(archive, what))
     if not cards:
@@ -127,7 +127,7 @@ def _agnai(document: Mapping[str, Json]) -> Card:
 
 
 def _agnai_persona(persona: Mapping[str, Json]) -> str:
-    """Attributes as lines, “species: robot”; a free text stands under the attribute `text`."""
+    """Attributes as lines such as “species: robot”; the attribute `text` is free text."""
     attributes = mapping(persona.get("attributes"))
     lines = [
         ", ".join(texts(value)) if name == "text" else f"{name}: {', '.join(texts(value))}"

@@ -1,27 +1,35 @@
-"""Strangers' JSON in, the same JSON out.
+"""Read untrusted JSON with limits, write it unchanged, and show parts of it.
 
-What other programs write is read: a byte order mark, NaN, text that is not quite UTF-8. Keys keep their
-order and numbers their kind; of a key that stands twice the last one counts, as in every other reader.
+Irregularities of other programs are accepted: a byte order mark, NaN, invalid UTF-8. Keys keep their order
+and numbers their type; of repeated keys the last one counts.
 """
 
 import json
 import math
+import re
 from collections.abc import Mapping
 
 from rolellm_agents.cards.errors import CardError
-from rolellm_agents.cards.limits import CARD_BYTES, DEPTH
 from rolellm_agents.cards.values import Json
+
+CARD_BYTES = 64 * 2**20
+"""The most bytes of a card's JSON, after base64 and decompression."""
+DEPTH = 40
+"""The deepest nesting of lists and objects."""
+_INVISIBLE = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 def read_json(content: bytes, what: str) -> dict[str, Json]:
-    """An object out of bytes.
+    """Parse a JSON object.
 
     Args:
-        content: JSON, in UTF-8 unless it cannot be.
-        what: how a message names it.
+        content: JSON in UTF-8; UTF-16 and CP1252 are recognised.
+        what: the content's name in messages.
 
     Raises:
-        CardError: it is too large, no JSON, nested too deeply, or no object.
+        CardError: the content is too large, is not a JSON object, or is nested too deeply.
     """
     if len(content) > CARD_BYTES:
         raise CardError(f"{what} has {len(content):,} bytes of JSON; at most {CARD_BYTES:,} are read.")
@@ -39,7 +47,7 @@ def read_json(content: bytes, what: str) -> dict[str, Json]:
 
 
 def write_json(document: Mapping[str, Json], *, indent: int | None = None) -> bytes:
-    """JSON in UTF-8; a character cut in half, which UTF-8 cannot hold, stays escaped."""
+    """JSON in UTF-8; with lone surrogates, which UTF-8 cannot encode, escaped ASCII."""
     separators = (",", ":") if indent is None else None
     text = json.dumps(document, ensure_ascii=False, indent=indent, separators=separators)
     try:
@@ -48,13 +56,30 @@ def write_json(document: Mapping[str, Json], *, indent: int | None = None) -> by
         return json.dumps(document, indent=indent, separators=separators).encode("ascii")
 
 
+def json_path(parent: str, step: str | int) -> str:
+    """The path of a member: `data.name`, `data.tags[0]`, or `extensions['a b']` for an unusual key.
+
+    Args:
+        parent: the path of the object or list; empty for the document itself.
+        step: the member's key or index.
+    """
+    if isinstance(step, str) and step.isidentifier():
+        return f"{parent}.{step}" if parent else step
+    return f"{parent}[{step!r}]"
+
+
+def printable(words: str) -> str:
+    """Escape control characters, lone surrogates and bidirectional marks, for messages in a terminal."""
+    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), words)
+
+
 def _decoded(content: bytes) -> str:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "replace")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # Some programs write what the system's table gives; nothing is lost by trying it.
+        # Some programs write in the Windows code page.
         return content.decode("cp1252", "replace")
 
 

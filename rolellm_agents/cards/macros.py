@@ -1,8 +1,9 @@
-"""Macros: what stands in double braces in a card's texts, and what it stands for.
+"""Replace macros such as `{{char}}` in a card's texts.
 
-V3's set, and of SillyTavern's what cards use. One pass from left to right replaces inner macros before
-outer ones, without recursion. Each piece of the text knows whether its author wrote it or a macro put it
-in: a user named `{{char}}` stays so, and the comma of “Smith, John” parts no list of the author's.
+The macros are V3's, and those of SillyTavern that cards use. One pass from left to right replaces inner
+macros before outer ones, without recursion. Each piece of text is marked as written by the author or
+inserted by a macro: a user named `{{char}}` keeps the name, and the comma of “Smith, John” does not split
+an author's list.
 """
 
 import hashlib
@@ -19,21 +20,21 @@ from typing import Literal, TypeAlias
 from rolellm_agents.cards.values import number
 
 Purpose = Literal["prompt", "scan", "display"]
-"""Whom a text is for: the model, the search for a lorebook's keys, or the user."""
+"""The use of a text: for the model, for the search of lorebook keys, or for display."""
 
 MOST_MADE = 1_000_000
-"""Characters that one text's macros may make; from the first that goes beyond, they stay as they are."""
+"""The most characters that the macros of one text may produce; later macros are not replaced."""
 
 
 @dataclass(frozen=True)
 class MacroScope:
-    """What macros stand for. Values go in as they are: macros within them are for the caller to replace."""
+    """The values of macros, which are inserted as they are: macros in them are not replaced."""
 
     char: str
     """The character's nickname, else the name."""
     user: str = "User"
     original: str | None = None
-    """The prompt that a card's own one replaces; None leaves `{{original}}` as it stands."""
+    """The prompt that the card's own prompt replaces; None keeps `{{original}}`."""
     persona: str = ""
     description: str = ""
     personality: str = ""
@@ -43,33 +44,33 @@ class MacroScope:
     last_user_message: str = ""
     last_char_message: str = ""
     group: tuple[str, ...] = ()
-    """The names of a group's members; empty where the character is alone."""
+    """The names of a group's members; empty outside of groups."""
     muted: tuple[str, ...] = ()
-    """Those of them who do not speak."""
+    """The members who do not speak."""
     now: datetime | None = None
-    """None is the present, taken once per call."""
+    """The time of `{{time}}` and similar macros; the current time when None."""
     seed: int = 0
-    """The same seed gives the same text; `{{pick}}` depends on it and on its place only."""
+    """The seed of random macros. `{{pick}}` depends only on the seed and on its place."""
     variables: MutableMapping[str, str] | None = None
-    """What `{{setvar}}` and its likes read and write; None keeps them for one call alone."""
+    """The variables of `{{setvar}}` and similar macros; None for variables of a single call."""
 
 
 def substitute(text: str, scope: MacroScope, purpose: Purpose = "prompt") -> str:
-    """Replace a text's macros; unknown ones, and those of a wrong form, stay as they are.
+    """Replace the macros of a text; unknown and malformed macros stay.
 
     Args:
-        text: as the card's author wrote it.
-        scope: what macros stand for; its variables are changed.
-        purpose: `{{comment: …}}` is text for “display” only, `{{hidden_key:…}}` for “scan” only.
+        text: a text of the card.
+        scope: the values of macros; its variables are changed.
+        purpose: `{{comment: …}}` gives text for “display” only, `{{hidden_key:…}}` for “scan” only.
     """
-    # Most keys of a lorebook hold no macro, and there are thousands.
+    # Fast path: lorebooks have thousands of keys, most of them without macros.
     return _Pass(text, scope, purpose).result() if "{{" in text or "<" in text else text
 
 
 def unknown_macros(text: str) -> tuple[str, ...]:
-    """Names of the macros that `substitute` leaves as they stand, each once, in order of appearance.
+    """The names of the macros that `substitute` does not replace, each once, in order of appearance.
 
-    Known names count where their form is wrong, as in `{{setvar::name}}`. `{{original}}` is known.
+    Malformed macros with a known name count, for example `{{setvar::name}}`. `{{original}}` is known.
     """
     found = _Pass(text, MacroScope(char="", original=""), "prompt")
     found.result()
@@ -96,12 +97,12 @@ _ESCAPED_COMMA = re.compile(r"\\,")
 _LIST_SEPARATORS = (re.compile("::"), re.compile(r"(?<!\\),"), re.compile(":"))
 _DICE = re.compile(r"(?:(\d{0,4})d)?(\d{1,30})(?: *([+-] ?\d{1,30}))?", re.IGNORECASE | re.ASCII)
 _PLACE = 256
-"""Characters of a macro that are part of its place."""
+"""The number of characters of a macro that identify its place."""
 
 
 @dataclass(frozen=True)
 class _Argument:
-    """A macro's argument, with a mask of its length in which only what the author wrote can be read."""
+    """A macro's argument, and a mask of the same length that hides what the author did not write."""
 
     text: str
     mask: str
@@ -112,7 +113,7 @@ class _Argument:
         depth = 0
         for words, kind in pieces:
             depth += kind is _Kind.OPEN
-            if depth:  # a macro that stays as it is: its colons and commas are its own
+            if depth:  # a macro that was not replaced: its colons and commas do not count
                 mask.append(_OPAQUE_MARK * len(words))
             else:
                 mask.append(_VALUE_MARK * len(words) if kind is _Kind.VALUE else words)
@@ -123,7 +124,7 @@ class _Argument:
         return _Argument(self.text[start:end], self.mask[start:end])
 
     def strip(self) -> "_Argument":
-        """Without the author's white space around it: `{{newline}}` as an argument is one."""
+        """Strip the author's white space, but not inserted white space such as `{{newline}}`."""
         start = len(self.mask) - len(self.mask.lstrip())
         return self.cut(start, max(start, len(self.mask.rstrip())))
 
@@ -135,7 +136,7 @@ class _Argument:
 
 
 class _Substitution:
-    """What one pass knows, and what it may still do."""
+    """The state of one pass: scope, time, random generator, variables and remaining allowance."""
 
     def __init__(self, scope: MacroScope, purpose: Purpose) -> None:
         self.scope = scope
@@ -147,7 +148,7 @@ class _Substitution:
         self._allowance = MOST_MADE
 
     def spend(self, characters: int) -> bool:
-        """Take from the allowance; who asks for too much ends it, or each later one would try as well."""
+        """Reduce the allowance; a request that exceeds it ends it for all later macros."""
         self.exhausted = self.exhausted or characters > self._allowance
         self._allowance -= characters
         return not self.exhausted
@@ -158,20 +159,20 @@ class _Call:
     run: _Substitution
     argument: _Argument
     place: str
-    """Where in the text the macro stands, and its first characters."""
+    """The macro's position in the text, and its first characters."""
 
 
 class _Pass:
-    """One text on its way through; `left` holds the names of the macros that stayed, by lower case."""
+    """One pass over a text; `left` has the names of macros that were not replaced, by lower case."""
 
     def __init__(self, text: str, scope: MacroScope, purpose: Purpose) -> None:
         self.left: dict[str, str] = {}
         self._text = text
         self._at = 0
         self._run = _Substitution(scope, purpose)
-        # What an unknown macro holds stays where it is in this one list: depth costs nothing.
+        # One flat list, in which the contents of unknown macros stay in place: nesting costs nothing.
         self._pieces: list[_Piece] = []
-        # Of each open macro: its first piece, and where in the text its inside begins.
+        # For each open macro: the index of its first piece, and where its inside begins in the text.
         self._frames: list[tuple[int, int]] = []
 
     def result(self) -> str:
@@ -211,39 +212,39 @@ class _Pass:
 
     def _close(self, end: int) -> None:
         first, begin = self._frames.pop()
-        # A name stands in the author's own first words: none is put together out of values.
+        # A macro's name must be in text by the author; inserted values cannot form names.
         words, kind = (*self._pieces[first + 1 : first + 2], _CLOSE)[0]
         head = next(_HEAD.finditer(words if kind is _Kind.TEXT else ""))
         name = head["name"].lower()
         place = f"{begin} {self._text[begin : min(end, begin + _PLACE)]}"
         known = name in _KNOWN and not self._run.exhausted
-        made = self._made(name, head, self._pieces[first + 1 :], place) if known else None
-        if made is None:
+        value = self._value(name, head, self._pieces[first + 1 :], place) if known else None
+        if value is None:
             self._pieces.append(_CLOSE)
             self.left.setdefault(name, head["name"])
             return
         del self._pieces[first:]
         if name == "trim":
             self._trim(end)
-        self._pieces.append((made, _Kind.VALUE))
+        self._pieces.append((value, _Kind.VALUE))
 
-    def _made(self, name: str, head: re.Match[str], inside: Sequence[_Piece], place: str) -> str | None:
-        """What a macro stands for; None leaves it as it is."""
-        whole = _Argument.of(inside)
-        call = _Call(self._run, whole.cut(head.end()).strip(), place)
-        made = _called(name, head["separator"], call)
-        # What was read in vain costs too: nested macros of a wrong form are read once per level.
-        cost = len(whole.text) + len(inside) if made is None else len(made)
-        return made if self._run.spend(cost) else None
+    def _value(self, name: str, head: re.Match[str], inside: Sequence[_Piece], place: str) -> str | None:
+        """The value of a macro; None to keep the macro."""
+        complete = _Argument.of(inside)
+        call = _Call(self._run, complete.cut(head.end()).strip(), place)
+        value = _evaluate(name, head["separator"], call)
+        # Malformed macros cost too, because nested ones are read once per level.
+        cost = len(complete.text) + len(inside) if value is None else len(value)
+        return value if self._run.spend(cost) else None
 
     def _trim(self, end: int) -> None:
-        # The one macro that reaches outside its braces.
+        # The only macro that affects text outside its braces.
         if self._pieces and self._pieces[-1][1] is _Kind.TEXT:
             self._pieces[-1] = (self._pieces[-1][0].rstrip("\r\n"), _Kind.TEXT)
         self._at = max(self._at, next(_NEWLINES.finditer(self._text, end)).end())
 
 
-def _called(name: str, separator: str, call: _Call) -> str | None:
+def _evaluate(name: str, separator: str, call: _Call) -> str | None:
     some = bool(call.argument.text)
     if name in _VALUES:
         return None if some or ":" in separator else _VALUES[name](call.run)
@@ -269,8 +270,8 @@ def _only_for(purpose: Purpose) -> Callable[[_Call], str]:
 
 
 def _choices(argument: _Argument) -> list[str]:
-    """A list is parted by `::`, else by commas, else by `:`."""
-    # `{{random:{{getvar::colours}}}}`: one value and nothing else can only be the list itself.
+    """Split a list at `::`, else at commas, else at `:`."""
+    # In `{{random:{{getvar::colours}}}}` the inserted value is the list itself and may be split.
     view = argument if argument.mask.strip(_VALUE_MARK) else _Argument(argument.text, argument.text)
     ways = (view.split(separator) for separator in _LIST_SEPARATORS)
     parts = next((parts for parts in ways if len(parts) > 1), [argument])
@@ -282,14 +283,14 @@ def _random(call: _Call) -> str:
 
 
 def _pick(call: _Call) -> str:
-    # The place alone would choose the same for every text that begins with a {{pick}}.
+    # Includes the first characters; else every text that begins with {{pick}} would pick the same place.
     place = f"{call.run.scope.seed} {call.place}".encode("utf-8", "surrogatepass")
     choices = _choices(call.argument)
     return choices[int.from_bytes(hashlib.blake2b(place, digest_size=8).digest(), "big") % len(choices)]
 
 
 def _roll(call: _Call) -> str | None:
-    """`6`, `d6`, `2d6`, `2d6+3`; nothing for dice that do not exist."""
+    """Roll `6`, `d6`, `2d6` or `2d6+3`; empty for invalid dice."""
     dice = _DICE.fullmatch(call.argument.text)
     if dice is None:
         return ""
@@ -302,7 +303,7 @@ def _roll(call: _Call) -> str | None:
 
 
 def _with_value(change: Callable[[_Substitution, str, str], str | None]) -> Callable[[_Call], str | None]:
-    """A macro of a variable's name and a value, which may hold colons; it leaves nothing in the text."""
+    """A macro with a variable's name and a value, which may have colons; its own value is empty."""
 
     def changed(call: _Call) -> str | None:
         name, *value = (part.strip().text for part in call.argument.split(_COLONS, 1))
@@ -317,7 +318,7 @@ def _set(run: _Substitution, name: str, value: str) -> str:
 
 
 def _increase(run: _Substitution, name: str, more: str) -> str | None:
-    """Add a number to a number, else a text to what is there; None where the result is too long."""
+    """Add a number to a number, otherwise append a text; None when the result is too long."""
     old = run.variables.get(name, "")
     total = number(old, math.nan) + number(more, math.nan)
     new = old + more
@@ -350,7 +351,7 @@ _VALUES: dict[str, Callable[[_Substitution], str | None]] = {
     "isotime": lambda run: f"{run.now:%H:%M}",
     "isodate": lambda run: run.now.date().isoformat(),
 }
-"""Macros that take nothing."""
+"""Macros without an argument."""
 
 _FUNCTIONS: dict[str, Callable[[_Call], str | None]] = {
     "//": lambda _: "",
@@ -366,6 +367,6 @@ _FUNCTIONS: dict[str, Callable[[_Call], str | None]] = {
     "incvar": lambda call: _increase(call.run, call.argument.text, "1"),
     "decvar": lambda call: _increase(call.run, call.argument.text, "-1"),
 }
-"""Macros that take something, after `:`, `::` or a space."""
+"""Macros with an argument after `:`, `::` or a space."""
 
 _KNOWN = _VALUES.keys() | _FUNCTIONS.keys()

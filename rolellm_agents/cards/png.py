@@ -1,4 +1,4 @@
-"""PNG and APNG as a row of chunks: texts are read and replaced, the picture itself is never touched."""
+"""Read and replace the text chunks of PNG and APNG files; the picture itself is not changed."""
 
 import struct
 import zlib
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from rolellm_agents.cards.errors import CardError
-from rolellm_agents.cards.limits import CARD_BYTES
+from rolellm_agents.cards.json_text import CARD_BYTES
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _TEXTS = (b"tEXt", b"zTXt", b"iTXt")
@@ -14,7 +14,7 @@ _INFLATED = 2 * CARD_BYTES
 
 
 class Chunk(NamedTuple):
-    """A chunk: its type of four letters, and its bytes as they stand in the file, frame and all."""
+    """A chunk: its type of four letters, its data, and all its bytes including length and checksum."""
 
     kind: bytes
     data: bytes
@@ -29,7 +29,7 @@ class TextChunk(NamedTuple):
 
 
 def is_png(content: bytes) -> bool:
-    """Whether bytes begin as a PNG does."""
+    """Whether the content begins with the PNG signature."""
     return content.startswith(SIGNATURE)
 
 
@@ -37,7 +37,7 @@ def read_texts(png: bytes, what: str) -> list[TextChunk]:
     """All texts of a PNG, plain, compressed or international, in the file's order.
 
     Raises:
-        CardError: the file is cut short, or a text inflates beyond all measure.
+        CardError: the file is truncated, or a compressed text is too large.
     """
     return [text for chunk in _chunks(png, what) if (text := _text(chunk, what))]
 
@@ -45,16 +45,16 @@ def read_texts(png: bytes, what: str) -> list[TextChunk]:
 def with_texts(
     png: bytes, without: Callable[[str], bool], texts: Iterable[tuple[str, bytes]], what: str
 ) -> bytes:
-    """The same picture with other texts: byte for byte the same but for them.
+    """Replace text chunks; all other bytes stay the same.
 
     Args:
         png: the file.
-        without: which keywords, in lower case, to leave out.
-        texts: keywords and values to put in, right before the end.
-        what: how a message names the file.
+        without: whether to remove the texts of a keyword, which is in lower case.
+        texts: keywords and values to insert before the end.
+        what: the file's name in messages.
 
     Raises:
-        CardError: the file is cut short.
+        CardError: the file is truncated.
     """
     parts = [SIGNATURE]
     end = b""
@@ -69,7 +69,7 @@ def with_texts(
 
 
 def plain_picture(red: int, green: int, blue: int, width: int = 400, height: int = 600) -> bytes:
-    """A picture for a card that has none: one colour, darker towards the ground."""
+    """A picture for a card without one: a single colour that gets darker towards the bottom."""
     rows = bytearray()
     for row in range(height):
         shade = 1 - 0.6 * row / height
@@ -97,7 +97,7 @@ def _chunks(png: bytes, what: str) -> Iterator[Chunk]:
         end = at + 12 + length
         if end > len(png):
             raise CardError(f"{what} is cut short; get the file anew.")
-        # The checksum is not looked at: editors of cards have been seen to get it wrong.
+        # The checksum is not verified, because some card editors write wrong ones.
         yield Chunk(kind, png[at + 8 : end - 4], png[at:end])
         at = end
         if kind == b"IEND":

@@ -1,4 +1,4 @@
-"""Cards and lorebooks out of files of any known kind; what a file is shows in its bytes, not its name."""
+"""Read cards and lorebooks from files of all known formats; the content decides, not the file's name."""
 
 import base64
 import binascii
@@ -10,12 +10,13 @@ from rolellm_agents.cards.archive import Archive, is_archive
 from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, LEGACY, Card
 from rolellm_agents.cards.errors import CardError
 from rolellm_agents.cards.json_text import read_json
-from rolellm_agents.cards.limits import FILE_BYTES
 from rolellm_agents.cards.lore.lorebook import Lorebook, read_lorebook
 from rolellm_agents.cards.png import TextChunk, is_png, read_texts
 from rolellm_agents.cards.values import Json, number, text
 
 CARD_JSON = "card.json"
+FILE_BYTES = 512 * 2**20
+"""The most bytes of a file."""
 _JPEG = b"\xff\xd8\xff"
 _ZIP = b"PK\x03\x04"
 _LEGACY_KEYWORD = "chara-ext-asset_"
@@ -23,26 +24,26 @@ _NEWEST = 3.0
 
 
 def read_cards(path: Path) -> list[Card]:
-    """The cards in a file: one, but for files of other programs that hold several.
+    """Read the cards of a file: one, or several in some formats of other programs.
 
-    Reads V1, V2 and V3 in JSON, PNG, APNG, CharX and JPEG with a zip behind it, Voxta packages, and the
-    JSON of Pygmalion, Agnai and CharacterGLM. Nothing is fetched from anywhere.
+    Reads V1, V2 and V3 in JSON, PNG, APNG, CharX and JPEG with an appended zip file, Voxta packages, and
+    the JSON of Pygmalion, Agnai and CharacterGLM.
 
     Raises:
-        CardError: the file cannot be read, or is no card.
+        CardError: the file cannot be read, or is not a card.
     """
     return read_cards_of(_content(path), path.name)
 
 
 def read_cards_of(source: bytes | Path, what: str) -> list[Card]:
-    """The same for bytes, or for a large archive on disk.
+    """Read cards from bytes, or from a large archive on disk.
 
     Args:
-        source: the file's bytes, or the path of an archive, whose members are read when they are wanted.
-        what: how messages name it.
+        source: the file's bytes, or the path of an archive, whose members are read on access.
+        what: the source's name in messages.
 
     Raises:
-        CardError: it is no card.
+        CardError: the source is not a card.
     """
     if isinstance(source, Path):
         return _of_archive(source, what)
@@ -55,11 +56,11 @@ def read_cards_of(source: bytes | Path, what: str) -> list[Card]:
     document = read_json(source, what)
     if found := foreign.cards_of(document):
         return found
-    return [_checked(Card(document, notes=_odd(document)), what)]
+    return [_require_character(Card(document, notes=_irregularities(document)), what)]
 
 
 def read_lorebook_file(path: Path) -> Lorebook:
-    """A lorebook out of its own file, or out of a card.
+    """Read a lorebook from its own file or from a card.
 
     Raises:
         CardError: the file cannot be read, or has no lorebook.
@@ -74,7 +75,7 @@ def read_lorebook_file(path: Path) -> Lorebook:
 
 
 def _content(path: Path) -> bytes | Path:
-    """The bytes; for an archive its path, since it may be large."""
+    """The bytes of a file; for an archive, which may be large, its path."""
     try:
         if not path.is_file():
             raise CardError(f"There is no file {path}.")
@@ -91,18 +92,18 @@ def _content(path: Path) -> bytes | Path:
 
 def _of_png(png: bytes, what: str) -> Card:
     texts = read_texts(png, what)
-    by_keyword = {one.keyword: one for one in reversed(texts)}
+    by_keyword = {chunk.keyword: chunk for chunk in reversed(texts)}
     found = by_keyword.get("ccv3") or by_keyword.get("chara")
     if found is None:
         raise CardError(
             f"{what} is a picture without a card in it; save the card with “export”, not the picture."
         )
-    document = read_json(_unbased(found.value, what), what)
-    notes = list(_odd(document))
+    document = read_json(_base64_decoded(found.value, what), what)
+    notes = list(_irregularities(document))
     if "ccv3" in by_keyword and "chara" in by_keyword:
         notes.append("It holds a V2 part too, which the V3 part replaces.")
-    files = {path: _unbased(one.value, what) for one in texts if (path := _legacy_path(one))}
-    return _checked(Card(document, png, files, tuple(notes)), what)
+    files = {path: _base64_decoded(chunk.value, what) for chunk in texts if (path := _legacy_path(chunk))}
+    return _require_character(Card(document, png, files, tuple(notes)), what)
 
 
 def _legacy_path(chunk: TextChunk) -> str:
@@ -118,12 +119,12 @@ def _of_archive(source: bytes | Path, what: str) -> list[Card]:
     if CARD_JSON not in archive:
         raise CardError(f"{what} has no {CARD_JSON}, so it is no CharX card.")
     document = read_json(archive[CARD_JSON], f"{CARD_JSON} in {what}")
-    card = Card(document, None, Members(archive), _odd(document))
-    return [_checked(Card(document, _main_icon(card), card.files, card.notes), what)]
+    card = Card(document, None, Members(archive), _irregularities(document))
+    return [_require_character(Card(document, _main_icon(card), card.files, card.notes), what)]
 
 
 class Members(Mapping[str, bytes]):
-    """An archive's files but for the card itself."""
+    """The files of an archive except the card itself."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -142,9 +143,9 @@ class Members(Mapping[str, bytes]):
 
 
 def _main_icon(card: Card) -> bytes | None:
-    """The portrait: the icon called `main`, or the first one that is there."""
+    """The portrait: the icon named `main`, or the first icon whose file exists."""
     icons = sorted(
-        (asset for asset in card.assets if asset.type == "icon"), key=lambda one: one.name != "main"
+        (asset for asset in card.assets if asset.type == "icon"), key=lambda icon: icon.name != "main"
     )
     for icon in icons:
         if (content := asset_bytes(card, icon.uri)) is not None:
@@ -153,9 +154,9 @@ def _main_icon(card: Card) -> bytes | None:
 
 
 def asset_bytes(card: Card, uri: str) -> bytes | None:
-    """The bytes of an asset that came with the card; None for what lies elsewhere, or is not there.
+    """The bytes of an embedded asset; None for a missing or remote one.
 
-    Nothing is fetched: an address in a stranger's card may be there to see who looks.
+    Remote assets are not fetched, since a request would reveal the reader to the card's author.
 
     Raises:
         CardError: the archive is damaged.
@@ -174,8 +175,8 @@ def asset_bytes(card: Card, uri: str) -> bytes | None:
     return None
 
 
-def _unbased(value: bytes, what: str) -> bytes:
-    """Out of base64, with line breaks or without, padded or not."""
+def _base64_decoded(value: bytes, what: str) -> bytes:
+    """Decode base64 with or without line breaks and padding; JSON is returned as it is."""
     packed = bytes(value.translate(None, b" \t\r\n"))
     if packed.startswith(b"{"):
         return packed if packed == value else value
@@ -185,18 +186,18 @@ def _unbased(value: bytes, what: str) -> bytes:
         raise CardError(f"The card in {what} is damaged base64; get the file anew.") from None
 
 
-def _odd(document: Mapping[str, Json]) -> tuple[str, ...]:
-    """What a reader should know of a card that is not quite as it should be."""
-    said = text(document.get("spec"))
-    if said == "chara_card_v3" and number(document.get("spec_version"), _NEWEST) > _NEWEST:
+def _irregularities(document: Mapping[str, Json]) -> tuple[str, ...]:
+    """Notes about an irregular `spec` or version."""
+    spec = text(document.get("spec"))
+    if spec == "chara_card_v3" and number(document.get("spec_version"), _NEWEST) > _NEWEST:
         return (f"It is of version {text(document['spec_version'])}, newer than 3.0; what is new is kept.",)
-    if "data" in document and said not in ("chara_card_v2", "chara_card_v3"):
+    if "data" in document and spec not in ("chara_card_v2", "chara_card_v3"):
         return ("It does not say which version it is of; it is read as V2.",)
     return ()
 
 
-def _checked(card: Card, what: str) -> Card:
-    """A card that names and tells of nobody is none."""
+def _require_character(card: Card, what: str) -> Card:
+    """Return the card if it has a character's name."""
     if not isinstance(card.data, Mapping) or not card.name.strip():
         is_book = "entries" in card.document or text(card.document.get("spec")).startswith("lorebook")
         more = "it is a lorebook" if is_book else "it has no name"

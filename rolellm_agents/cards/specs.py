@@ -1,8 +1,7 @@
-"""Cards from one version of the specification to another, and back without loss.
+"""Convert cards between versions of the specification and back without loss.
 
-What an older version cannot hold is put into `extensions` under our own name, as all versions demand that
-unknown extensions survive; on the way back it is taken out again. What a version has no place for at all is
-told.
+Data that an older version cannot hold is stored under our own key in `extensions`, which all programs must
+keep, and is restored on the way back. `lost_fields` lists the data that other programs will not see.
 """
 
 import copy
@@ -14,9 +13,9 @@ from rolellm_agents.cards.lore.keys import parse_key
 from rolellm_agents.cards.values import Json, items, mapping, text, texts, texts_as_they_are
 
 STASH = "rolellm/v3"
-"""Where fields of V3 rest in a V2 card."""
+"""The extension of a V2 card that holds fields of V3."""
 UPGRADED = "rolellm/from_v2"
-"""Says in a V3 card what it did not have when it was a V2 card."""
+"""The extension of a V3 card that lists what it did not have as a V2 card."""
 
 _V1_FIELDS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
 _V2_TEXTS = ("creator_notes", "system_prompt", "post_history_instructions", "creator", "character_version")
@@ -34,7 +33,7 @@ _Document = dict[str, Any]
 
 
 def convert(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> _Document:
-    """A card's JSON in another version; a card that is of that version already comes back as it is."""
+    """Convert a card's JSON to a version; a card of that version is copied."""
     card: _Document = copy.deepcopy(dict(document))
     said = text(card.get("spec"))
     if said not in ("chara_card_v2", "chara_card_v3"):
@@ -47,8 +46,8 @@ def convert(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> _Documen
     return card
 
 
-def lost_on_the_way(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> list[str]:
-    """What other programs will not see of a card in that version, a few words each."""
+def lost_fields(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> list[str]:
+    """The fields that other programs will not see in a version, a few words each."""
     if spec == "v3" or text(document.get("spec")) != "chara_card_v3":
         return []
     data = mapping(document.get("data"))
@@ -60,7 +59,7 @@ def lost_on_the_way(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> 
 
 
 def backfill(document: Mapping[str, Json]) -> _Document:
-    """A V3 card as a V2 card that stands beside it, for programs that know no V3; without our stash."""
+    """The V2 part beside a V3 card, for older programs, without our stash."""
     card = convert(document, "v2")
     data = _data(card)
     _taken(data, STASH)
@@ -76,7 +75,7 @@ def _head(spec: Literal["v2", "v3"]) -> dict[str, str]:
 
 
 def _v1_to_v2(card: _Document) -> _Document:
-    """The fields move into `data`; what else stood at the root stays there."""
+    """Move the known fields into `data`; other fields stay at the root."""
     data: _Document = {name: text(card.pop(name, "")) for name in _V1_FIELDS}
     data |= {name: text(card.pop(name, "")) for name in _V2_TEXTS}
     data["tags"] = list(texts(card.pop("tags", [])))
@@ -121,7 +120,7 @@ def _v3_to_v2(card: _Document) -> _Document:
 
 
 def _stash(data: _Document, spec_version: str, *, always: bool) -> None:
-    """Put away what V2 has no place for; nothing, if it was a V2 card and has not become more since."""
+    """Stash the fields that V2 does not have; nothing for an unchanged card that was V2 before."""
     stash: _Document = {"spec_version": spec_version, "order": list(data)}
     stash["data"] = {name: data.pop(name) for name in _V3_ONLY if name in data}
     stash["entries"] = [_stashed_entry(entry, cut_decorators=always) for entry in _entries(data)]
@@ -130,7 +129,7 @@ def _stash(data: _Document, spec_version: str, *, always: bool) -> None:
 
 
 def _put(data: _Document, name: str, value: _Document) -> None:
-    """Set an extension of ours; it says too whether there were extensions at all."""
+    """Set one of our extensions, and remember whether there were extensions at all."""
     extensions = data.get("extensions")
     if not isinstance(extensions, dict):
         value["extensions"] = extensions if "extensions" in data else _ABSENT
@@ -139,7 +138,7 @@ def _put(data: _Document, name: str, value: _Document) -> None:
 
 
 def _taken(data: _Document, name: str) -> _Document:
-    """Take an extension of ours out, and the extensions with it if they were made for it."""
+    """Remove and return one of our extensions, and remove `extensions` if it was created for it."""
     extensions = data.get("extensions")
     found = extensions.pop(name, None) if isinstance(extensions, dict) else None
     value: _Document = found if isinstance(found, dict) else {}
@@ -152,7 +151,7 @@ def _taken(data: _Document, name: str) -> _Document:
 
 
 def _stashed_entry(entry: _Document, *, cut_decorators: bool) -> _Document:
-    """Take from an entry what V2 has not; the content is kept only where its decorators are cut."""
+    """Remove from an entry what V2 does not have; the content is stashed only if it has decorators."""
     stashed = {"use_regex": entry.pop("use_regex")} if "use_regex" in entry else {}
     content = text(entry.get("content"))
     if cut_decorators and (bare := strip_decorators(content)) != content:
@@ -162,7 +161,7 @@ def _stashed_entry(entry: _Document, *, cut_decorators: bool) -> _Document:
 
 
 def _unstash(data: _Document, stash: Mapping[str, Json]) -> None:
-    """Put back what was stashed, where the card was not changed meanwhile."""
+    """Restore stashed fields where the card was not changed since."""
     data |= dict(mapping(stash.get("data")))
     entries = _entries(data)
     stashed = items(stash.get("entries"))

@@ -1,7 +1,7 @@
-"""Values out of strangers' JSON, as the types they should have had.
+"""Convert values of untrusted JSON to their specified types.
 
-Cards in the wild hold numbers as text, lists as comma-separated text, and null where a text should be. What
-can be understood is understood; everything else becomes the default. The JSON itself is kept beside it.
+Real cards have numbers as text, lists as comma-separated text, and null in place of texts. Values that
+cannot be converted become the default.
 """
 
 import math
@@ -13,7 +13,7 @@ Json = Any
 
 
 def text(value: Json, default: str = "") -> str:
-    """A text; a number or truth value as its text."""
+    """A text; a number is converted."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -22,19 +22,19 @@ def text(value: Json, default: str = "") -> str:
 
 
 def flag(value: Json, default: bool = False) -> bool:
-    """A truth value; also “true”, 1 and their likes."""
+    """A Boolean, also from “true”, “yes”, 1 and similar values."""
     if isinstance(value, str):
         return value.strip().casefold() in ("true", "yes", "1", "on")
     return bool(value) if isinstance(value, bool | int | float) else default
 
 
 def maybe_flag(value: Json) -> bool | None:
-    """A truth value, or None where there is none."""
+    """A Boolean, or None for null."""
     return None if value is None else flag(value)
 
 
 def number(value: Json, default: float = 0.0) -> float:
-    """A finite number, also out of a text."""
+    """A finite number, also from a text."""
     if isinstance(value, bool):
         return float(value)
     try:
@@ -45,12 +45,12 @@ def number(value: Json, default: float = 0.0) -> float:
 
 
 def integer(value: Json, default: int = 0) -> int:
-    """A whole number, also out of a text; cut to what a machine word holds."""
+    """An integer, also from a text, limited to ±2⁵³."""
     return int(max(-(2**53), min(2**53, number(value, float(default)))))
 
 
 def maybe_integer(value: Json) -> int | None:
-    """A whole number, or None where there is none."""
+    """An integer, or None for null and other values."""
     if value is None or value == "" or isinstance(value, bool):
         return None
     found = number(value, math.nan)
@@ -58,7 +58,7 @@ def maybe_integer(value: Json) -> int | None:
 
 
 def texts(value: Json) -> tuple[str, ...]:
-    """A list of texts; also one text with commas."""
+    """A list of texts, also from one text with commas."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if isinstance(value, list | tuple):
@@ -67,19 +67,19 @@ def texts(value: Json) -> tuple[str, ...]:
 
 
 def mapping(value: Json) -> Mapping[str, Json]:
-    """An object; empty where there is none."""
+    """An object; empty for other values."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Json) -> tuple[Json, ...]:
-    """A list; also an object's values, where somebody keyed a list by number."""
+    """A list, also from the values of an object with numbers as keys."""
     if isinstance(value, dict):
         return tuple(value.values())
     return tuple(value) if isinstance(value, list | tuple) else ()
 
 
 def texts_as_they_are(value: Json) -> tuple[str, ...]:
-    """A list of texts, commas and all; also a single text."""
+    """A list of texts that may contain commas, also from a single text."""
     if isinstance(value, str):
         return (value,) if value else ()
-    return tuple(one for one in items(value) if isinstance(one, str))
+    return tuple(item for item in items(value) if isinstance(item, str))

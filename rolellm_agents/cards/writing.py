@@ -1,7 +1,7 @@
-"""Cards into files: JSON, PNG and CharX, of V2 or V3.
+"""Write cards to JSON, PNG and CharX files, as V2 or V3.
 
-A PNG is spliced, never encoded again. What a container cannot hold in its own way is put in another way
-that readers know: files of an archive become `data:` addresses in a PNG.
+A PNG gets new text chunks and is never encoded again. Files that a container cannot hold become `data:`
+addresses, for example the files of an archive in a PNG.
 """
 
 import base64
@@ -14,17 +14,16 @@ from typing import Any, Literal
 from rolellm_agents.cards.archive import is_safe_path
 from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, Card
 from rolellm_agents.cards.errors import CardError
-from rolellm_agents.cards.json_text import write_json
-from rolellm_agents.cards.limits import CARD_BYTES
+from rolellm_agents.cards.json_text import CARD_BYTES, write_json
 from rolellm_agents.cards.png import is_png, plain_picture, with_texts
 from rolellm_agents.cards.reading import CARD_JSON, asset_bytes
 from rolellm_agents.cards.specs import backfill, convert
 from rolellm_agents.cards.values import Json, mapping, text
 
 CardSpec = Literal["v2", "v3"]
-"""The formats that cards are written in."""
+"""The versions in which cards are written."""
 ICON_ADDED = "rolellm/icon_added"
-"""Says that the portrait stands among the assets only since the card went into an archive."""
+"""The extension that marks a portrait that was added to the assets when the archive was written."""
 _ICON_PATH = "assets/icon/images/main.png"
 _ICON_URI = EMBEDDED + _ICON_PATH
 _CARD_KEYWORDS = ("chara", "ccv3")
@@ -32,17 +31,17 @@ _GREY = (96, 104, 120)
 
 
 def to_json(card: Card, spec: CardSpec) -> bytes:
-    """The card's JSON, indented; pictures and files stay behind."""
+    """The card's JSON, indented, without pictures and files."""
     return write_json(convert(_from_archive(card), spec), indent=2)
 
 
 def to_png(card: Card, spec: CardSpec) -> bytes:
-    """A PNG with the card in it: in its own picture, or in a plain one.
+    """A PNG that contains the card: its own picture, or a plain one.
 
-    Of V3 it holds a V2 part too, for programs that know no other.
+    With V3 it also contains a V2 part for older programs.
 
     Raises:
-        CardError: its picture is cut short, or its files are too much for a PNG.
+        CardError: the picture is truncated, or the files are too large for a PNG.
     """
     image = card.image if card.image is not None and is_png(card.image) else plain_picture(*_GREY)
     document = convert(_inlined(card, _from_archive(card)), spec)
@@ -57,7 +56,7 @@ def write_charx(card: Card, path: Path) -> None:
     """Write a CharX archive: the card as V3, its portrait and its files, one at a time.
 
     Raises:
-        CardError: a file of the card is damaged or would lie outside, or the archive cannot be written.
+        CardError: a file of the card is damaged or has an unsafe path, or the archive cannot be written.
     """
     document, icon = _for_archive(card)
     try:
@@ -68,7 +67,7 @@ def write_charx(card: Card, path: Path) -> None:
             written = {CARD_JSON, *([_ICON_PATH] if icon is not None else [])}
             for name in card.files:
                 if is_safe_path(name) and name not in written:
-                    # Pictures and sounds are packed already.
+                    # Not compressed, since pictures and sounds are compressed already.
                     archive.writestr(zipfile.ZipInfo(name), card.files[name])
     except OSError as error:
         raise CardError(

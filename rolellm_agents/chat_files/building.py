@@ -1,4 +1,4 @@
-"""A record out of messages that come one after the other."""
+"""Build a conversation record from a sequence of messages."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -12,15 +12,15 @@ from rolellm_agents.transcript.store import MAIN
 
 
 class TreeBuilder:
-    """A conversation that grows at its end, with swipes beside what stands."""
+    """Builds a conversation by appending messages with their swipes."""
 
     def __init__(self, persona: str, created: str | None = None, others: Iterable[str] = ()) -> None:
-        """Begin an empty one.
+        """Start an empty conversation.
 
         Args:
-            persona: the id of whom it is with.
+            persona: the id of the persona.
             created: ISO 8601 in UTC; now when None.
-            others: the ids of further speakers, who witness all of it.
+            others: the ids of further speakers, who witness all messages.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.messages: list[Message] = []
@@ -39,7 +39,7 @@ class TreeBuilder:
         created: str | None = None,
         made_by: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a message at the end, and go on from there."""
+        """Append a message."""
         self.add_swipes(speaker, [(text, created, made_by or {})], 0, kind=kind)
 
     def add_swipes(
@@ -50,13 +50,13 @@ class TreeBuilder:
         *,
         kind: Kind = "say",
     ) -> None:
-        """Add messages beside each other at the end, and go on from the chosen one.
+        """Append sibling messages; the next message follows the chosen one.
 
         Args:
-            speaker: who said them.
-            swipes: of each its text, its time (that of the message before when None) and what made it.
-            chosen: which of them stands.
-            kind: what they are.
+            speaker: the speaker of all of them.
+            swipes: text, time and provenance of each. The time defaults to that of the message before.
+            chosen: the place of the chosen one.
+            kind: their message kind.
 
         Raises:
             ChatFileError: the conversation is too long.
@@ -85,10 +85,10 @@ class TreeBuilder:
         self._head = self.messages[first + chosen].id
 
     def record(self, extensions: Mapping[str, Any]) -> ConversationRecord:
-        """What has been built.
+        """The record of the conversation.
 
         Raises:
-            ChatFileError: nothing was said in it.
+            ChatFileError: the conversation is empty.
         """
         if not self.messages:
             raise ChatFileError("The conversation holds no message; there is nothing to import.")

@@ -1,4 +1,4 @@
-"""Conversation files into the transcript."""
+"""Import conversation files into the transcript."""
 
 import contextlib
 from dataclasses import dataclass
@@ -15,44 +15,48 @@ from rolellm_agents.transcript import ConversationRecord, Transcript
 
 @dataclass(frozen=True)
 class ImportedConversation:
-    """A conversation that came out of a file."""
+    """A conversation that was imported."""
 
     id: str
     persona: str
-    """Its id; of a scene, its scene's with what stands before it."""
+    """The persona's id; for a scene, `scene:` and the scene's id."""
     title: str
     messages: int
-    """In the whole tree."""
+    """Number of messages in the tree."""
     format: str
 
 
 def import_chat_file(
     source: Path, transcript: Transcript, persona: str | None = None
 ) -> list[ImportedConversation]:
-    """Add the conversations of a file to the transcript: all of them, or none when one cannot be read.
+    """Import all conversations of a file, or none if one of them is invalid.
 
     Args:
-        source: our JSON, a SillyTavern chat, or ShareGPT; told by what is in it.
-        transcript: where they go; each one whole, in a transaction of its own.
-        persona: whom they are with, by id, name or file; found by the name in the file when None. A scene
-            of our JSON is with its own cast.
+        source: our JSON, a SillyTavern chat or ShareGPT; the content decides.
+        transcript: the transcript; each conversation is added in its own transaction.
+        persona: the id, name or file of the conversations' persona; looked up by the name in the file when
+            None. Scenes in our JSON have their own cast.
 
     Raises:
-        ChatFileError: the file cannot be read, or does not tell whom it is with.
-        PersonaError: there is no such persona as the given one.
+        ChatFileError: the file cannot be read, or names no persona.
+        PersonaError: the given persona does not exist.
         StorageError: the transcript cannot be written.
     """
     given = find_persona(persona).persona.id if persona else None
     found = conversations_in(_text_of(source), str(source))
     records = [
-        _read(one, given, str(source) if len(found) == 1 else f"{source}, conversation {number}")
-        for number, one in enumerate(found, 1)
+        _read(conversation, given, str(source) if len(found) == 1 else f"{source}, conversation {number}")
+        for number, conversation in enumerate(found, 1)
     ]
     return [
         ImportedConversation(
-            transcript.add_record(record), record.persona, record.title, len(record.messages), one.format
+            transcript.add_record(record),
+            record.persona,
+            record.title,
+            len(record.messages),
+            conversation.format,
         )
-        for one, record in zip(found, records, strict=True)
+        for conversation, record in zip(found, records, strict=True)
     ]
 
 
@@ -87,7 +91,7 @@ def _persona_named(name: str, what: str) -> str:
     if not name:
         raise ChatFileError(f"{what} does not tell whom it is with; name the persona with --persona.")
     with contextlib.suppress(PersonaError):
-        # What a file says is a name, never a path.
+        # A name in a file is never used as a path.
         if not name.endswith((".yaml", ".yml")):
             return find_persona(name).persona.id
     raise ChatFileError(

@@ -1,13 +1,13 @@
-"""Our own format: a conversation as JSON, with every branch and swipe; nothing is lost either way.
+"""Our own format: a conversation as JSON, with all branches and swipes, without loss.
 
-Messages have numbers from 1 on in the place of ids, which are new in each transcript; so the same
-conversation is the same file, wherever it comes from.
+Messages have numbers from 1 instead of ids, which differ between transcripts. So the same conversation is
+always the same file.
 """
 
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from rolellm_agents.chat_files.values import Json, indented, objects_in, text_in
+from rolellm_agents.chat_files.values import Json, objects_in, text_in, to_json
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationRecord, Kind, Message
@@ -18,7 +18,7 @@ _VERSION = 1
 
 
 def write(record: ConversationRecord) -> str:
-    """The file's text."""
+    """Write a conversation."""
     numbers = {message.id: number for number, message in enumerate(record.messages, 1)}
     document = {
         "format": FORMAT,
@@ -32,20 +32,20 @@ def write(record: ConversationRecord) -> str:
         "extensions": dict(record.extensions),
         "messages": [_message_as_json(message, numbers) for message in record.messages],
     }
-    return indented(document) + "\n"
+    return to_json(document, indent=2) + "\n"
 
 
 def persona_name(document: dict[str, Json]) -> str:
-    """Whom the conversation is with, if the file tells it."""
+    """The persona's name in the document; empty when it has none."""
     found = document.get("persona")
     return found if isinstance(found, str) else ""
 
 
 def read(document: dict[str, Json]) -> ConversationRecord:
-    """A document as a record; its persona is the file's.
+    """Read a document; the record keeps the document's persona.
 
     Raises:
-        ChatFileError: it comes from a newer version, or something in it is not as we write it.
+        ChatFileError: the document is of a newer version or invalid.
     """
     if document.get("version") != _VERSION:
         raise ChatFileError(
@@ -96,7 +96,7 @@ def _message_of(value: dict[str, Json], number: int) -> Message:
     if value.get("number") != number:
         raise ChatFileError(f"{what} of the conversation has another number; export it again.")
     audience = value.get("audience")
-    if not isinstance(audience, list) or not all(isinstance(one, str) for one in audience):
+    if not isinstance(audience, list) or not all(isinstance(seat, str) for seat in audience):
         raise ChatFileError(f"{what} does not tell its audience; export it again.")
     made_by = _object(value.get("made_by") or {}, "made_by", what)
     edited = made_by.get("edited")

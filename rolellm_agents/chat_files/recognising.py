@@ -1,4 +1,4 @@
-"""What a conversation file is, told by what is in it and not by its name."""
+"""Recognise the format of a conversation file by its content."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ _UNKNOWN = "{} is no conversation of rolellm's, SillyTavern's or ShareGPT's; exp
 
 @dataclass(frozen=True)
 class FoundConversation:
-    """A conversation in a file, before it is known whom of ours it is with."""
+    """A conversation in a file, before its persona is looked up."""
 
     format: Literal["json", "sillytavern", "sharegpt"]
     persona: str
-    """The persona's id or name as the file has it; empty when it does not tell."""
+    """The persona's id or name in the file; empty when it has none."""
     read: Callable[[str], ConversationRecord]
-    """The conversation as one with the persona of this id; it may raise a `ChatFileError`."""
+    """Reads the conversation with the persona of the given id; may raise a `ChatFileError`."""
 
 
 def conversations_in(text: str, what: str) -> list[FoundConversation]:
     """The conversations of a file.
 
     Args:
-        text: the file's.
-        what: how a message names it.
+        text: the text of the file.
+        what: the file's name in messages.
 
     Raises:
-        ChatFileError: it holds none that we know.
+        ChatFileError: the file has no conversation of a known format.
     """
     values = _values_in(text, what)
     if values and (sillytavern.is_header(values[0]) or sillytavern.is_message(values[0])):
@@ -47,10 +47,10 @@ def conversations_in(text: str, what: str) -> list[FoundConversation]:
 
 
 def _values_in(text: str, what: str) -> list[Json]:
-    """The one JSON value of a file, or one for each of its lines."""
+    """The JSON value of a file, or those of its lines."""
     if text.lstrip()[:1] not in ("{", "["):
         raise ChatFileError(_UNKNOWN.format(what))
-    # Not `splitlines`: JSON may hold the other signs that end a line.
+    # Not `splitlines`: JSON may contain other line separators.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) < 2 or not _is_json(lines[0][1]):
         return [parse(text, what)]

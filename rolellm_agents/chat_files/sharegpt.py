@@ -1,34 +1,34 @@
-"""ShareGPT: `{"conversations": [{"from": "human", "value": "…"}, …]}`, one object a conversation."""
+"""ShareGPT: `{"conversations": [{"from": "human", "value": "…"}, …]}`, one object for each conversation."""
 
 from collections.abc import Mapping
 
 from rolellm_agents.chat_files.building import TreeBuilder
-from rolellm_agents.chat_files.tree import path_of
-from rolellm_agents.chat_files.values import Json, line_of, objects_in, text_in
+from rolellm_agents.chat_files.tree import active_path
+from rolellm_agents.chat_files.values import Json, objects_in, text_in, to_json
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.transcript import ConversationRecord, Kind, Message
 from rolellm_agents.transcript.message import USER
 
 _KEPT = "sharegpt"
-"""Under this key what we do not use waits for the next export."""
+"""The key of provenance and extensions for fields that we only keep for the next export."""
 ROLES: Mapping[str, str] = {
     **dict.fromkeys(("human", "user"), "human"),
     **dict.fromkeys(("gpt", "assistant", "chatgpt", "bing", "bard", "model"), "gpt"),
     "system": "system",
 }
-"""Who speaks, by the names that programs give."""
+"""The role by its names in various programs."""
 
 
 def write(record: ConversationRecord) -> str:
-    """The conversation as it stands, in one line, so that many make a JSONL file."""
-    # What came in this format goes out as it came; the format has no place for a name.
+    """Write the active branch on one line, so that several conversations make a JSONL file."""
+    # An imported conversation keeps its own fields; the format itself has none for a name.
     kept = dict(record.extensions.get(_KEPT, {"persona": record.persona}))
-    turns = [*kept.pop("leading", []), *(_turn_of(message) for message in path_of(record))]
-    return line_of({**kept, "conversations": turns}) + "\n"
+    turns = [*kept.pop("leading", []), *(_turn_of(message) for message in active_path(record))]
+    return to_json({**kept, "conversations": turns}) + "\n"
 
 
 def persona_name(document: dict[str, Json]) -> str:
-    """Whom the conversation is with, if the file tells it."""
+    """The persona's name in the document; empty when it has none."""
     for key in ("persona", "character"):
         if isinstance(document.get(key), str):
             return str(document[key])
@@ -36,10 +36,10 @@ def persona_name(document: dict[str, Json]) -> str:
 
 
 def read(document: dict[str, Json], persona: str) -> ConversationRecord:
-    """A document as a record.
+    """Read a document.
 
     Raises:
-        ChatFileError: a turn is not as the format has it.
+        ChatFileError: a turn is invalid.
     """
     kept = {key: value for key, value in document.items() if key != "conversations"}
     tree = TreeBuilder(persona)
@@ -50,7 +50,7 @@ def read(document: dict[str, Json], persona: str) -> ConversationRecord:
         if role is None:
             raise ChatFileError(f"{what} is from {turn.get('from')!r}, and not from human, gpt or system.")
         if role == "system" and not tree.messages and turn.get("kind") != "narrate":
-            # Instructions to the model; nobody said them.
+            # Instructions to the model are not messages.
             leading.append(turn)
             continue
         kind: Kind = "narrate" if role == "system" else "say"
@@ -71,7 +71,7 @@ def _turn_of(message: Message) -> dict[str, Json]:
     if isinstance(kept, Mapping):
         return {"from": _role_of(message), "value": message.text, **kept}
     turn = {"from": _role_of(message), "value": message.text}
-    # Other programs take it for instructions, we for what happened.
+    # Other programs read narration as instructions; the kind tells us that it is narration.
     return turn | ({"kind": message.kind} if message.kind == "narrate" else {})
 
 

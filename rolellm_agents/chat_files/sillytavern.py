@@ -1,15 +1,14 @@
-"""SillyTavern's chats: JSON lines, first what the chat is, then a message each, with its swipes.
+"""SillyTavern chats: JSON lines, a header and then one object for each message with its swipes.
 
-What it keeps of a message and we do not use rests with the message, and goes out again.
+Fields that we do not use are kept with the message and exported again.
 """
 
 from collections.abc import Mapping, Sequence
 
 from rolellm_agents.chat_files.building import TreeBuilder
-from rolellm_agents.chat_files.names import SpeakerNames
 from rolellm_agents.chat_files.sillytavern_time import iso_of
-from rolellm_agents.chat_files.tree import path_of, siblings_of
-from rolellm_agents.chat_files.values import Json, line_of, text_in
+from rolellm_agents.chat_files.tree import SpeakerNames, active_path, siblings_of
+from rolellm_agents.chat_files.values import Json, text_in, to_json
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.persona import id_of
 from rolellm_agents.transcript import ConversationRecord, Kind, Message
@@ -17,11 +16,11 @@ from rolellm_agents.transcript.message import USER
 
 _KEPT = "sillytavern"
 _OURS = {"mes", "swipes", "swipe_id", "swipe_info"}
-"""What of a message is kept in other ways than as it is."""
+"""Fields that we convert; all others are kept unchanged."""
 
 
 def write(record: ConversationRecord, names: SpeakerNames) -> str:
-    """The conversation as it stands, with the swipes of what stands."""
+    """Write the active branch with the swipes of its messages."""
     header = {
         "user_name": names.user,
         "character_name": names.persona,
@@ -32,13 +31,13 @@ def write(record: ConversationRecord, names: SpeakerNames) -> str:
     siblings = siblings_of(record)
     lines = [
         header,
-        *(_message_as_json(message, siblings[message.parent], names) for message in path_of(record)),
+        *(_message_as_json(message, siblings[message.parent], names) for message in active_path(record)),
     ]
-    return "".join(line_of(line) + "\n" for line in lines)
+    return "".join(to_json(line) + "\n" for line in lines)
 
 
 def is_header(value: Json) -> bool:
-    """Whether a line is the first of a chat."""
+    """Whether a line is the header of a chat."""
     return (
         isinstance(value, dict)
         and "mes" not in value
@@ -52,24 +51,24 @@ def is_message(value: Json) -> bool:
 
 
 def persona_name(lines: Sequence[Json]) -> str:
-    """Whom the chat is with: by its first line, which newer versions leave unused, or by its messages."""
+    """The character's name in the header, which newer versions leave unused, or else in its messages."""
     names = [lines[0].get("character_name")] if is_header(lines[0]) else []
-    names += [line.get("name") for line in lines if is_message(line) and _is_characters(line)]
+    names += [line.get("name") for line in lines if is_message(line) and _is_by_character(line)]
     return next((name for name in names if isinstance(name, str) and name not in ("", "unused")), "")
 
 
 def read(lines: Sequence[Json], persona: str) -> ConversationRecord:
-    """The lines of a chat as a record.
+    """Read the lines of a chat.
 
     Raises:
-        ChatFileError: a line is no message.
+        ChatFileError: a line is not a message.
     """
     header = lines[0] if is_header(lines[0]) else {}
-    said = lines[1:] if header else lines
+    messages = lines[1:] if header else lines
     name = persona_name(lines)
-    speakers = [_speaker_of(line, persona, name) for line in said if isinstance(line, dict)]
+    speakers = [_speaker_of(line, persona, name) for line in messages if isinstance(line, dict)]
     tree = TreeBuilder(persona, iso_of(header.get("create_date")), speakers)
-    for number, line in enumerate(said, len(lines) - len(said) + 1):
+    for number, line in enumerate(messages, len(lines) - len(messages) + 1):
         if not is_message(line):
             raise ChatFileError(f"Line {number} of the chat is no message; take it out.")
         _read_message(tree, line, _speaker_of(line, persona, name), f"Line {number}")
@@ -83,12 +82,12 @@ def _read_message(tree: TreeBuilder, line: dict[str, Json], speaker: str, what: 
     kept = {"message": {key: value for key, value in line.items() if key not in _OURS}}
     created = iso_of(line.get("send_date"))
     swipes = line.get("swipes")
-    if not isinstance(swipes, list) or not all(isinstance(one, str) for one in swipes):
+    if not isinstance(swipes, list) or not all(isinstance(swipe, str) for swipe in swipes):
         tree.add(speaker, text, kind=kind, created=created, made_by={_KEPT: kept})
         return
     chosen = line.get("swipe_id")
     if type(chosen) is not int or not 0 <= chosen < len(swipes) or swipes[chosen] != text:
-        # What stands was changed after it was swiped; both are kept.
+        # The message was edited after the swipes were generated; both texts are kept.
         chosen = swipes.index(text) if text in swipes else len(swipes)
     texts = [*swipes, text] if chosen == len(swipes) else swipes
     infos = line.get("swipe_info")
@@ -133,7 +132,7 @@ def _message_as_json(message: Message, swipes: Sequence[Message], names: Speaker
 
 
 def _info_of(swipe: Message) -> Json:
-    """What there is to tell of a swipe; None when its file told nothing."""
+    """The `swipe_info` of a swipe; None when its file had none."""
     kept = _mapping(swipe.made_by.get(_KEPT))
     if "info" in kept or kept.get("swiped"):
         return kept.get("info")
@@ -152,9 +151,9 @@ def _speaker_of(line: dict[str, Json], persona: str, persona_name_: str) -> str:
     return persona if name in ("", persona_name_) else id_of(name) or persona
 
 
-def _is_characters(line: dict[str, Json]) -> bool:
-    told = _mapping(line.get("extra")).get("type") == "narrator"
-    return not line.get("is_user") and not line.get("is_system") and not told
+def _is_by_character(line: dict[str, Json]) -> bool:
+    is_narration = _mapping(line.get("extra")).get("type") == "narrator"
+    return not line.get("is_user") and not line.get("is_system") and not is_narration
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

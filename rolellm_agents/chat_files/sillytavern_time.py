@@ -1,4 +1,4 @@
-"""The times that SillyTavern's versions wrote over the years."""
+"""The time formats of SillyTavern's versions."""
 
 import re
 from datetime import UTC, datetime
@@ -11,9 +11,9 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def iso_of(value: object) -> str | None:
-    """A time as ISO 8601 in UTC; None when it is none. Without a zone it counts as UTC.
+    """Convert a time to ISO 8601 in UTC; None for an unknown format. Times without a zone count as UTC.
 
-    Known are ISO 8601, milliseconds since 1970, `2023-06-19 @14h 20m 10s 123ms`, and
+    Known formats are ISO 8601, milliseconds since 1970, `2023-06-19 @14h 20m 10s 123ms` and
     `June 19, 2023 2:20pm`.
     """
     try:

@@ -1,13 +1,29 @@
-"""A conversation record as a tree: what stands, and what stands beside it."""
+"""The tree of a conversation record: its active branch, siblings and speakers."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationRecord, Message
+from rolellm_agents.transcript.message import USER
 
 
-def path_of(record: ConversationRecord) -> list[Message]:
-    """The messages from the first to the one where somebody who comes back goes on."""
+@dataclass(frozen=True)
+class SpeakerNames:
+    """Names of a chat's speakers; other speakers than persona and user are named by their id."""
+
+    persona_id: str
+    persona: str
+    user: str
+
+    def of(self, speaker: str) -> str:
+        """A speaker's name on one line."""
+        known = {USER: self.user, self.persona_id: self.persona}
+        return one_line(known.get(speaker, speaker))
+
+
+def active_path(record: ConversationRecord) -> list[Message]:
+    """The messages of the active branch, oldest first."""
     by_id = {message.id: message for message in record.messages}
     path: list[Message] = []
     at = record.branches.get(record.branch)
@@ -18,21 +34,21 @@ def path_of(record: ConversationRecord) -> list[Message]:
 
 
 def siblings_of(record: ConversationRecord) -> Mapping[str | None, list[Message]]:
-    """By a message's id, or None for the beginning: all that follow it directly, oldest first."""
+    """The successors of each message by its id, oldest first; those of None are the first messages."""
     found: dict[str | None, list[Message]] = {}
     for message in record.messages:
         found.setdefault(message.parent, []).append(message)
     return found
 
 
-def as_it_stands(record: ConversationRecord) -> ConversationRecord:
-    """The conversation without its swipes and other branches."""
+def only_active_branch(record: ConversationRecord) -> ConversationRecord:
+    """The record without swipes and other branches."""
     head = record.branches.get(record.branch)
-    return replace(record, messages=tuple(path_of(record)), branches={record.branch: head})
+    return replace(record, messages=tuple(active_path(record)), branches={record.branch: head})
 
 
 def with_persona(record: ConversationRecord, persona: str) -> ConversationRecord:
-    """The same conversation with another persona in the first one's place."""
+    """The record with another persona in place of its own."""
     old = record.persona
 
     def renamed(speaker: str) -> str:
@@ -42,7 +58,7 @@ def with_persona(record: ConversationRecord, persona: str) -> ConversationRecord
         replace(
             message,
             speaker=renamed(message.speaker),
-            audience=tuple(renamed(one) for one in message.audience),
+            audience=tuple(map(renamed, message.audience)),
         )
         for message in record.messages
     )

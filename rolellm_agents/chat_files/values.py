@@ -1,8 +1,7 @@
-"""Strangers' JSON, bounded before it is used; and ours, safe to show in a terminal."""
+"""Read untrusted JSON with limits, and write JSON that is safe to show in a terminal."""
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,24 +13,24 @@ Json = Any
 
 FILE_BYTES = 64 * 2**20
 MOST_MESSAGES = 100_000
-"""Of one conversation, swipes counted."""
+"""The most messages of a conversation, including swipes."""
 MOST_CONVERSATIONS = 10_000
-"""Of one file."""
+"""The most conversations of a file."""
 _DEPTH = 40
 
 
 def parse(text: str, what: str) -> Json:
-    """A JSON value out of a text.
+    """Parse JSON.
 
     Args:
-        text: the text.
-        what: how a message names it.
+        text: the JSON text.
+        what: the text's name in messages.
 
     Raises:
-        ChatFileError: it is no JSON, or nested too deeply.
+        ChatFileError: the text is not JSON, or is nested too deeply.
     """
     try:
-        return _whole(json.loads(text, parse_constant=lambda _: None, parse_float=_finite), _DEPTH)
+        return _clean(json.loads(text, parse_constant=lambda _: None, parse_float=_finite), _DEPTH)
     except RecursionError:
         raise ChatFileError(f"{what} is nested too deeply; at most {_DEPTH} levels are read.") from None
     except ValueError as error:
@@ -39,21 +38,17 @@ def parse(text: str, what: str) -> Json:
         raise ChatFileError(f"{what} is no JSON{place}; it may be cut short.") from None
 
 
-def line_of(value: Json) -> str:
-    """A JSON value in one line."""
-    return _shown(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-
-
-def indented(value: Json) -> str:
-    """A JSON value for people to read too."""
-    return _shown(json.dumps(value, ensure_ascii=False, indent=2))
+def to_json(value: Json, *, indent: int | None = None) -> str:
+    """Write JSON with escaped control characters, on one line without blanks unless `indent` is given."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":"))
+    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", whole(text))
 
 
 def text_in(value: dict[str, Json], key: str, what: str) -> str:
-    """A text of an object; empty when it is missing or null.
+    """The text of a key; empty when it is missing or null.
 
     Raises:
-        ChatFileError: it is something else.
+        ChatFileError: the value is not a text.
     """
     found = value.get(key)
     if found is None:
@@ -64,13 +59,13 @@ def text_in(value: dict[str, Json], key: str, what: str) -> str:
 
 
 def objects_in(value: dict[str, Json], key: str, what: str) -> Iterator[dict[str, Json]]:
-    """The objects in a list of an object.
+    """The list of objects of a key.
 
     Raises:
-        ChatFileError: it is no list of objects.
+        ChatFileError: the value is not a list of objects.
     """
     found = value.get(key)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise ChatFileError(f"{what} has no list of objects for {key!r}; write one there.")
     yield from found
 
@@ -80,8 +75,8 @@ def _finite(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _whole(value: Json, depth: int) -> Json:
-    """The same without halves of characters."""
+def _clean(value: Json, depth: int) -> Json:
+    """The value without lone surrogates."""
     if isinstance(value, str):
         return whole(value)
     if not isinstance(value, dict | list):
@@ -89,13 +84,5 @@ def _whole(value: Json, depth: int) -> Json:
     if not depth:
         raise RecursionError
     if isinstance(value, dict):
-        return {whole(key): _whole(inner, depth - 1) for key, inner in value.items()}
-    return [_whole(inner, depth - 1) for inner in value]
-
-
-def _shown(text: str) -> str:
-    return CONTROL_CHARACTERS.sub(_escaped, whole(text))
-
-
-def _escaped(character: re.Match[str]) -> str:
-    return f"\\u{ord(character.group()):04x}"
+        return {whole(key): _clean(inner, depth - 1) for key, inner in value.items()}
+    return [_clean(inner, depth - 1) for inner in value]

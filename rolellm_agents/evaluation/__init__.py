@@ -1,7 +1,7 @@
 """Benchmarks of models that play personas: what is asked, measured and told; all of it without a model."""
 
+from rolellm_agents.evaluation.formatting import markdown_table
 from rolellm_agents.evaluation.judgements import Judgement
-from rolellm_agents.evaluation.markdown import markdown_table
 from rolellm_agents.evaluation.paper_table import PaperRow, paper_markdown
 from rolellm_agents.evaluation.result import Overlap, Result, RoleScore
 from rolellm_agents.evaluation.rows import ResultRow

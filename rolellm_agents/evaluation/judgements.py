@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from rolellm_agents.evaluation.rounding import bounds, mean_of
+from rolellm_agents.evaluation.formatting import bounds, mean_of
 from rolellm_agents.evaluation.scored import ScoredReply
 from rolellm_agents.judging import Verdict
 from rolellm_agents.judging.position import PositionBias, position_bias

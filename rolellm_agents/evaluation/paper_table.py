@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rolellm_agents.datasets.sample import Kind
 from rolellm_agents.evaluation.columns import PAPER
-from rolellm_agents.evaluation.markdown import markdown_table
-from rolellm_agents.evaluation.rounding import rounded
+from rolellm_agents.evaluation.formatting import markdown_table, rounded
 from rolellm_agents.evaluation.rows import ResultRow
 from rolellm_agents.evaluation.scored import System
 from rolellm_agents.metrics.paper_cells import PaperCells

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from rolellm_agents.datasets.sample import Kind, Sample
 from rolellm_agents.evaluation.columns import SCORES
+from rolellm_agents.evaluation.formatting import rounded
 from rolellm_agents.evaluation.paper_table import PaperRow, paper_rows
-from rolellm_agents.evaluation.rounding import rounded
 from rolellm_agents.evaluation.rows import ResultRow
 from rolellm_agents.evaluation.scored import ScoredReply, System
 from rolellm_agents.evaluation.speakers import RolePersonas

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from rolellm_agents.datasets.sample import Kind
 from rolellm_agents.evaluation.columns import COSTS, MAIN, MARKS, POOLED, SCORES
+from rolellm_agents.evaluation.formatting import bounds, mean_of, rounded
 from rolellm_agents.evaluation.judgements import Judgement, judgements_of
-from rolellm_agents.evaluation.rounding import bounds, mean_of, rounded
 from rolellm_agents.evaluation.scored import ScoredReply, System
 from rolellm_agents.metrics import Interval, difference_interval, mean_interval
 from rolellm_agents.metrics.paired_tests import sign_flip_p_value

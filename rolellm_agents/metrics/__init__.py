@@ -17,7 +17,7 @@ from rolellm_agents.metrics.measures import (
     rouge_l_f1,
     score_many,
 )
-from rolellm_agents.metrics.paired_tests import bootstrap_p_value, sign_flip_p_value
+from rolellm_agents.metrics.paired_tests import sign_flip_p_value
 from rolellm_agents.metrics.paper_cells import PaperCells, paper_cells
 from rolellm_agents.metrics.rouge import Rouge, rouge_l, rouge_n, summary_rouge_l
 from rolellm_agents.metrics.win_rates import length_controlled_win_rate, win_rate
@@ -33,7 +33,6 @@ __all__ = [
     "PaperCells",
     "ReferencedReply",
     "Rouge",
-    "bootstrap_p_value",
     "correlated",
     "difference_interval",
     "distinct_n",

@@ -1,56 +1,17 @@
 """Whether one system scores higher than another on the same items, or chance would do as much.
 
-Both tests are two-sided and take whole clusters, such as all replies of one persona, as what chance deals
-with; `difference_interval` says by how much they differ.
+The test is two-sided and takes whole clusters, such as all replies of one persona, as what chance deals
+with; `difference_interval` says by how much the systems differ.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import product
 
-from rolellm_agents.metrics.intervals import (
-    RESAMPLES,
-    SAMPLED_AT_ONCE,
-    means_of_resamples,
-    values_by_cluster,
-)
+from rolellm_agents.metrics.intervals import RESAMPLES, SAMPLED_AT_ONCE, values_by_cluster
 
 _ROUNDING = 1e-12
 """Sums of the same numbers in another order differ by less."""
-
-
-def bootstrap_p_value(
-    first: Sequence[float],
-    second: Sequence[float],
-    clusters: Sequence[str],
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> float | None:
-    """How often clusters drawn anew differ from the mean difference by as much as it differs from 0.
-
-    This is the bootstrap test with the differences shifted to 0 (Efron and Tibshirani, 1993, §16.4).
-
-    Args:
-        first: one score for each item.
-        second: the other system's scores on the same items, in the same order.
-        clusters: for each item what it was drawn with, such as the persona that replied.
-        resamples: how often as many clusters as there are are drawn, with replacement.
-        seed: of the draws; the order of the items changes nothing.
-
-    Returns:
-        Never less than 1 in `resamples`; None when all items are of one cluster.
-
-    Raises:
-        ValueError: there is no score, one is not finite, or there are not as many of each.
-    """
-    groups = values_by_cluster(_differences(first, second), clusters)
-    if len(groups) == 1:
-        return None
-    mean = math.fsum(map(math.fsum, groups)) / sum(map(len, groups))
-    means = means_of_resamples(groups, resamples, seed)
-    as_far = int((abs(means - mean) >= abs(mean) - _ROUNDING).sum())
-    return (as_far + 1) / (resamples + 1)
 
 
 def sign_flip_p_value(

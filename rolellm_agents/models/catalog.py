@@ -15,9 +15,9 @@ from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version
 from rolellm_agents.text import did_you_mean, one_line
 
 _USUAL_CONVERSATIONS = 4
-"""What a model's own settings have room for."""
+"""Conversations for which a model's default cache has room."""
 _MIB_PER_CONVERSATION = 48
-"""2,100 tokens of the embedded model; of a larger one fewer conversations wait in it to go on."""
+"""Cache for 2,100 tokens of the embedded model; larger models keep fewer conversations in it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Provider:
     example: str
     help: str
     make: Callable[[str, dict[str, Any]], BaseChatModel]
-    """From the spec's name and the options to the model."""
+    """Makes the model from the spec's name and the options."""
 
 
 def get_model(
@@ -47,12 +47,13 @@ def get_model(
             name from `models.toml`.
         temperature: sampling temperature; the model's default when None.
         max_tokens: the longest answer; the model's default when None.
-        seed: for answers that can be repeated, where the model knows seeds.
-        conversations: how many will go on side by side; a model in this process makes room for them.
-        options: what else the provider takes, such as `base_url` or `n_ctx`.
+        seed: sampling seed for repeatable answers, if the model supports seeds.
+        conversations: number of parallel conversations; a model in this process sizes its cache for them.
+        options: further options of the provider, such as `base_url` or `n_ctx`.
 
     Raises:
-        ModelError: there is no such model, it cannot be used here, or it does not take an option.
+        ModelError: there is no such model, it cannot be used here, or it does not accept an option.
+        PluginError: the package that provides it cannot be used.
         SettingsError: `models.toml` cannot be used.
     """
     given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **options}
@@ -81,13 +82,13 @@ def get_model(
 
 
 def describe_model(model: BaseChatModel) -> str:
-    """A model's spec as far as it can be told from the model itself."""
+    """A model's spec, as far as the model object reveals it."""
     params = model._get_ls_params()  # noqa: SLF001 - LangChain's one way to ask for provider and name
     return f"{params.get('ls_provider', 'model')}:{params.get('ls_model_name') or '?'}"
 
 
 def describe_sampling(model: BaseChatModel) -> dict[str, Any]:
-    """How a model chooses its words and how many, as far as its settings say."""
+    """A model's sampling settings, as far as it has attributes for them."""
     settings = {name: getattr(model, name, None) for name in _SAMPLING}
     return {name: value for name, value in settings.items() if value is not None}
 
@@ -107,7 +108,7 @@ _SAMPLING = (
 
 
 def resolve_model(name: str) -> NamedModel:
-    """What `models.toml` says of a name, or the name itself as a model spec.
+    """The entry of a name in `models.toml`.
 
     Raises:
         ModelError: there is no such name.
@@ -142,8 +143,8 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
     if (known := known_gguf(base)) is not None:
-        # So small a model wanders when it may talk long or hot (docs/experiments.md), and more than
-        # half of SmolLM2's context is slow to read.
+        # Models this small lose the thread in long answers or at high temperatures
+        # (docs/experiments.md), and prefilling more than half of SmolLM2's context is slow.
         calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160, "n_ctx": 4096}
         return ChatLlamaCpp(model_path=known, **{**calm, **options})
     path = Path(base).expanduser()
@@ -156,7 +157,7 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 
 def _split_adapter(name: str) -> tuple[str, Path | None]:
-    """`base+adapter` in its two parts; a file whose own name has a plus is taken as it is."""
+    """Split `base+adapter`; an existing file with a plus in its name is not split."""
     base, plus, adapter = name.rpartition("+")
     if not plus or Path(name).expanduser().exists():
         return name, None
@@ -190,7 +191,7 @@ def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
     own = {"seconds_per_word", "once"}
     _refuse_unknown("scripted", options, own | {"temperature", "max_tokens", "seed"})
     settings = {key: options[key] for key in own if key in options}
-    # One that serves for a day must not remember all of it.
+    # A long-running server must not keep every call.
     return ScriptedChatModel(replies=name.split("|") if name else [], kept=64, **settings)
 
 

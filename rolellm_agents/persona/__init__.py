@@ -1,4 +1,4 @@
-"""Personas: their data, where they are found, and how they come from cards and scripts."""
+"""Personas: data, library, and conversion from cards and scripts."""
 
 from rolellm_agents.persona.data import (
     Demonstration,

@@ -1,7 +1,7 @@
-"""A persona: a character's data, as it stands in one YAML file.
+"""The data of a persona, which is read from one YAML file.
 
 The fields follow RoleLLM's role profiles (arXiv 2310.00746, §3.1): a description, catchphrases and
-dialogues, here with what the character knows beside them.
+dialogues; in addition, knowledge.
 """
 
 import re
@@ -22,11 +22,11 @@ class _PersonaPart(BaseModel):
 
 
 class Source(_PersonaPart):
-    """The work a character comes from, or is portrayed in."""
+    """The work that a character comes from."""
 
     work: Line
     year: StrictInt
-    """Of the work; negative before the common era."""
+    """The year of the work; negative before the common era."""
 
 
 class Demonstration(_PersonaPart):
@@ -35,20 +35,20 @@ class Demonstration(_PersonaPart):
     user: Line
     reply: Line
     place: str = ""
-    """Where it stands in the source, when it was taken from one."""
+    """The place in the source, if it was taken from one."""
 
 
 class Knowledge(_PersonaPart):
-    """Something the character knows or lived through, told in the first person."""
+    """Something that the character knows or experienced, in the first person."""
 
     title: Line
     text: Line
     place: str = ""
-    """Where it stands in the source, when it was taken from one."""
+    """The place in the source, if it was taken from one."""
 
 
 class Persona(_PersonaPart):
-    """A character's data. Nothing in it depends on a model or a strategy."""
+    """A character's data; independent of models and strategies."""
 
     id: PersonaId
     name: Line
@@ -57,27 +57,27 @@ class Persona(_PersonaPart):
     category: str = ""
     tags: tuple[Line, ...] = ()
     description: Line
-    """Who they are, in the third person, addressed to the model that plays them."""
+    """Who the character is, in the third person, for the model that plays it."""
     catchphrases: tuple[Line, ...] = ()
     greeting: str = ""
-    """What the character says first, when a conversation opens."""
+    """The character's first message of a conversation."""
     demonstrations: tuple[Demonstration, ...] = ()
     knowledge: tuple[Knowledge, ...] = ()
     lorebook: Mapping[str, JsonValue] | None = None
-    """A character book as its card brought it."""
+    """The character book of a card, unchanged."""
     portrait: str | None = None
-    """A picture's path, relative to the persona's file."""
+    """The path of a picture, relative to the persona's file."""
     extensions: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """What a card brought and we do not use, kept whole."""
+    """Data of a card that we keep unchanged and do not use."""
 
 
 def id_of(name: str) -> str:
-    """A name as an id: its Latin letters and digits in lower case, Chinese as pinyin, with hyphens.
+    """Derive an id from a name: Latin letters and digits in lower case, Chinese as pinyin, with hyphens.
 
-    A name without any becomes its characters' numbers, which is unique if not pretty.
+    The id of a name without any of them consists of the code points of its characters.
     """
     if re.search(r"[\u3400-\u9fff]", name):
-        # Its dictionary takes a moment to load.
+        # Imported here because its dictionary loads slowly.
         from pypinyin import lazy_pinyin
 
         name = " ".join(lazy_pinyin(name))

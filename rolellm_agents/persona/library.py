@@ -1,4 +1,4 @@
-"""Find personas: by path, id or name, in the user's folder, in installed packs, and in the bundled pack."""
+"""Find personas by path, id or name: in the user's folder, installed packs and the bundled pack."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,11 +30,11 @@ class FoundPersona:
 
 @dataclass(frozen=True)
 class Cast:
-    """All personas that can be named by id, and what a person should know about them."""
+    """All personas that can be named by id."""
 
     found: tuple[FoundPersona, ...]
     notes: tuple[str, ...]
-    """One sentence for each file that is hidden by another or cannot be used."""
+    """One sentence for each file that is hidden by another or invalid."""
 
 
 def load_persona(reference: str | Path) -> Persona:
@@ -45,29 +45,29 @@ def load_persona(reference: str | Path) -> Persona:
             folder, then in the installed packs and then in the bundled one.
 
     Raises:
-        PersonaError: there is none, or its file cannot be used.
+        PersonaError: there is no such persona, or its file is invalid.
     """
     return find_persona(reference).persona
 
 
 def find_persona(reference: str | Path) -> FoundPersona:
-    """Like `load_persona`, with the file's place.
+    """Like `load_persona`, with the file's path and origin.
 
     Raises:
-        PersonaError: there is none, or its file cannot be used.
+        PersonaError: there is no such persona, or its file is invalid.
     """
     if isinstance(reference, Path) or reference.endswith((".yaml", ".yml")):
         path = _expanded(Path(reference))
         return FoundPersona(read_persona(path), path, "path")
     for found, complaints in (_read_folder(user_paths().personas, "user"), _read_packs()):
-        for one in found:
-            if one.persona.id == reference:
-                return one
+        for candidate in found:
+            if candidate.persona.id == reference:
+                return candidate
         for path, complaint in complaints.items():
             if path.stem == reference:
                 raise PersonaError(complaint)
     if _ID.fullmatch(reference):
-        # Each bundled file has its persona's id for a name (tests/personas), so one look is enough.
+        # Each bundled file is named after its persona's id, so the others need not be read.
         for folder in _bundled_folders():
             path = folder / f"{reference}.yaml"
             if path.is_file():
@@ -77,9 +77,9 @@ def find_persona(reference: str | Path) -> FoundPersona:
 
 def _find_by_name(reference: str) -> FoundPersona:
     cast = list_personas()
-    wanted = reference.casefold().strip()
+    name = reference.casefold().strip()
     for found in cast.found:
-        if wanted in (found.persona.id, found.persona.name.casefold()):
+        if name in (found.persona.id, found.persona.name.casefold()):
             return found
     known = [name for found in cast.found for name in (found.persona.id, found.persona.name)]
     raise PersonaError(
@@ -92,13 +92,16 @@ def read_persona(path: Path) -> Persona:
     """Read one persona file.
 
     Raises:
-        PersonaError: the file cannot be read or is not a persona, with the key and the line.
+        PersonaError: the file cannot be read or is invalid; the message names key and line.
     """
     return read_yaml(path, Persona, PersonaError)
 
 
 def list_personas() -> Cast:
-    """Read every persona of the user's folder, the installed packs and the bundled one; the nearest win."""
+    """Read all personas of the user's folder, the installed packs and the bundled pack, in this order.
+
+    A persona hides later ones with the same id.
+    """
     by_id: dict[str, FoundPersona] = {}
     notes: list[str] = []
     bundled = (_read_folder(folder, "bundled") for folder in _bundled_folders())
@@ -114,10 +117,11 @@ def list_personas() -> Cast:
 def filter_personas(
     found: Sequence[FoundPersona], *, language: str | None = None, category: str | None = None
 ) -> Iterator[FoundPersona]:
-    """Those in a language, or of a category, or both."""
-    for one in found:
-        if language in (None, one.persona.language) and category in (None, one.persona.category):
-            yield one
+    """The personas of a language and a category; None accepts any."""
+    for candidate in found:
+        persona = candidate.persona
+        if language in (None, persona.language) and category in (None, persona.category):
+            yield candidate
 
 
 def _by_language_and_name(found: FoundPersona) -> tuple[str, str]:
@@ -125,12 +129,12 @@ def _by_language_and_name(found: FoundPersona) -> tuple[str, str]:
 
 
 def _read_folder(folder: Path, origin: Origin) -> tuple[list[FoundPersona], dict[Path, str]]:
-    """A folder's personas in the order of their files, and a sentence for each that cannot be used."""
+    """A folder's personas in the order of their files, and an error message for each invalid file."""
     return _read_files(sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]), origin)
 
 
 def _read_packs() -> tuple[list[FoundPersona], dict[Path, str]]:
-    """The same for all installed packs, in the order of their names."""
+    """The same for all installed packs, ordered by name."""
     packs, complaints = installed_packs()
     personas, more = _read_files([path for pack in packs for path in pack.personas], "pack")
     return personas, {**complaints, **more}

@@ -1,7 +1,7 @@
-"""Install and remove packs, which may come from a stranger.
+"""Install and remove packs. Packs are untrusted input.
 
-Nothing of a pack is used before all of it has been checked, no file leaves its folder, and it is installed
-whole or not at all.
+A pack is checked completely before any part of it is used, its files cannot leave its folder, and its
+installation is atomic.
 """
 
 import shutil
@@ -21,17 +21,17 @@ from rolellm_agents.text import did_you_mean
 _MOST_FILES = 5_000
 _MOST_BYTES = 200_000_000
 _KINDS = {".yaml", ".yml", ".md", ".txt", ".png", ".jpg", ".jpeg", ".webp", ".json", ""}
-"""Suffixes of what a pack may hold: data and its licence, nothing that runs."""
+"""Suffixes of the files that a pack may hold: data and a licence, no programs."""
 
 
 def install_pack(source: Path) -> tuple[Pack, Pack | None]:
-    """Install a pack from a folder or a zip file; an installed one of the same name is replaced.
+    """Install a pack from a folder or a zip file; it replaces an installed pack of the same name.
 
     Returns:
-        The pack where it lies now, and the one it replaced.
+        The installed pack, and the one that it replaced.
 
     Raises:
-        PackError: it is no pack, holds what a pack must not hold, or one of its personas cannot be used.
+        PackError: the source is not a pack, has a file that is not allowed, or has an invalid persona.
         StorageError: the folder of packs cannot be written.
     """
     with _unpacked(source) as folder:
@@ -44,7 +44,7 @@ def remove_pack(name: str) -> Pack:
     """Remove an installed pack.
 
     Raises:
-        PackError: there is none of this name, or it cannot be removed.
+        PackError: there is no pack of this name, or it cannot be removed.
     """
     packs, _ = installed_packs()
     by_name = {pack.manifest.name: pack for pack in packs}
@@ -102,7 +102,7 @@ def _move_in(pack: Pack) -> tuple[Pack, Pack | None]:
 
 @contextmanager
 def _unpacked(source: Path) -> Iterator[Path]:
-    """The pack's folder: the given one, or a temporary one with what is in the zip file."""
+    """The pack's folder: the given one, or a temporary one with the contents of the zip file."""
     if source.is_dir():
         _check_folder(source)
         yield source
@@ -117,9 +117,9 @@ def _unpacked(source: Path) -> Iterator[Path]:
 
 
 def _top(folder: Path) -> Path:
-    """Many zip files hold one folder that holds the rest."""
-    held = list(folder.iterdir())
-    return held[0] if len(held) == 1 and held[0].is_dir() else folder
+    """The top folder of an unpacked zip file, which may be the only entry of `folder`."""
+    entries = list(folder.iterdir())
+    return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 
 
 def _check_folder(folder: Path) -> None:
@@ -155,7 +155,7 @@ def _extract(source: Path, folder: Path) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a path that leads out of the pack, or a file that a pack has no use for."""
+    """Refuse a path that leads out of the pack, and a file of a kind that is not allowed."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
         raise PackError(f"The pack holds a path that leads out of it ({name}); it was not installed.")

@@ -1,11 +1,11 @@
-"""Packs: personas and scenes that travel together, as a folder or a zip file with a manifest.
+"""Packs: personas and scenes that are distributed together, as a folder or a zip file with a manifest.
 
     my-pack/
       pack.yaml          name, version, licence, description
       personas/*.yaml
       scenes/*.yaml
 
-`pack_installation` puts them into the user's folder of packs and takes them out again.
+`pack_installation` installs and removes them.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class Manifest(BaseModel):
-    """What a pack says of itself."""
+    """The manifest of a pack."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,10 +49,10 @@ class Pack:
 
 
 def read_pack(folder: Path) -> Pack:
-    """Read a pack's manifest and list its files; the personas themselves are not read.
+    """Read a pack's manifest and list its files, without reading the personas.
 
     Raises:
-        PackError: the folder is no pack.
+        PackError: the folder is not a pack.
     """
     if not (folder / MANIFEST).is_file():
         raise PackError(f"{folder} is no pack: it has no {MANIFEST} with name, version and licence.")
@@ -68,7 +68,7 @@ def _yaml_files(*folders: Path) -> Iterator[Path]:
 
 
 def bundled_pack() -> Pack:
-    """The pack that comes with the program: its files lie in a folder for each language."""
+    """The bundled pack, which has a folder for each language."""
     with as_file(files("rolellm_personas")) as folder:
         manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
         personas = tuple(_yaml_files(folder / "en", folder / "zh"))
@@ -76,7 +76,7 @@ def bundled_pack() -> Pack:
 
 
 def installed_packs() -> tuple[list[Pack], dict[Path, str]]:
-    """The user's packs by name, and a sentence for each folder among them that is none."""
+    """The installed packs by name, and an error message for each invalid folder."""
     packs: list[Pack] = []
     complaints: dict[Path, str] = {}
     for folder in sorted(user_paths().packs.glob("[!.]*")):

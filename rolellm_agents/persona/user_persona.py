@@ -1,4 +1,4 @@
-"""Who you are to the characters: personas of your own, kept in `you.toml`.
+"""User personas: who you are to the characters, kept in `you.toml`.
 
 ```toml
 [you.captain-flint]
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 80
 LONGEST_ABOUT = 4_000
-"""Characters; they are in every prompt."""
+"""Most characters; the text is in every prompt."""
 _KEYS = ("name", "about")
 
 
 @dataclass(frozen=True)
 class UserPersona:
-    """One persona of your own."""
+    """One user persona."""
 
     id: str
-    """Empty for somebody who is not in the file."""
+    """Empty for a user persona that is not in the file."""
     name: str
-    """What characters call you: `{{user}}` in cards."""
+    """Your name for the characters, and the value of `{{user}}` in cards."""
     about: str = ""
-    """Who you are, as the model is told."""
+    """Who you are, for the model."""
 
 
 def current_user_persona(settings: Settings) -> UserPersona:
-    """Who you are now: the one that the settings name, or else somebody of whom only the name is known.
+    """The user persona that the settings name; otherwise one with the name from the settings only.
 
     Raises:
-        SettingsError: the settings name one that is not in `you.toml`, or that file cannot be used.
+        SettingsError: the settings name one that is not in `you.toml`, or that file is invalid.
     """
     return find_user_persona(settings.you) if settings.you else UserPersona("", settings.user_name)
 
 
 def user_personas() -> list[UserPersona]:
-    """All personas of your own, in the order of the file; an absent file holds none.
+    """All user personas in the order of the file; none when there is no file.
 
     Raises:
-        SettingsError: the file cannot be read, is no TOML, or one in it is not as it should be.
+        SettingsError: the file cannot be read or is invalid.
     """
     document = _document()
     document["you"] = _tables(document)
@@ -62,43 +62,42 @@ def user_personas() -> list[UserPersona]:
 
 
 def find_user_persona(id_: str) -> UserPersona:
-    """One of them.
+    """Find a user persona by id.
 
     Raises:
-        SettingsError: there is none with this id, or the file cannot be used.
+        SettingsError: there is none with this id, or the file is invalid.
     """
-    found = user_personas()
-    for one in found:
-        if one.id == id_:
-            return one
+    known = {persona.id: persona for persona in user_personas()}
+    if id_ in known:
+        return known[id_]
     raise SettingsError(
         f"There is no persona of your own {one_line(id_, 40)!r} in {_file()}"
-        f"{did_you_mean(id_, [one.id for one in found])}; choose another in the settings."
+        f"{did_you_mean(id_, list(known))}; choose another in the settings."
     )
 
 
 def add_user_persona(name: str, about: str = "") -> UserPersona:
-    """Keep one more, under an id that its name makes.
+    """Add a user persona to the file, with an id derived from its name.
 
     Raises:
         SettingsError: the name is empty, something is too long, or the file cannot be read or written.
     """
     checked = checked_user_persona(UserPersona("", name, about))
-    taken = {one.id for one in user_personas()}
+    taken = {persona.id for persona in user_personas()}
     added = UserPersona(_free_id(id_of(checked.name), taken), checked.name, checked.about)
     keep_user_persona(added)
     return added
 
 
-def keep_user_persona(one: UserPersona) -> None:
-    """Put one into the file, in the place of what it holds under that id; its comments and order stay.
+def keep_user_persona(persona: UserPersona) -> None:
+    """Write a user persona to the file, replacing one of the same id; comments and order stay.
 
     Raises:
         SettingsError: the name is empty, something is too long, or the file cannot be read or written.
     """
     import tomlkit
 
-    checked = checked_user_persona(one)
+    checked = checked_user_persona(persona)
     document = _document()
     tables = _tables(document)
     table = tables.setdefault(checked.id, tomlkit.table())
@@ -112,12 +111,10 @@ def keep_user_persona(one: UserPersona) -> None:
 
 
 def remove_user_persona(id_: str) -> UserPersona:
-    """Remove one from the file, and from the settings if it is the current one.
-
-    `keep_user_persona` undoes it.
+    """Remove a user persona from the file, and from the settings if it is the current one.
 
     Returns:
-        The one that was taken out.
+        The removed user persona; `keep_user_persona` restores it.
 
     Raises:
         SettingsError: there is none with this id, or a file cannot be read or written.
@@ -130,7 +127,7 @@ def remove_user_persona(id_: str) -> UserPersona:
         document["you"] = tables
     else:
         document.pop("you", None)
-    # The settings first, so that they never name somebody who is gone.
+    # The settings first, so that they never name a missing persona.
     before = write_settings({"you": None}) if load_settings().you == id_ else {}
     try:
         write_toml(_file(), document, SettingsError)
@@ -140,13 +137,13 @@ def remove_user_persona(id_: str) -> UserPersona:
     return removed
 
 
-def checked_user_persona(one: UserPersona) -> UserPersona:
-    """The same with its words trimmed.
+def checked_user_persona(persona: UserPersona) -> UserPersona:
+    """Trim the texts of a user persona and check them.
 
     Raises:
-        SettingsError: the name is empty, or something is too long.
+        SettingsError: the name is empty, or a text is too long.
     """
-    name, about = one_line(one.name), plain(one.about).strip()
+    name, about = one_line(persona.name), plain(persona.about).strip()
     if not name:
         raise SettingsError("A name is needed: it is what characters call you.")
     if len(name) > LONGEST_NAME:
@@ -155,7 +152,7 @@ def checked_user_persona(one: UserPersona) -> UserPersona:
         raise SettingsError(
             f"What is told about you has {len(about):,} characters; at most {LONGEST_ABOUT:,} can be told."
         )
-    return UserPersona(one.id, name, about)
+    return UserPersona(persona.id, name, about)
 
 
 def _file() -> Path:
@@ -167,13 +164,13 @@ def _document() -> "TOMLDocument":
 
 
 def _tables(document: "TOMLDocument") -> MutableMapping[str, Any]:
-    """Those in the document; new ones, which are not in it yet, when there are none."""
+    """The tables of the document; a new empty table, not yet part of it, when there are none."""
     import tomlkit
     from tomlkit.items import InlineTable
 
     tables: object = document.get("you", tomlkit.table(is_super_table=True))
     if isinstance(tables, InlineTable):
-        # In one line there is no place for more.
+        # An inline table cannot be extended.
         del document["you"]
         tables = tomlkit.item(tables.unwrap())
     if not isinstance(tables, MutableMapping):

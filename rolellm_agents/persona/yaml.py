@@ -8,7 +8,7 @@ from rolellm_agents.persona import Persona
 
 
 def to_yaml(persona: Persona) -> str:
-    """The persona as a file that a person can edit: long texts folded, empty parts left out."""
+    """The persona as YAML, with long texts folded and empty fields left out."""
     data = {
         key: value
         for key, value in persona.model_dump(mode="json").items()
@@ -18,7 +18,7 @@ def to_yaml(persona: Persona) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Long texts as folded blocks, lists indented, no marks of the library's own."""
+    """Dumps long texts as folded blocks and lists indented, without aliases."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
         return super().increase_indent(flow, False)

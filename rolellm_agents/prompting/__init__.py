@@ -1,1 +1,1 @@
-"""From a persona and a conversation to the messages that a model is sent."""
+"""Prompts: from a persona and a conversation to the messages for a model."""

@@ -1,7 +1,4 @@
-"""From a conversation to the very messages that a model is sent: look up, compose, place.
-
-One place for all who need them: the graph that answers, the session that reads ahead.
-"""
+"""From a conversation to the messages for a model: look up, compose, place inserts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -43,19 +40,19 @@ from rolellm_agents.recall import (
 from rolellm_agents.recall.passages import Kind
 
 _MEMORIES = 3
-"""Earlier exchanges at most that come to mind; what the persona is stands before what was said."""
+"""Earlier exchanges in a prompt at most, so that they do not crowd out the persona."""
 
 
 class LookedUp(NamedTuple):
-    """What was looked up for a user's line."""
+    """What was found for a user's line."""
 
     recalled: list[RecalledItem]
     lore: dict[str, Any] | None
-    """Timed effects of the lorebook after this line; None for a persona without one."""
+    """Timed effects of the lorebook after this line; None for a persona without a lorebook."""
 
 
 class Prompting:
-    """How one persona reaches a model by one strategy."""
+    """The prompts of one persona under one strategy."""
 
     def __init__(
         self,
@@ -68,16 +65,16 @@ class Prompting:
         recall: RecallOptions | None = None,
         memories: Sequence[Passage] = (),
     ) -> None:
-        """Prepare what is looked up.
+        """Prepare the indexes.
 
         Args:
             persona: with its macros filled.
             strategy: a strategy or its name.
             user: the display name of the person who talks with it.
-            about_user: who that is, told to the model.
-            lorebooks: of the world, beside the persona's own.
-            recall: how passages are looked up; what suits the strategy when None.
-            memories: of earlier conversations, recalled under every strategy.
+            about_user: the user's description, which goes into the prompt.
+            lorebooks: further lorebooks beside the persona's own.
+            recall: how passages are looked up; the strategy's method when None.
+            memories: passages of earlier conversations, recalled under every strategy.
 
         Raises:
             SettingsError: there is no such strategy.
@@ -90,23 +87,23 @@ class Prompting:
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
         self._recallers = self._make_recallers(strategy, recall or RecallOptions(), memories)
         self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
-        """Making them, or asking a server for them, takes a while."""
+        """Whether a lookup may take long, because it computes or requests embeddings."""
         self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
 
     def look_up(
         self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
     ) -> LookedUp:
-        """The lore that the conversation brings up, and the passages near the line.
+        """Find the lore that the conversation activates, and the passages near the line.
 
         Args:
-            history: what was said before.
-            line: what the user says.
+            history: the conversation before the line.
+            line: the user's line.
             lore: timed effects so far.
-            seed: of the lore's probabilities; None draws it from the conversation.
+            seed: for the lore's probabilities; derived from the conversation when None.
 
         Raises:
-            StorageError: the store of passages cannot be used.
-            ModelError: the embeddings cannot be used.
+            StorageError: Chroma's store cannot be used.
+            ModelError: the embeddings cannot be computed.
         """
         passages = [item for recaller in self._recallers for item in recaller.recall(line)]
         if not self._lore.entries:
@@ -126,17 +123,17 @@ class Prompting:
         note: str = "",
         scene: str = "",
     ) -> list[BaseMessage]:
-        """The messages: the strategy's, with the card's own prompts, notes and the lore in their places.
+        """The prompt: the strategy's messages with the card's prompts and all inserts in their places.
 
         Args:
-            history: what was said before.
-            recalled: what was looked up for the line.
-            line: what the user says.
-            note: the author's, which stands a few messages before the end.
-            scene: what the persona is told of the scene it is in, after its description.
+            history: the conversation before the line.
+            recalled: the items that `look_up` found.
+            line: the user's line.
+            note: the author's note, placed a few messages before the end.
+            scene: what the persona knows of its scene, placed after its description.
         """
         messages = self.strategy_function(self.persona, history, recalled, line)
-        # The scene first: it stays the same, and so does what a model has read of the prompt.
+        # The scene first: it rarely changes, so the model's cached prefix stays valid.
         inserts = [
             *scene_insert(scene),
             *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
@@ -146,14 +143,14 @@ class Prompting:
         return place_inserts(self._with_instruction(messages), inserts)
 
     def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """The messages that the next prompt begins with, whatever the user will say, but for lore."""
+        """The messages that the next prompt begins with, whatever the user says, without lore."""
         messages = foreseen(self.strategy_function, self.persona, history)
         return self._with_instruction(messages)[: len(messages)]
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """The messages with the card's prompts; a model may keep the persona's instruction on disk.
+        """Add the card's prompts, and mark the instruction as one that may be cached on disk.
 
-        What else comes into the first message, such as lore and what callers tell, comes there later.
+        Lore and callers' texts join the first message later, so they stay out of the cache.
         """
         if not messages:
             return []

@@ -1,4 +1,4 @@
-"""Which strategy a model is prompted with when the user names none."""
+"""The strategy for a model when the user names none."""
 
 from langchain_core.language_models import BaseChatModel
 
@@ -10,13 +10,13 @@ from rolellm_agents.prompting.strategies import get_strategy
 
 
 def default_strategy(model: BaseChatModel | str) -> str:
-    """The strategy that a model was tuned for, or else the general default.
+    """The strategy that a model was tuned for, otherwise the general default.
 
     Args:
-        model: a name, as for `get_model`; for a model object this is the general default.
+        model: a name, as for `get_model`; a model object gets the general default.
 
     Raises:
-        ModelError: there is no such name.
+        ModelError: there is no model of this name.
         SettingsError: `models.toml` cannot be used, or names an unknown strategy.
     """
     from rolellm_agents.models.llamacpp.files.bundled import BUNDLED

@@ -11,7 +11,7 @@ from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES, Position, R
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.models.message_marks import INSERT_MARK
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import CARD, called
+from rolellm_agents.persona.from_card.conversion import CARD, char_name
 from rolellm_agents.recall.recalled import RecalledLore
 
 InsertKind = Literal["lore", "author-note", "character-note", "user-persona", "scene", "card-prompt"]
@@ -38,14 +38,14 @@ def lore_insert(lore: RecalledLore) -> PromptInsert:
 
 
 def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: str) -> list[BaseMessage]:
-    """The messages with the card's `system_prompt` and `post_history_instructions`, as V2 asks for them.
+    """Add a card's `system_prompt` and `post_history_instructions` as the V2 specification requires.
 
-    The first replaces our instruction, which it may take up with `{{original}}`; the second follows the
+    The first replaces our instruction, which it can include with `{{original}}`; the second follows the
     conversation.
 
     Args:
-        messages: a strategy's; the first is the instruction.
-        persona: whose card; one without a card changes nothing.
+        messages: a strategy's messages; the first is the instruction.
+        persona: the persona; without a card nothing changes.
         user: the person's display name.
     """
     card = _card(persona)
@@ -53,7 +53,7 @@ def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: s
         return list(messages)
     first, *rest = messages
     if card.system_prompt.strip():
-        # The description stands in our instruction; an author who leaves {{original}} out means the manner.
+        # Our instruction contains the description; without {{original}} the description would be lost.
         words = card.system_prompt
         if "{{original}}" not in words:
             words = f"{words}\n\n{persona.description}"
@@ -111,5 +111,7 @@ def _card(persona: Persona) -> Card | None:
 
 
 def _filled(words: str, persona: Persona, user: str, *, original: str | None) -> str:
-    scope = MacroScope(char=called(persona), user=user, original=original, description=persona.description)
+    scope = MacroScope(
+        char=char_name(persona), user=user, original=original, description=persona.description
+    )
     return substitute(words, scope).strip()

@@ -2,8 +2,8 @@
 
 `zero-shot`, `few-shot-prompt` and `few-shot-dialogue` are RoleGPT's three ways of prompting a general
 chat model (arXiv 2310.00746, §3.2); `system` is the short instruction of RoCIT (§3.4), shared by
-chat, generation, training and benchmark; `retrieval` is that instruction with what was recalled beside it
-(§4, "reaug"). `docs/design/strategies.md` says why each is as it is.
+chat, generation, training and evaluation; `retrieval` is that instruction with recalled items beside it
+(§4, "reaug"). `docs/design/strategies.md` gives the reasons.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,14 +34,14 @@ def system(
     persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
 ) -> list[BaseMessage]:
     """RoCIT's instruction: description and catchphrases, no examples."""
-    return [_instruction("system", persona), *history, *_asked(persona, recalled, user)]
+    return [_instruction("system", persona), *history, *_user_turn(persona, recalled, user)]
 
 
 def zero_shot(
     persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
 ) -> list[BaseMessage]:
     """RoleGPT's custom instruction alone."""
-    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, user)]
+    return [_instruction("custom-instruction", persona), *history, *_user_turn(persona, recalled, user)]
 
 
 def few_shot_prompt(
@@ -54,7 +54,7 @@ def few_shot_prompt(
     example = load_prompt("example", persona.language)
     examples = "\n\n".join(example.fill(user=pair.user, reply=pair.reply) for pair in pairs)
     text = load_prompt("examples", persona.language).fill(name=persona.name, examples=examples, user=user)
-    return [_instruction("custom-instruction", persona), *history, *_asked(persona, recalled, text)]
+    return [_instruction("custom-instruction", persona), *history, *_user_turn(persona, recalled, text)]
 
 
 def few_shot_dialogue(
@@ -66,7 +66,12 @@ def few_shot_dialogue(
     for pair in _pairs(persona, recalled):
         turns.append(HumanMessage(pair.user, additional_kwargs=mark))
         turns.append(AIMessage(pair.reply, additional_kwargs=mark))
-    return [_instruction("custom-instruction", persona), *turns, *history, *_asked(persona, recalled, user)]
+    return [
+        _instruction("custom-instruction", persona),
+        *turns,
+        *history,
+        *_user_turn(persona, recalled, user),
+    ]
 
 
 def retrieval(
@@ -77,7 +82,7 @@ def retrieval(
     lines = [
         said.fill(name=persona.name, user=pair.user, reply=pair.reply) for pair in _pairs(persona, recalled)
     ]
-    return [_instruction("system", persona), *history, *_asked(persona, recalled, user, lines)]
+    return [_instruction("system", persona), *history, *_user_turn(persona, recalled, user, lines)]
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -87,7 +92,7 @@ STRATEGIES: dict[str, Strategy] = {
     "system": system,
     "retrieval": retrieval,
 }
-"""By the names that people give."""
+"""Our own strategies, by name."""
 
 
 class Recalls(NamedTuple):
@@ -100,7 +105,7 @@ class Recalls(NamedTuple):
 
 
 RECALLS: dict[str, Recalls] = {
-    # By BM25, as in the paper; what shares no word with the line still shows the voice.
+    # BM25 as in the paper. Floor 0: demonstrations without a shared word still show the voice.
     "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
     "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
     "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
@@ -155,7 +160,7 @@ def recalls_of(strategy: str | Strategy) -> Recalls | None:
 def foreseen(
     strategy: str | Strategy, persona: Persona, history: Sequence[BaseMessage]
 ) -> list[BaseMessage]:
-    """The messages that the next prompt begins with, whatever the user will say.
+    """The messages that the next prompt begins with, whatever the user says.
 
     Raises:
         SettingsError: there is no strategy of this name.
@@ -175,10 +180,10 @@ def _instruction(prompt_id: str, persona: Persona) -> SystemMessage:
     return SystemMessage(prompt.fill(name=persona.name, profile=_profile(persona)))
 
 
-def _asked(
+def _user_turn(
     persona: Persona, recalled: Sequence[RecalledItem], user: str, lines: Sequence[str] = ()
 ) -> list[BaseMessage]:
-    """The user's words, and before them what comes to the persona's mind, the nearest last."""
+    """The user's line, and before it the recalled passages, the nearest last."""
     known = [_PASSAGE.format(item["text"]) for item in recalled if item["kind"] == "passage"]
     found = [*lines, *reversed(known)]
     if not found:
@@ -206,7 +211,7 @@ _BETWEEN: dict[Language, str] = {"en": " ", "zh": ""}
 
 
 def _pairs(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Demonstration]:
-    """The recalled demonstrations, the nearest last: what stands closest to the question weighs most."""
+    """The recalled demonstrations, the nearest last: models weigh text near the question most."""
     return [
         persona.demonstrations[found["index"]]
         for found in reversed(recalled)

@@ -1,4 +1,4 @@
-"""The prompt by which a model writes what the person might say next (SillyTavern's "impersonate")."""
+"""The prompt for suggesting the user's next line (SillyTavern's "impersonate")."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.prompts import load_prompt
 
 _LOOKED_BACK = 12
-"""Messages; a line does not hang on what was said long ago."""
+"""How many of the latest messages the prompt contains."""
 
 
 def line_prompt(persona: Persona, user: str, said: Sequence[tuple[bool, str]]) -> list[BaseMessage]:
-    """The conversation with its roles exchanged: the model speaks as the person.
+    """The conversation with exchanged roles: the model speaks as the user.
 
     Args:
-        persona: with whom the person talks.
-        user: the person's display name.
-        said: whether it was the person, and what was said, oldest first.
+        persona: the persona that the user talks with.
+        user: the user's display name.
+        said: for each message whether the user said it, and its text; oldest first.
     """
     prompt = load_prompt("next-line", persona.language)
     messages: list[BaseMessage] = [
@@ -26,6 +26,6 @@ def line_prompt(persona: Persona, user: str, said: Sequence[tuple[bool, str]]) -
     for is_person, text in said[-_LOOKED_BACK:]:
         messages.append(AIMessage(text) if is_person else HumanMessage(text))
     if isinstance(messages[-1], AIMessage) or len(messages) == 1:
-        # The person spoke last, or nobody did; a model that is asked nothing goes on with old words.
+        # The user spoke last, or nobody did. Without a human message models continue the last text.
         messages.append(HumanMessage("…"))
     return messages

@@ -1,4 +1,4 @@
-"""What is looked up in a persona before it answers."""
+"""Recall: retrieval of what a persona knows or has said that is relevant to the user's line."""
 
 from rolellm_agents.recall.index import Hit, Index
 from rolellm_agents.recall.lore import LoreRecall, recalled_lore

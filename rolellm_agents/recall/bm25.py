@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FLOOR = 0.15
-"""Of the weight of a line's words, the share that a passage must have to be more than noise."""
+"""Least share of the weight of a line's words that a relevant passage must contain."""
 
 _SHOWN_WORDS = 3
 
@@ -24,11 +24,11 @@ class Bm25Index:
     def __init__(
         self, passages: Sequence[Passage], language: Language, *, floor: float | None = None
     ) -> None:
-        """Read the passages.
+        """Index the passages.
 
         Args:
-            passages: those that say the same stay apart, in their order.
-            language: how text is cut into words.
+            passages: the passages to search; equal texts stay separate.
+            language: decides how text is cut into words.
             floor: the closeness below which a passage is noise; `FLOOR` when None.
         """
         self._passages = list(passages)
@@ -42,17 +42,17 @@ class Bm25Index:
         if k <= 0 or not self._passages:
             return []
         scores = self._bm25.scores(words)
-        # Squared, as in the cosine of two texts: a rare word tells more than many common ones.
+        # Squared, as in the cosine of two texts: a rare word counts more than many common ones.
         weights = {word: weight(word, self._language) ** 2 for word in words}
         return [self._hit(place, float(scores[place]), weights) for place in _best(scores, k)]
 
     def _hit(self, place: int, score: float, weights: dict[str, float]) -> Hit:
         passage = self._passages[place]
-        # Which words it were is looked up for the few that are shown, not kept for all.
+        # The shared words are computed for the few hits only, instead of kept for all passages.
         there = set(words_of(passage.text, self._language)) if score > 0 else set()
         shared = sorted((word for word in weights if word in there), key=lambda word: -weights[word])
-        all_told = sum(weights.values())
-        closeness = round(sum(weights[word] for word in shared) / all_told, 4) if all_told else 0.0
+        total = sum(weights.values())
+        closeness = round(sum(weights[word] for word in shared) / total, 4) if total else 0.0
         why = "shares " + ", ".join(f"“{word}”" for word in shared[:_SHOWN_WORDS])
         return Hit(
             passage,
@@ -77,10 +77,10 @@ def _best(scores: "NDArray[np.float32]", k: int) -> list[int]:
 
 
 class _Bm25:
-    """bm25s with words for words: it takes lists of strings and its own vocabulary stays inside."""
+    """bm25s over lists of words; its vocabulary of ids stays inside."""
 
     def __init__(self, documents: list[list[str]]) -> None:
-        # numpy comes with it; commands that never search should not pay for that.
+        # The import loads numpy; commands that never search should not pay for that.
         import bm25s
 
         self._documents = len(documents)

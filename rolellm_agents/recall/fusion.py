@@ -5,26 +5,26 @@ from collections.abc import Sequence
 from rolellm_agents.recall.index import Hit, Index
 
 _K = 10
-"""How little the first ranks stand out. The authors take 60 for rankings of 1,000; ours are of tens."""
+"""The smoothing constant. The authors use 60 for rankings of 1,000; ours have tens."""
 _DEPTH = 50
-"""Ranks of each that are looked at, at least."""
+"""The least number of ranks taken from each index."""
 
 
 class FusedIndex:
-    """What several indexes over the same passages find."""
+    """The fused rankings of several indexes over the same passages."""
 
     def __init__(self, indexes: Sequence[Index]) -> None:
-        """Hold them."""
+        """Keep the indexes."""
         self._indexes = list(indexes)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` with the highest sums of `1 / (10 + rank)`; near is what is near by one of them."""
+        """The `k` with the highest sums of `1 / (10 + rank)`; a hit is near if one index says so."""
         if k <= 0:
             return []
         rankings = [index.search(query, max(k, _DEPTH)) for index in self._indexes]
         found: dict[str, list[tuple[int, Hit]]] = {}
         for ranking in rankings:
-            # Of passages that say the same only the first counts.
+            # Of passages with equal texts only the first counts.
             first = {hit.passage.id: (rank, hit) for rank, hit in reversed(list(enumerate(ranking, 1)))}
             for passage, ranked in first.items():
                 found.setdefault(passage, []).append(ranked)

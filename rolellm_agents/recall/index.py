@@ -1,4 +1,4 @@
-"""What every way of searching gives: hits, best first."""
+"""The interface of an index: hits for a query, best first."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,14 +18,14 @@ class Hit:
     is_near: bool
     """Whether the closeness reaches the floor below which a passage is only noise."""
     why: str
-    """In a few words: what brought it up."""
+    """The reason for the hit, in a few words."""
 
 
 class Index(Protocol):
     """Passages that can be searched."""
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` nearest passages, best first, however far; fewer only if there are not so many.
+        """The `k` nearest passages, best first, however far; fewer only if the index holds fewer.
 
         Raises:
             StorageError: the store cannot be read.

@@ -1,8 +1,8 @@
 """`lexical`: vectors of words, without a model and without a download.
 
-Each word, and with less weight each run of four letters in it, is hashed to a place and a sign of the
-vector (Weinberger et al. 2009, arXiv 0902.2206), weighted by how rare the word is. So forms of one word are
-near each other, and words of the same meaning are not.
+Feature hashing (Weinberger et al. 2009, arXiv 0902.2206): each word, and with less weight each run of four
+letters in it, is hashed to a dimension and a sign, weighted by the word's rarity. Forms of one word are
+near each other; synonyms are not.
 """
 
 import math
@@ -28,7 +28,7 @@ _SHARE_OF_RUNS = 0.7
 
 
 class LexicalEmbeddings(Embeddings):
-    """LangChain embeddings; each vector has the length 1, or is zero where there is no word."""
+    """LangChain embeddings; each vector has length 1, or is zero for a text without words."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector of `DIMENSIONS` for each text."""
@@ -46,11 +46,11 @@ def _vector(text: str) -> "NDArray[np.float32]":
     language = language_of(text)
     vector = np.zeros(DIMENSIONS, dtype=np.float32)
     for word, times in Counter(words_of(text, language)).items():
-        told = weight(word, language) * (1 + math.log(times))
-        _add(vector, f"w{word}", told)
+        amount = weight(word, language) * (1 + math.log(times))
+        _add(vector, f"w{word}", amount)
         runs = list(_runs(word))
         for run in runs:
-            _add(vector, f"r{run}", _SHARE_OF_RUNS * told / math.sqrt(len(runs)))
+            _add(vector, f"r{run}", _SHARE_OF_RUNS * amount / math.sqrt(len(runs)))
     length = float(np.linalg.norm(vector))
     return vector / length if length else vector
 

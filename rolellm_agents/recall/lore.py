@@ -1,4 +1,4 @@
-"""The lore that a persona's line of conversation brings up."""
+"""The lorebook entries that a conversation activates."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from rolellm_agents.cards import (
 )
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import called
+from rolellm_agents.persona.from_card.conversion import char_name
 from rolellm_agents.recall.recalled import RecalledLore
 
 
 class LoreRecall:
-    """A persona's lorebook, and what of it a conversation brings up."""
+    """A persona's lorebooks, and which entries a conversation activates."""
 
     def __init__(
         self,
@@ -40,21 +40,21 @@ class LoreRecall:
         """Read the persona's lorebook.
 
         Args:
-            persona: whose lore.
+            persona: the owner of the lore.
             user: the display name of the person who talks with it.
-            about_user: who that is; lore may look for its keys there.
-            lorebooks: of the world, beside the persona's own, which comes first.
-            settings: how deep to scan, and what the lore may take of the prompt; SillyTavern's defaults.
+            about_user: the user's description; entries may match their keys there.
+            lorebooks: further lorebooks after the persona's own.
+            settings: scan depth and token budget; SillyTavern's defaults when None.
 
         Raises:
-            PersonaError: the lorebook has more entries than anybody needs.
+            PersonaError: the lorebook has too many entries.
         """
         self._persona = persona
         self._user = user
         self._about_user = about_user
         self._settings = settings or LoreSettings()
         self.books = tuple(lorebooks)
-        """The persona's own first."""
+        """All lorebooks, the persona's own first."""
         if persona.lorebook is not None and "entries" in persona.lorebook:
             try:
                 self.books = (read_lorebook(dict(persona.lorebook)), *lorebooks)
@@ -63,7 +63,7 @@ class LoreRecall:
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """Number of entries in all lorebooks."""
         return sum(len(book.entries) for book in self.books)
 
     def activate(
@@ -74,16 +74,16 @@ class LoreRecall:
         *,
         seed: int | None = None,
     ) -> Activation:
-        """What is active for the user's line, and why everything else is not.
+        """The entries that are active for the user's line, with a trace for every entry.
 
         Args:
-            history: what was said before.
-            line: what the user says.
-            state: timed effects so far, as `LoreState.to_json` gives them.
-            seed: of probabilities; drawn from the conversation itself when None, so that the same words
-                bring up the same lore.
+            history: the conversation before the line.
+            line: the user's line.
+            state: timed effects so far, from `LoreState.to_json`.
+            seed: for probabilities; derived from the conversation when None, so that the same words
+                activate the same lore.
         """
-        name = called(self._persona)
+        name = char_name(self._persona)
         messages = [_scanned(message, name, self._user) for message in history]
         messages.append(ScanMessage(self._user, line, "user"))
         drawn = zlib.crc32(f"{len(messages)}\n{line}".encode()) if seed is None else seed

@@ -1,4 +1,4 @@
-"""What a persona said and heard in earlier conversations, as far as they stand."""
+"""Memories: the exchanges of a persona's earlier conversations."""
 
 from collections.abc import Sequence
 
@@ -8,21 +8,21 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 
 _MOST = 400
-"""Conversations that are looked through, the latest first."""
+"""How many of the latest conversations are searched."""
 
 
 def memories_of(
     transcript: Transcript, persona: Persona, *, user: str, but: str | None = None
 ) -> list[Passage]:
-    """One passage for each line of the person's and the answers to it, the latest conversation first.
+    """One passage for each user line with its answers, the latest conversation first.
 
-    Of each conversation the branch it stands on counts: what was swiped or branched away is not remembered.
+    Only the current branch of each conversation counts, so swiped answers are not remembered.
 
     Args:
         transcript: all conversations.
-        persona: whose memories.
-        user: what the persona calls the person.
-        but: a conversation to leave out, such as the one that goes on.
+        persona: the persona that remembers.
+        user: the user's display name.
+        but: a conversation to leave out, such as the current one.
 
     Raises:
         StorageError: the transcript cannot be read.
@@ -39,7 +39,7 @@ def memories_of(
 
 
 def _exchanges(path: Sequence[Message], name: str, user: str) -> list[str]:
-    """Lines of the person's with what was answered; a line without an answer is no exchange."""
+    """User lines with their answers; a line without an answer is left out."""
     exchanges: list[list[str]] = []
     for message in path:
         if message.speaker == USER:

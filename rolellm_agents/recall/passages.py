@@ -1,4 +1,4 @@
-"""What can be recalled: the pieces that a persona's file, its lorebooks and earlier chats are made of."""
+"""Passages: the pieces of a persona's file, its lorebooks and earlier chats that can be recalled."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from rolellm_agents.cards import Lorebook, LoreEntry, MacroScope, substitute
 from rolellm_agents.cards.lore.decorators import NO_DECORATORS, parse_decorators
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import called
+from rolellm_agents.persona.from_card.conversion import char_name
 from rolellm_agents.text import whole
 
 Kind = Literal["demonstration", "knowledge", "lore", "memory"]
@@ -20,19 +20,19 @@ _CERTAIN = 100.0
 
 @dataclass(frozen=True)
 class Passage:
-    """One piece that is found as a whole."""
+    """One retrievable piece."""
 
     kind: Kind
     text: str
-    """What is searched, and shown to a person."""
+    """The text that is searched and shown."""
     source: str
-    """Where it comes from, in a few words."""
+    """Its origin, in a few words."""
     index: int = 0
-    """Its place in the persona's list of its kind; of lore and memories, in the order of reading."""
+    """Its index in the persona's list of this kind; for lore and memories, the order of reading."""
 
     @property
     def id(self) -> str:
-        """The same for the same words, wherever they stand."""
+        """A digest of kind and text; equal texts have equal ids."""
         return hashlib.sha256(f"{self.kind}\n{self.text}".encode()).hexdigest()[:32]
 
 
@@ -50,7 +50,7 @@ def demonstrations_of(persona: Persona) -> list[Passage]:
 
 
 def knowledge_of(persona: Persona) -> list[Passage]:
-    """What a persona knows, each piece with its title."""
+    """A persona's knowledge, each piece with its title."""
     return [
         Passage(
             "knowledge",
@@ -63,8 +63,8 @@ def knowledge_of(persona: Persona) -> list[Passage]:
 
 
 def lore_of(books: Iterable[Lorebook], persona: Persona, user: str) -> list[Passage]:
-    """Entries of lorebooks as far as nothing but their keys keeps them out of the prompt."""
-    scope = MacroScope(char=called(persona), user=user, description=persona.description, seed=0)
+    """The lorebook entries whose only condition is a key."""
+    scope = MacroScope(char=char_name(persona), user=user, description=persona.description, seed=0)
     passages: list[Passage] = []
     for book in books:
         for entry in filter(_is_free, book.entries):
@@ -76,7 +76,7 @@ def lore_of(books: Iterable[Lorebook], persona: Persona, user: str) -> list[Pass
 
 
 def _is_free(entry: LoreEntry) -> bool:
-    """Constant entries are there anyway; what waits for more than a word is not for us to bring up."""
+    """Constant entries are always in the prompt; entries with further conditions must not be recalled."""
     waits = (
         entry.constant,
         entry.character_names,

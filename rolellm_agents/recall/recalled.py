@@ -1,4 +1,4 @@
-"""What was looked up for a user's line, as plain values: graph states and transcripts hold it."""
+"""Recalled items as plain values, for graph states and transcripts."""
 
 from typing import Literal
 
@@ -16,11 +16,11 @@ class RecalledDemonstration(TypedDict):
     score: float
     """The method's own; higher is nearer."""
     why: str
-    """In a few words: what brought it up."""
+    """The reason for the hit, in a few words."""
 
 
 class RecalledPassage(TypedDict):
-    """Something the persona knows, lived or said before, as it goes into the prompt."""
+    """Knowledge, lore or a memory as it goes into the prompt."""
 
     kind: Literal["passage"]
     of: Literal["knowledge", "lore", "memory"]
@@ -46,4 +46,4 @@ class RecalledLore(TypedDict):
 
 
 RecalledItem = RecalledDemonstration | RecalledPassage | RecalledLore
-"""Told apart by `kind`."""
+"""`kind` distinguishes them."""

@@ -1,4 +1,4 @@
-"""Recall as a strategy wants it: from a line to the passages that go into the prompt, and why."""
+"""Recall for a strategy: from a line to the passages that go into the prompt, with the reasons."""
 
 import re
 import threading
@@ -22,7 +22,7 @@ from rolellm_agents.text import did_you_mean, estimated_tokens
 Method = Literal["bm25", "chroma", "hybrid"]
 """How passages are found: by words, by vectors, or by both, fused."""
 METHODS: tuple[Method, ...] = get_args(Method)
-"""All of them."""
+"""Our own methods."""
 IndexFactory = Callable[[Sequence[Passage], Persona, "RecallOptions"], Index]
 """`(passages, persona, options) -> index`: a recall method of one's own."""
 
@@ -36,13 +36,13 @@ class RecallOptions:
     k: int = 5
     """Passages at most, as in the paper."""
     tokens: int = 1_000
-    """What they may take of the prompt together, by an estimate."""
+    """Approximate number of tokens that all passages together may take."""
     floor: float | None = None
-    """The closeness, from 0 to 1, below which nothing is put in; the method's own when None."""
+    """The closeness, from 0 to 1, below which a passage is left out; the method's own when None."""
     embeddings: str = DEFAULT_EMBEDDINGS
-    """For vectors; a name for `get_embeddings`."""
+    """Embeddings for vectors; a name for `get_embeddings`."""
     chroma_url: str | None = None
-    """A Chroma server; a folder when None."""
+    """URL of a Chroma server; a local folder when None."""
     chroma_folder: Path | None = None
     """In the user's cache when None."""
 
@@ -110,7 +110,7 @@ def _unknown_method(name: str) -> SettingsError:
 
 
 class Recaller:
-    """What comes back to a persona when somebody speaks to it."""
+    """Finds the passages that are relevant to a line."""
 
     def __init__(
         self,
@@ -119,13 +119,13 @@ class Recaller:
         method: str | IndexFactory,
         options: RecallOptions,
     ) -> None:
-        """Hold the passages; the index is made when it is first needed, which may take a moment.
+        """Keep the passages; the first search builds the index, which may take a moment.
 
         Args:
-            passages: to be found.
-            persona: whose they are.
-            method: to search with, unless the options name another.
-            options: how much is put in, and how near it must be.
+            passages: the passages to search.
+            persona: their owner.
+            method: the search method, unless the options name another.
+            options: how many passages are returned, and how near they must be.
         """
         self._passages = list(passages)
         self._persona = persona
@@ -150,7 +150,7 @@ class Recaller:
         return self._index.search(without_name(line, self._persona), self._options.k)
 
     def recall(self, line: str) -> list[RecalledDemonstration | RecalledPassage]:
-        """Of these, those that are near and for which there is room.
+        """The hits of `search` that are near enough and fit the token budget.
 
         Raises:
             StorageError: Chroma's store cannot be used.
@@ -160,7 +160,7 @@ class Recaller:
 
 
 def without_name(line: str, persona: Persona) -> str:
-    """The line without the name of the one it is said to, which tells nothing of what is asked."""
+    """The line without the persona's name, which says nothing about the question."""
     named = re.compile(rf"(?<!\w){re.escape(persona.name)}(?!\w)", re.IGNORECASE)
     if persona.language == "zh":
         named = re.compile(re.escape(persona.name))
@@ -169,7 +169,7 @@ def without_name(line: str, persona: Persona) -> str:
 
 
 def within(hits: Sequence[Hit], tokens: int) -> list[Hit]:
-    """Those that are near, best first, while there is room; what is too long makes way for the next."""
+    """The near hits within a token budget, best first; a hit that does not fit is skipped."""
     kept: list[Hit] = []
     left = tokens
     for hit in hits:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rolellm_agents.evaluation.markdown import markdown_table
+from rolellm_agents.evaluation.formatting import markdown_table
 from rolellm_agents.files.pictures import ADVICE
 from rolellm_agents.reports.content import (
     Block,

@@ -11,7 +11,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, SceneError
 from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
-from rolellm_agents.persona.from_card.conversion import called, with_macros
+from rolellm_agents.persona.from_card.conversion import char_name, with_macros
 from rolellm_agents.persona.packs import bundled_pack, installed_packs
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
 from rolellm_agents.text import did_you_mean
@@ -183,7 +183,7 @@ def _named(seat: Seat, persona: Persona | None) -> Seat:
         )
     if persona is None:
         return seat
-    return seat.model_copy(update={"id": seat.id or persona.id, "name": seat.name or called(persona)})
+    return seat.model_copy(update={"id": seat.id or persona.id, "name": seat.name or char_name(persona)})
 
 
 def _persona_of(seat: Seat, scene: Scene) -> Persona:

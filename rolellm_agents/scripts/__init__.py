@@ -1,1 +1,1 @@
-"""Plays, screenplays, subtitles and novels, read into one form: who says what to whom."""
+"""Read plays, screenplays, subtitles and novels into one form: speakers, speeches and addressees."""

@@ -1,4 +1,4 @@
-"""A conversation in a novel: from what is told beside and between the speeches to who speaks."""
+"""Attribute the speeches of a novel's conversation from the narration beside and between them."""
 
 import re
 from collections.abc import Iterator
@@ -10,47 +10,47 @@ from rolellm_agents.scripts.tags import Tag, find_tag, find_vocative
 from rolellm_agents.text.language import Language
 
 _FAR = 2
-"""After so many paragraphs without a word a conversation is over."""
+"""Paragraphs without speech that end a conversation."""
 _SHORT = 120
-"""Characters of a paragraph that does no more than tell of an answer."""
+"""Most characters of a paragraph that only reports an answer."""
 _LONG = 800
-"""Characters of a paragraph after which nobody remembers whose turn it was."""
+"""Characters of a paragraph without speech that ends a conversation."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NEAR = 8
-"""Persons named last among whom a pronoun is looked for."""
+"""The most recently named persons that a pronoun may refer to."""
 
 
 @dataclass
 class NovelConversation:
-    """Hears a novel paragraph by paragraph, and knows who has spoken and who was named."""
+    """Attributes speeches paragraph by paragraph, and tracks who has spoken and who was named."""
 
     people: People
     language: Language
     turns: list[str] = field(default_factory=list)
-    """Who has spoken, in order; empty for one who is not known."""
+    """The speakers in order; empty for an unknown one."""
     named: list[str] = field(default_factory=list)
-    """Whom the narration named, newest last."""
+    """Persons that the narration named, newest last."""
     subject: str = ""
-    """Whom the latest narration is about."""
+    """The subject of the last narration."""
     addressed: str = ""
-    """Whom the last speaker called by name."""
+    """The person whom the last speaker addressed by name."""
     announced: Tag | None = None
-    """Who is about to speak: the narration ended with “and she said:”."""
+    """The next speaker, if the narration ended with words like “and she said:”."""
     silence: int = 0
-    """Paragraphs since somebody spoke."""
+    """Number of paragraphs since the last speech."""
     open_speaker: str = ""
-    """Who goes on in the next paragraph, since the quotation was not closed."""
+    """The speaker of a quotation that continues in the next paragraph."""
 
     def __post_init__(self) -> None:
         self._mentions = self.people.mentions()
 
     def end(self) -> None:
-        """Everybody has left, as at the end of a chapter."""
+        """End the conversation, as at the end of a chapter."""
         self.turns, self.addressed, self.open_speaker, self.silence = [], "", "", 0
         self.announced = None
 
     def narrate(self, text: str) -> None:
-        """Hear a paragraph in which nobody speaks."""
+        """Process a paragraph without speech."""
         self.silence += 1
         subject = self._subject_of(text)
         if self.silence >= _FAR or len(text) > _LONG:
@@ -58,34 +58,34 @@ class NovelConversation:
         elif self.turns and len(text) < _SHORT and subject:
             # “Mr. Bennet replied that he had not.”
             self.turns.append(subject)
-        self._hear_names(text)
+        self._collect_names(text)
         self.subject = subject
         self.announced = self._announced(text)
 
-    def hear(self, told: str, speech: str, *, is_open: bool) -> tuple[str, Certainty]:
-        """Hear a paragraph with speech, and say whose it is.
+    def attribute(self, narration: str, speech: str, *, is_open: bool) -> tuple[str, Certainty]:
+        """Process a paragraph with speech, and return its speaker.
 
         Args:
-            told: the paragraph with a bar for each quotation.
-            speech: what is said in it.
-            is_open: the quotation goes on in the next paragraph.
+            narration: the paragraph with a bar in place of each quotation.
+            speech: the words of the quotations.
+            is_open: whether the last quotation continues in the next paragraph.
         """
         calls = find_vocative(speech, self.people)
-        speaker, certainty = self._speaker(told, calls)
+        speaker, certainty = self._speaker(narration, calls)
         self.open_speaker = speaker if is_open else ""
         self.turns.append(speaker)
         self.addressed = calls if calls != speaker else ""
         self.silence = 0
-        self._hear_names(told)
+        self._collect_names(narration)
         self.subject = ""
-        self.announced = self._announced(told.rsplit("|", 1)[-1])
+        self.announced = self._announced(narration.rsplit("|", 1)[-1])
         return speaker, certainty
 
-    def _speaker(self, told: str, calls: str) -> tuple[str, Certainty]:
+    def _speaker(self, narration: str, calls: str) -> tuple[str, Certainty]:
         if self.open_speaker:
             return self.open_speaker, "turn"
-        tag = find_tag(told, self.language, self.people) or self.announced
-        before = self._subject_of(_SENTENCE_END.split(told.split("|", 1)[0].strip())[-1])
+        tag = find_tag(narration, self.language, self.people) or self.announced
+        before = self._subject_of(_SENTENCE_END.split(narration.split("|", 1)[0].strip())[-1])
         if tag is None:
             speaker = before or self._whose_turn(calls)
             return speaker, "turn" if speaker else "none"
@@ -94,20 +94,20 @@ class NovelConversation:
         if tag.kin and (relative := self._relative(tag.kin, calls)):
             return relative, "pronoun"
         if tag.gender:
-            begun = self._subject_of(told.split("|", 1)[0])
-            speaker = self._meant(tag, tag.gender, calls, before or begun)
+            first = self._subject_of(narration.split("|", 1)[0])
+            speaker = self._antecedent(tag, tag.gender, calls, before or first)
             return speaker, "pronoun" if speaker else "none"
         turn = self._whose_turn(calls)
         return turn, "turn" if turn else "none"
 
     def _relative(self, kin: str, calls: str) -> str:
-        """The wife, husband, mother or father of whom is spoken to, spoke, or was named."""
+        """The wife, husband, mother or father of a person who is addressed, has spoken or was named."""
         near = (calls, self.addressed, *reversed(self.turns), self.subject, *reversed(self.named[-_NEAR:]))
         found = (self.people.relative(name, kin) for name in near if name)
         return next((name for name in found if name not in ("", calls)), "")
 
-    def _meant(self, tag: Tag, gender: Gender, calls: str, before: str) -> str:
-        """Who “he said” means."""
+    def _antecedent(self, tag: Tag, gender: Gender, calls: str, before: str) -> str:
+        """The person that the pronoun of “he said” refers to."""
         last = self.turns[-1] if self.turns else ""
 
         def candidates() -> Iterator[str]:
@@ -125,7 +125,7 @@ class NovelConversation:
         return next((name for name in fitting if name != calls), "")
 
     def _whose_turn(self, calls: str) -> str:
-        """When two speak by turns: the one who did not speak last."""
+        """The next speaker when two speak by turns: the one who did not speak last."""
         known = [(back, name) for back, name in enumerate(reversed(self.turns), 1) if name]
         if self.silence and self.subject not in ("", calls):
             return self.subject
@@ -138,7 +138,7 @@ class NovelConversation:
         return next((name for name in others if name not in ("", last, calls)), "")
 
     def _announced(self, text: str) -> Tag | None:
-        """Who is about to speak, if a paragraph ends with words that say so."""
+        """The next speaker, if a paragraph ends by announcing one."""
         ending = _SENTENCE_END.split(text.strip())[-1]
         tag = find_tag(f"{ending.rstrip(' .:,')}: |", self.language, self.people)
         if tag is None and ending.endswith(":"):
@@ -147,10 +147,10 @@ class NovelConversation:
         return tag
 
     def _subject_of(self, text: str) -> str:
-        """Who stands first in a text, if it begins with a name."""
+        """The person with whose name a text begins; empty when it does not begin with a name."""
         found = self._mentions.match(text)
-        return self.people.who(found.group()) if found else ""
+        return self.people.find(found.group()) if found else ""
 
-    def _hear_names(self, told: str) -> None:
-        self.named += [self.people.who(found.group()) for found in self._mentions.finditer(told)]
+    def _collect_names(self, narration: str) -> None:
+        self.named += [self.people.find(found.group()) for found in self._mentions.finditer(narration)]
         del self.named[: -4 * _NEAR]

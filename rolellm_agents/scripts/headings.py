@@ -1,4 +1,4 @@
-"""Headings that divide a text: acts, scenes, chapters, places and times of a film."""
+"""Headings of a text: acts, scenes, chapters, and the scene headings of a screenplay."""
 
 import re
 
@@ -15,24 +15,24 @@ _LONGEST = 90
 
 
 def is_heading(line: str) -> bool:
-    """Whether a line divides the text, as in “ACT I”, “Chapter 3.”, “INT. KITCHEN - DAY” or “第二场”."""
+    """Whether a line is a heading, for example “ACT I”, “Chapter 3.”, “INT. KITCHEN - DAY” or “第二场”."""
     line = line.strip()
     if not line or len(line) > _LONGEST:
         return False
     found = _NUMBERED.match(line)
-    # “Act on it!” is no heading: a number follows, or nothing does.
+    # The word must stand alone or before a number: “Act on it!” is not a heading.
     if found and line[0].isupper() and (found["number"] or found.end() == len(line.rstrip(".:"))):
         return True
     return bool(_SLUG.match(line) or _CHINESE.match(line))
 
 
 def is_cut(line: str) -> bool:
-    """Whether a line is a mark of the cutting room, which is neither heading nor speech."""
+    """Whether a line is a transition of a screenplay, such as “CUT TO:”."""
     return bool(_CUT.match(line.strip()))
 
 
 def short_heading(line: str) -> str:
-    """A heading as it stands in a place: “Act III”, “Chapter 3”, or the line itself, cut short."""
+    """A short form of a heading for a passage's place: “Act III”, “Chapter 3”, or the truncated line."""
     line = " ".join(line.split())
     if chinese := _CHINESE.match(line):
         return chinese.group()
@@ -45,7 +45,7 @@ def short_heading(line: str) -> str:
 
 
 def level(heading: str) -> int:
-    """How deep a heading stands: a book or act is 0, a chapter or scene 1."""
+    """The level of a heading: 0 for a book or act, 1 for a chapter or scene."""
     words = ("act", "book", "part", "volume", "induction", "prologue", "epilogue")
     is_upper = heading.casefold().startswith(words) or re.match("第.+[幕卷]", heading)
     return 0 if is_upper else 1

@@ -1,8 +1,8 @@
-"""Novels: who says what to whom, from the words around the quotations and the turns of a conversation.
+"""Read novels: attribute quotations to speakers by the words around them and by the alternation of turns.
 
 The rules are the classic ones of quotation attribution (Elson and McKeown, AAAI 2010; O'Keefe et al., EMNLP
-2012): a name beside a verb of speech, a pronoun that stands for somebody present, who was addressed, and
-whose turn it is. Each speech says by which of them its speaker is known.
+2012): a name beside a verb of speech, a pronoun, the addressee of the last speech, and the alternation of
+turns. The certainty of each passage tells which rule gave its speaker.
 """
 
 import re
@@ -22,7 +22,7 @@ _FEWEST = 4
 
 
 def read_novel(text: str, name: str, language: Language) -> Script | None:
-    """Read a novel; `None` if hardly anybody speaks in it."""
+    """Read a novel; `None` if the text has too few attributed speeches."""
     marks = marks_of(text)
     if marks is None:
         return None
@@ -35,13 +35,13 @@ def read_novel(text: str, name: str, language: Language) -> Script | None:
         title=_title(parts) or name,
         kind="novel",
         language=language,
-        passages=tuple(_looked_back(passages)),
+        passages=tuple(_fill_backwards(passages)),
     )
 
 
 @dataclass(frozen=True)
 class _ParagraphPart:
-    """A paragraph, cut into what is said and what is told."""
+    """A paragraph, split into quotations and narration."""
 
     line: int
     text: str
@@ -49,8 +49,8 @@ class _ParagraphPart:
     is_open: bool
 
     @property
-    def told(self) -> str:
-        """The words outside of quotations, a bar for each of those."""
+    def narration(self) -> str:
+        """The paragraph with a bar in place of each quotation."""
         parts, at = [], 0
         for quotation in self.said:
             parts += [self.text[at : quotation.start], "|"]
@@ -68,13 +68,13 @@ def _cut(paragraph: SourceParagraph, marks: Marks) -> _ParagraphPart:
 
 
 def _people(parts: Sequence[_ParagraphPart], language: Language) -> People:
-    told = [part.told for part in parts]
-    return find_people(likely_names(told, language), "\n".join(told))
+    narration = [part.narration for part in parts]
+    return find_people(likely_names(narration, language), "\n".join(narration))
 
 
 @dataclass
 class _NovelReader:
-    """Goes through the paragraphs, and knows the chapter."""
+    """Reads paragraph after paragraph, and tracks chapters."""
 
     conversation: NovelConversation
     scene: int = -1
@@ -85,7 +85,9 @@ class _NovelReader:
             if not part.said and is_heading(part.text):
                 self._divide(part.text)
             elif part.said:
-                speaker, certainty = self.conversation.hear(part.told, part.speech, is_open=part.is_open)
+                speaker, certainty = self.conversation.attribute(
+                    part.narration, part.speech, is_open=part.is_open
+                )
                 yield self._passage(part, speaker, certainty)
             else:
                 self.conversation.narrate(part.text)
@@ -94,7 +96,7 @@ class _NovelReader:
     def _divide(self, line: str) -> None:
         heading = short_heading(line)
         depth = level(heading)
-        self.headings = {at: told for at, told in self.headings.items() if at < depth} | {depth: heading}
+        self.headings = {at: text for at, text in self.headings.items() if at < depth} | {depth: heading}
         self.scene += 1
         self.conversation.end()
 
@@ -109,8 +111,8 @@ class _NovelReader:
         )
 
 
-def _looked_back(passages: Sequence[ScriptPassage]) -> list[ScriptPassage]:
-    """Fill the beginning of a conversation in, once it is known who took turns in it."""
+def _fill_backwards(passages: Sequence[ScriptPassage]) -> list[ScriptPassage]:
+    """Set unknown speakers at the beginning of a conversation from the later alternation of turns."""
     done = list(passages)
     for at in range(len(done) - 3, -1, -1):
         here, between, after = done[at : at + 3]

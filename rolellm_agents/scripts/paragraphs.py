@@ -1,4 +1,4 @@
-"""The paragraphs of a text that was wrapped into lines, by whichever habit."""
+"""Split a text into paragraphs, however its lines are wrapped."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,18 +10,18 @@ _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Col|Capt)\.$")
 _BEGINS = re.compile(r"^[\"“‘「『'_(]?[A-Z\u3400-\u9fff]")
 _OPENS = ("“", '"', "‘", "「", "『", "'")
 _FULL = 0.85
-"""Of a full line's width: a shorter line may be a paragraph's last."""
+"""Share of the full width; a shorter line may be the last of a paragraph."""
 
 
 class SourceParagraph(NamedTuple):
-    """A paragraph and the number of the line on which it begins, from 1."""
+    """A paragraph and the number of its first line, from 1."""
 
     line: int
     text: str
 
 
 def paragraphs(text: str) -> Iterator[SourceParagraph]:
-    """Cut a text into paragraphs: at empty lines, at every line, or by sense when all lines stand alone."""
+    """Split a text into paragraphs: at empty lines, at every line, or by punctuation if double-spaced."""
     lines = [line.strip() for line in text.split("\n")]
     blocks = list(_blocks(lines))
     lengths = sorted(len(block.text) for block in blocks)
@@ -35,17 +35,17 @@ def paragraphs(text: str) -> Iterator[SourceParagraph]:
 
 def _blocks(lines: Sequence[str]) -> Iterator[SourceParagraph]:
     """Runs of lines between empty ones."""
-    held: list[str] = []
+    block: list[str] = []
     for number, line in enumerate([*lines, ""], 1):
         if line:
-            held.append(" ".join(line.split()))
-        elif held:
-            yield SourceParagraph(number - len(held), " ".join(held))
-            held = []
+            block.append(" ".join(line.split()))
+        elif block:
+            yield SourceParagraph(number - len(block), " ".join(block))
+            block = []
 
 
 def _is_double_spaced(blocks: Sequence[SourceParagraph], lines: Sequence[str]) -> bool:
-    """Whether an empty line stands after every line, also in the middle of sentences."""
+    """Whether an empty line follows every line, even within sentences."""
     filled = sum(map(bool, lines))
     unfinished = sum(not _ENDS.search(block.text) for block in blocks)
     return len(blocks) > 20 and len(blocks) > 0.7 * filled and unfinished > 0.3 * len(blocks)
@@ -53,19 +53,19 @@ def _is_double_spaced(blocks: Sequence[SourceParagraph], lines: Sequence[str]) -
 
 def _rejoined(blocks: Sequence[SourceParagraph]) -> Iterator[SourceParagraph]:
     width = quantiles([min(len(block.text), 80) for block in blocks], n=4)[2]
-    held = blocks[0]
-    last = held.text
+    joined = blocks[0]
+    last = joined.text
     for block in blocks[1:]:
-        if _is_paragraphs_end(last, block.text, width, held.text):
-            yield held
-            held = block
+        if _ends_paragraph(last, block.text, width, joined.text):
+            yield joined
+            joined = block
         else:
-            held = SourceParagraph(held.line, f"{held.text} {block.text}")
+            joined = SourceParagraph(joined.line, f"{joined.text} {block.text}")
         last = block.text
-    yield held
+    yield joined
 
 
-def _is_paragraphs_end(line: str, following: str, width: float, so_far: str) -> bool:
+def _ends_paragraph(line: str, following: str, width: float, so_far: str) -> bool:
     if _ABBREVIATION.search(line) or (not _ENDS.search(line) and len(line) > width / 2):
         return False
     if not _BEGINS.match(following):

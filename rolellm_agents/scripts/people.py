@@ -1,4 +1,4 @@
-"""The people of a novel: which names mean the same person, and whether that is a he or a she."""
+"""The people of a novel: which names refer to the same person, and which pronoun refers to whom."""
 
 import re
 from collections import Counter, defaultdict
@@ -8,102 +8,62 @@ from typing import Literal
 
 Gender = Literal["he", "she", "it"]
 
-_MALE = {
-    "mr",
-    "sir",
-    "lord",
-    "king",
-    "prince",
-    "uncle",
-    "father",
-    "brother",
-    "monsieur",
-    "count",
-    "duke",
-    "mister",
-}
+_MALE = {*re.findall(r"\w+", "mr sir lord king prince uncle father brother monsieur count duke mister")}
 _FEMALE = {
-    *(
-        "mrs",
-        "miss",
-        "ms",
-        "lady",
-        "madam",
-        "madame",
-        "mademoiselle",
-        "queen",
-        "princess",
-        "aunt",
-        "mother",
-    ),
-    *("sister", "countess", "duchess", "dame", "mistress"),
+    *re.findall(r"\w+", "mrs miss ms lady madam madame mademoiselle queen princess aunt mother sister"),
+    *("countess", "duchess", "dame", "mistress"),
 }
 _NEUTRAL = {
-    "dr",
-    "doctor",
-    "colonel",
-    "captain",
-    "professor",
-    "major",
-    "general",
-    "judge",
-    "inspector",
-    "st",
+    *re.findall(r"\w+", "dr doctor colonel captain professor major general judge inspector st"),
 }
 _TITLES = _MALE | _FEMALE | _NEUTRAL
 TITLES = frozenset(title.capitalize() for title in _TITLES)
-"""Words that are no name alone, as a name begins with them."""
+"""Titles, which may begin a name and are not names alone."""
 _TITLE = r"(?:" + "|".join(sorted(TITLES, key=len, reverse=True)) + r")\.?"
 _WORD = r"[A-Z][a-z]+(?:[-'’][A-Z]?[a-z]+)*(?<!'s)(?<!’s)"
 NAME = rf"(?:(?:{_TITLE} )?{_WORD}(?: (?:de |of |von |d')?{_WORD}){{0,2}}|[Tt]he (?:{_WORD} )?{_WORD})"
 """A regular expression for a name: titled or not, of up to three words; or “the Hatter”."""
 
 _PRONOUNS: Mapping[str, Gender] = {
-    "he": "he",
-    "him": "he",
-    "his": "he",
-    "himself": "he",
-    "she": "she",
-    "her": "she",
-    "hers": "she",
-    "herself": "she",
+    **dict.fromkeys(("he", "him", "his", "himself"), "he"),
+    **dict.fromkeys(("she", "her", "hers", "herself"), "she"),
 }
 _OFTEN = 2
 _LONG_TEXT = 100
-"""Names found in a text from which on a single one may be no name at all."""
+"""The least number of names in a text for which a name that occurs once is ignored."""
 _PRONOUN = re.compile(r"\b(?:he|him|his|himself|she|hers?|herself)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class People:
-    """Who is who: names as they stand in the text, and the one name each person goes by here."""
+    """Maps the names of a text to one canonical name for each person."""
 
     canonical: Mapping[str, str]
     gender: Mapping[str, Gender]
-    """Of persons by their canonical names, where it can be told."""
+    """The pronoun of each person where it is known, by canonical name."""
     surnames: Mapping[str, str]
-    """Of persons who go by their first names."""
+    """The surnames of persons whose canonical name is the first name."""
 
-    def who(self, name: str) -> str:
-        """The canonical name of a name as it stands in the text; empty for nobody we know."""
+    def find(self, name: str) -> str:
+        """The canonical name for a name in the text; empty for an unknown one."""
         return self.canonical.get(_folded(name), "")
 
     def relative(self, person: str, kin: str) -> str:
-        """A person's wife, husband, mother or father, as far as titles and surnames tell; or nothing."""
+        """A person's wife, husband, mother or father by titles and surnames; empty when there is none."""
         title, words = split_title(person)
         surname = self.surnames.get(person, "")
         if title in ("mr", "mrs") and kin in ("wife", "husband"):
-            wanted = {"mr": "Mrs", "mrs": "Mr"}[title]
-            return self._titled(wanted, " ".join(words)) if (kin == "wife") == (title == "mr") else ""
+            spouse = {"mr": "Mrs", "mrs": "Mr"}[title]
+            return self._titled(spouse, " ".join(words)) if (kin == "wife") == (title == "mr") else ""
         if kin in ("mother", "father") and surname:
             return self._titled("Mrs" if kin == "mother" else "Mr", surname)
         return ""
 
     def _titled(self, title: str, surname: str) -> str:
-        return self.who(f"{title}. {surname}") or self.who(f"{title} {surname}")
+        return self.find(f"{title}. {surname}") or self.find(f"{title} {surname}")
 
     def mentions(self) -> re.Pattern[str]:
-        """A regular expression for all names."""
+        """A regular expression that matches all names."""
         return _any_of(self.canonical)
 
 
@@ -115,11 +75,11 @@ def split_title(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def find_people(names: Iterable[str], narration: str) -> People:
-    """Put together the names that mean one person; who hardly ever comes is left out of a long text.
+    """Group the names that refer to one person; in a long text, persons who occur once are left out.
 
     Args:
-        names: as found where somebody speaks, each as often as it was found.
-        narration: the text outside of quotations, from which pronouns tell who is a he or a she.
+        names: the names beside speeches, each as often as it was found.
+        narration: the text outside of quotations, whose pronouns give the genders.
     """
     counted = Counter(_folded(name) for name in names)
     canonical = {name: _first_guess(name, counted) for name in counted}
@@ -142,7 +102,7 @@ def find_people(names: Iterable[str], narration: str) -> People:
 
 
 def _nicknames(people: Set[str], canonical: Mapping[str, str]) -> dict[str, str]:
-    """Short forms of first names that nobody else goes by: Lizzy is Elizabeth."""
+    """Unambiguous short forms of first names: Lizzy is Elizabeth."""
     from nicknames import NickNamer
 
     namer = NickNamer()
@@ -157,14 +117,13 @@ def _nicknames(people: Set[str], canonical: Mapping[str, str]) -> dict[str, str]
 
 
 def _join_titled(name: str, counted: Mapping[str, int], canonical: dict[str, str]) -> None:
-    """Let “Darcy” be Mr. Darcy, and not Miss Darcy; let Miss Elizabeth be Elizabeth."""
+    """Join “Darcy” with Mr. Darcy, not with Miss Darcy; join Miss Elizabeth with Elizabeth."""
     titled = [other for other in counted if split_title(other)[0] and split_title(other)[1] == (name,)]
     if not titled:
         return
     best = max(titled, key=lambda other: (split_title(other)[0] in _MALE, counted[other]))
     shown = name if counted[name] > counted[best] else best
-    for one in (name, best):
-        canonical[one] = shown
+    canonical[name] = canonical[best] = shown
 
 
 def _first_guess(name: str, counted: Mapping[str, int]) -> str:
@@ -194,7 +153,7 @@ def _any_of(names: Iterable[str]) -> re.Pattern[str]:
 
 
 def _genders(people: Set[str], canonical: Mapping[str, str], narration: str) -> dict[str, Gender]:
-    """By title; else by the first pronoun that follows the name, most of the time."""
+    """The pronoun of each person: by title, otherwise by majority of the first pronouns after the name."""
     gender: dict[str, Gender] = {}
     votes: dict[str, Counter[Gender]] = defaultdict(Counter)
     found = list(_any_of(canonical).finditer(narration))

@@ -1,8 +1,8 @@
-"""Plays and screenplays in plain text: a name, and then what is said.
+"""Read plays and screenplays in plain text.
 
-Three ways of setting a cue are known: the name alone on its line (screenplays, and plays as libraries print
-them), the name with a full stop or colon before the words, and the Chinese full-width colon. The way that
-explains most of the text is taken; a name must come again to count as one.
+Three forms of a cue are known: the name alone on its line (screenplays and many plays), the name with a
+full stop or colon before the words, and the Chinese full-width colon. The reader uses the form that gives
+most spoken text; a name must occur twice to count.
 """
 
 import re
@@ -31,13 +31,13 @@ _WHOLE_DIRECTION = re.compile(r"^\s*[\[(（【_].*[\])）】_]\s*\.?\s*$")
 _ENTERS = re.compile(r"^\s*(?:(?:Re-)?[Ee]nter|ENTER|Exit|EXIT|Exeunt|EXEUNT|Flourish|Alarum|Alarums)\b")
 _TWICE = 2
 _FEWEST = 4
-"""Speeches below which a text is no play."""
+"""The least number of speeches in a play."""
 _SHARE = 0.3
-"""Of the text's letters that must be spoken."""
+"""The least share of spoken letters in a play."""
 
 
 def read_play(text: str, name: str, language: Language) -> Script | None:
-    """Read a play or screenplay in plain text; `None` if it is none."""
+    """Read a play or screenplay in plain text; `None` if the text is neither."""
     lines = text.split("\n")
     best: list[ScriptPassage] = []
     for way in _WAYS:
@@ -60,7 +60,7 @@ def _spoken(passages: Sequence[ScriptPassage]) -> int:
 
 
 def _names(lines: Sequence[str], way: re.Pattern[str]) -> set[str]:
-    """Names that stand as cues at least twice."""
+    """Names that occur as cues at least twice."""
     counted: Counter[str] = Counter()
     for number, line in enumerate(lines):
         found = way.match(line)
@@ -73,14 +73,14 @@ def _names(lines: Sequence[str], way: re.Pattern[str]) -> set[str]:
 
 
 def _words_follow(lines: Sequence[str], number: int) -> bool:
-    """After a cue come words on the next line; some texts leave one line empty."""
+    """Whether words follow a cue, on the next line or after one empty line."""
     after = [line for line in lines[number + 1 : number + 3] if line.strip()]
     return bool(after) and not _ALONE.match(after[0])
 
 
 @dataclass
 class _PlayReader:
-    """Goes through the lines, and knows who speaks and in which scene."""
+    """Reads line after line, and tracks speaker and scene."""
 
     way: re.Pattern[str]
     names: set[str]
@@ -118,18 +118,18 @@ class _PlayReader:
         self.held.append(line.strip())
 
     def _is_direction(self, line: str) -> bool:
-        """Whether a speech ends here though nobody else begins one."""
+        """Whether a line after a speech is a stage direction, which ends the speech."""
         if not self.speaker or not self.held:
             return False
         if _ENTERS.match(line) or (self.blank_lines and _WHOLE_DIRECTION.match(line)):
             return True
-        # A screenplay's action comes after an empty line; a play's verse goes on after one.
+        # In a screenplay, action follows an empty line; in a play, verse may continue after one.
         return self.way is _ALONE and self.blank_lines > 0
 
     def _divide(self, line: str) -> None:
         heading = short_heading(line)
         depth = level(heading)
-        self.headings = {at: told for at, told in self.headings.items() if at < depth} | {depth: heading}
+        self.headings = {at: text for at, text in self.headings.items() if at < depth} | {depth: heading}
         self.scene += 1
 
     def _end(self) -> Iterator[ScriptPassage]:
@@ -152,7 +152,7 @@ def _clean(name: str) -> str:
 
 
 def _title(lines: Sequence[str]) -> str:
-    """“Title: …”, or the first line that is short and no cue."""
+    """The line “Title: …”, or the first line if it is short and not a heading."""
     for line in lines[:40]:
         if found := re.match(r"\s*Title:\s*(\S.*)", line):
             return found[1].strip()

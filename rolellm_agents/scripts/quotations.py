@@ -1,4 +1,4 @@
-"""What is said aloud in a paragraph of a novel: its quotations, by the marks that this text uses."""
+"""Find quotations in a novel by the quotation marks that its text uses."""
 
 import re
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Marks:
-    """A way of marking speech."""
+    """A pair of quotation marks."""
 
     opening: re.Pattern[str]
     closing: re.Pattern[str]
 
     def count(self, text: str) -> int:
-        """How many quotations these marks make of a text."""
+        """The number of quotations in a text with these marks."""
         closings = len(self.closing.findall(text))
         return closings // 2 if self.closing.pattern == self.opening.pattern else closings
 
@@ -24,7 +24,7 @@ _WAYS = (
     Marks(re.compile("『"), re.compile("』")),
     Marks(re.compile("«"), re.compile("»")),
     Marks(re.compile('"'), re.compile('"')),
-    # An apostrophe looks like a closing mark: that one comes after a sentence's mark and before no letter.
+    # An apostrophe looks like a closing mark, so a closing mark must follow punctuation.
     Marks(re.compile(r"(?<!\w)‘"), re.compile(r"(?<=[.,!?;:…—–\-)*])’(?!\w)")),
     Marks(re.compile(r"(?<!\w)'(?=\w)"), re.compile(r"(?<=[.,!?;:…—–\-)*])'(?!\w)")),
 )
@@ -32,7 +32,7 @@ _ENOUGH = 5
 
 
 class Quotation(NamedTuple):
-    """A stretch of speech: its place in the paragraph, marks included, and its words."""
+    """A quotation: its place in the paragraph including the marks, and its words."""
 
     start: int
     end: int
@@ -40,20 +40,20 @@ class Quotation(NamedTuple):
 
 
 def marks_of(text: str) -> Marks | None:
-    """The marks that this text uses; `None` when nobody speaks in it."""
+    """The marks that a text uses; `None` when it has too few quotations."""
     marks = max(_WAYS, key=lambda marks: marks.count(text))
     return marks if marks.count(text) >= _ENOUGH else None
 
 
 def count_quotations(text: str) -> int:
-    """How many quotations a text has."""
+    """The number of quotations in a text."""
     return max(marks.count(text) for marks in _WAYS)
 
 
 def quotations(paragraph: str, marks: Marks) -> tuple[list[Quotation], bool]:
-    """The quotations of a paragraph, and whether the last one is still open at its end.
+    """The quotations of a paragraph, and whether the last one is open at its end.
 
-    A speech of several paragraphs opens each of them anew, and only the last one closes.
+    A quotation of several paragraphs has an opening mark in each and a closing mark in the last only.
     """
     found: list[Quotation] = []
     at = 0

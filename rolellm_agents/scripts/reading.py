@@ -4,10 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rolellm_agents.errors import ScriptError
-from rolellm_agents.scripts.addressees import add_addressees
 from rolellm_agents.scripts.novel import read_novel
 from rolellm_agents.scripts.play import read_play
-from rolellm_agents.scripts.script import Script
+from rolellm_agents.scripts.script import Script, add_addressees
 from rolellm_agents.scripts.subtitles import is_subtitles, read_subtitles
 from rolellm_agents.scripts.tagged import is_tagged, read_tagged
 from rolellm_agents.text.decoding import read_text
@@ -15,10 +14,10 @@ from rolellm_agents.text.language import language_of
 
 
 def read_script(path: Path) -> Script:
-    """Read a tagged or plain play, a screenplay, subtitles or a novel; what it is shows in the text.
+    """Read a tagged or plain play, a screenplay, subtitles or a novel; the content decides which.
 
     Raises:
-        ScriptError: the file cannot be read, is damaged, or nobody speaks in it.
+        ScriptError: the file cannot be read, is damaged, or has no speeches.
     """
     text = read_text(path)
     script = _read(text, path)

@@ -1,47 +1,70 @@
-"""A script: a text in which people speak, as a list of passages that know their place in the source."""
+"""A script: a list of passages with speakers, addressees and places in the source."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rolellm_agents.text.language import Language
 
 Kind = Literal["tagged play", "play", "subtitles", "novel"]
 Certainty = Literal["named", "pronoun", "turn", "none"]
-"""How a speaker is known: the source names them, a pronoun stands for them, or it was their turn."""
+"""How the speaker is known: from a name in the source, from a pronoun, or from the alternation of turns."""
 
 
 @dataclass(frozen=True)
 class ScriptPassage:
-    """A speech, or what stands between speeches."""
+    """A speech, or the text between speeches."""
 
     text: str
-    """As it stands in the source, white space folded; in a novel with the words around the speech."""
+    """The source's text with folded white space; in a novel, including the narration of the paragraph."""
     place: str
-    """Where in the source: act, scene or chapter, and line or time."""
+    """The place in the source: act, scene or chapter, and line or time."""
     scene: int
-    """The number of the act's scene, the chapter or the stretch of film, from 0."""
+    """The number of the scene, the chapter or the part of a film, from 0."""
     speaker: str = ""
-    """Who speaks, as the source names them; empty when nobody does, or when it is not known who."""
+    """The speaker's name in the source; empty without a speech, or for an unknown speaker."""
     speech: str = ""
-    """What is said, without stage directions; empty when nobody speaks."""
+    """The spoken words, without stage directions."""
     to: str = ""
-    """To whom, as far as it is known: the one who spoke last in the same scene, or who answers."""
+    """The addressee, if known: the last other speaker of the scene, or the next one."""
     certainty: Certainty = "none"
 
 
 @dataclass(frozen=True)
 class Script:
-    """A text as it was read."""
+    """A text with its passages."""
 
     title: str
     kind: Kind
     language: Language
     passages: tuple[ScriptPassage, ...]
     cast: Mapping[str, str] = field(default_factory=dict)
-    """Who somebody is, where the source lists its persons."""
+    """The descriptions in the source's list of persons, by name."""
 
     def speakers(self) -> Counter[str]:
-        """How often each speaker speaks."""
+        """The number of speeches of each speaker."""
         return Counter(passage.speaker for passage in self.passages if passage.speaker)
+
+
+_SOON = 3
+"""The most passages between a speech and its answer."""
+
+
+def add_addressees(passages: Sequence[ScriptPassage]) -> Iterator[ScriptPassage]:
+    """Set the addressee of each speech: the last other speaker of the scene, or else the next one."""
+    before, scene = "", -1
+    for at, passage in enumerate(passages):
+        if passage.scene != scene:
+            before, scene = "", passage.scene
+        if not passage.speaker:
+            yield passage
+            continue
+        following = (
+            other.speaker
+            for other in passages[at + 1 : at + 1 + _SOON]
+            if other.scene == scene and other.speaker not in ("", passage.speaker)
+        )
+        to = before if before not in ("", passage.speaker) else next(following, "")
+        yield replace(passage, to=to)
+        before = passage.speaker

@@ -1,4 +1,4 @@
-"""Subtitles: SubRip, WebVTT, SubStation Alpha and the rest that pysubs2 reads."""
+"""Read subtitles: SubRip, WebVTT, SubStation Alpha and the other formats of pysubs2."""
 
 import re
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ _SOUND = re.compile(r"\[[^\]]*\]|\([^)]*\)|♪[^♪]*♪?|<[^>]+>")
 _SOUND_FIRST = re.compile(r"^\s*\[[^A-Z\u3400-\u9fff\]][^\]]*\]\s*")
 """“[door slams]” before the speaker’s name."""
 _PAUSE = 8_000
-"""Milliseconds of silence after which another scene begins."""
+"""Milliseconds of silence that begin a new scene."""
 _NEXT = 1_500
-"""Milliseconds within which a line without a name is still the same speech."""
+"""Most milliseconds before a line without a name that continues a speech."""
 
 
 def is_subtitles(text: str) -> bool:
@@ -37,10 +37,10 @@ def _is_ass(text: str) -> bool:
 
 
 def read_subtitles(text: str, name: str) -> Script:
-    """Read subtitles; lines without a name go on with the speech before, if it has hardly ended.
+    """Read subtitles; a line without a name continues the speech just before it.
 
     Raises:
-        ScriptError: no line names its speaker, as is common: then nobody can tell who speaks.
+        ScriptError: the file is damaged, or no line names its speaker.
     """
     voices = _VOICE.sub(r"\1: ", text)
     try:
@@ -58,7 +58,7 @@ def read_subtitles(text: str, name: str) -> Script:
 
 
 def _passages(events: list[pysubs2.SSAEvent]) -> Iterator[tuple[ScriptPassage, int, int]]:
-    """Each line with the milliseconds at which it begins and ends."""
+    """Each line with its begin and end in milliseconds."""
     scene = 0
     ended = 0
     for event in events:
@@ -82,27 +82,27 @@ def _passages(events: list[pysubs2.SSAEvent]) -> Iterator[tuple[ScriptPassage, i
 
 
 def _by_dashes(text: str) -> list[str]:
-    """A subtitle in which two speak: each on a line with a dash."""
+    """Split a subtitle with several speakers, each of whom has a line with a dash."""
     parts = re.split(r"(?m)^\s*[-–]\s*(?=\S)", text)
     return [part for part in parts if part.strip()]
 
 
 def _joined(timed: Iterator[tuple[ScriptPassage, int, int]]) -> Iterator[ScriptPassage]:
-    """Lines of one speech as one passage."""
-    held: tuple[ScriptPassage, int, int] | None = None
+    """Join the lines of a speech into one passage."""
+    last: tuple[ScriptPassage, int, int] | None = None
     for passage, start, end in timed:
-        if held and passage.speech and held[0].speaker and start - held[2] < _NEXT:
-            before = held[0]
+        if last and passage.speech and last[0].speaker and start - last[2] < _NEXT:
+            before = last[0]
             if passage.speaker in ("", before.speaker) and passage.scene == before.scene:
                 joined = replace(
                     before,
                     text=f"{before.text} {passage.speech}",
                     speech=f"{before.speech} {passage.speech}",
                 )
-                held = (joined, held[1], end)
+                last = (joined, last[1], end)
                 continue
-        if held:
-            yield held[0]
-        held = (passage, start, end)
-    if held:
-        yield held[0]
+        if last:
+            yield last[0]
+        last = (passage, start, end)
+    if last:
+        yield last[0]

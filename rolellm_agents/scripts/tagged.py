@@ -1,4 +1,4 @@
-"""Plays whose speeches are tagged: Jon Bosak's PLAY mark-up, and TEI drama as corpora use it."""
+"""Read plays in XML: Jon Bosak's PLAY mark-up, and TEI drama."""
 
 import re
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ def read_tagged(text: str, name: str) -> Script:
 
     Args:
         text: the XML.
-        name: of the file, for messages, and for a title when the play has none.
+        name: the file's name, for messages, and as the title of a play without one.
 
     Raises:
-        ScriptError: the XML is damaged, or declares entities, which could blow it up.
+        ScriptError: the XML is damaged, or declares entities.
     """
     try:
-        # The declared encoding was of the bytes; this is text already.
+        # The XML declaration names the encoding of the bytes, which are decoded already.
         root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text), forbid_dtd=False)
     except ParseError as error:
         raise ScriptError(f"{name} is damaged XML ({error}); mend it, or give plain text.") from error
@@ -51,7 +51,7 @@ def read_tagged(text: str, name: str) -> Script:
 
 
 class _TaggedReader:
-    """Walks the divisions, and knows where it stands."""
+    """Reads the divisions recursively, and counts scenes and speeches."""
 
     def __init__(self) -> None:
         self._scene = -1
@@ -79,7 +79,7 @@ class _TaggedReader:
         self._number += 1
         names = [_text(child) for child in node if _tag(child) == "speaker"]
         speech = " ".join(filter(None, (_text(part) for part in _spoken(node))))
-        # Two who speak at once are told apart by an ampersand nowhere: each says the whole.
+        # A speech of several speakers gives one passage for each of them.
         for speaker in names or [""]:
             yield ScriptPassage(
                 text=f"{speaker}: {speech}",
@@ -95,7 +95,7 @@ class _TaggedReader:
 
 
 def _spoken(node: Element) -> Iterator[Element]:
-    """The innermost parts that are spoken, outside stage directions."""
+    """The innermost spoken elements outside stage directions."""
     for child in node:
         tag = _tag(child)
         if tag in _DIRECTIONS:
@@ -109,7 +109,7 @@ def _spoken(node: Element) -> Iterator[Element]:
 
 
 def _text(node: Element) -> str:
-    """All text of a node but that of the stage directions in it."""
+    """The text of a node without its stage directions."""
     parts = [node.text or ""]
     for child in node:
         if _tag(child) not in _DIRECTIONS:
@@ -119,7 +119,7 @@ def _text(node: Element) -> str:
 
 
 def _tag(node: Any) -> str:
-    # Comments and instructions have a function for a tag.
+    # Comments and processing instructions have a function as their tag.
     return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
 
 
@@ -142,7 +142,7 @@ def _clean_name(name: str) -> str:
 
 
 def _cast(root: Element) -> Iterator[tuple[str, str]]:
-    """The list of persons: a name, and who that is."""
+    """The names and descriptions in the list of persons."""
     for node in root.iter():
         group = " ".join(_text(child) for child in node if _tag(child) in {"grpdescr", "roledesc"})
         if group:

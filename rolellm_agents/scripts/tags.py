@@ -1,4 +1,4 @@
-"""The words beside a quotation that tell who speaks: “said Elizabeth”, “she replied”, “孙悟空笑道”."""
+"""Speech tags: words beside a quotation that name the speaker, such as “said Elizabeth” or “孙悟空笑道”."""
 
 import re
 from collections import Counter
@@ -31,80 +31,22 @@ _VOCATIVE = re.compile(
     rf"(?:^|[,.!?;:—-]\s*)(?:(?:[Mm]y )?(?:[Dd]ear(?:est)?|poor|good) )?(?P<name>{NAME})(?=[,.!?;])"
 )
 _WOMEN = {
-    *(
-        "wife",
-        "lady",
-        "mother",
-        "sister",
-        "daughter",
-        "aunt",
-        "niece",
-        "woman",
-        "girl",
-        "queen",
-        "grandmother",
-    ),
+    *re.findall(r"\w+", "wife lady mother sister daughter aunt niece woman girl queen grandmother"),
 }
 _MEN = {
-    *(
-        "husband",
-        "gentleman",
-        "father",
-        "brother",
-        "son",
-        "uncle",
-        "nephew",
-        "man",
-        "boy",
-        "king",
-        "grandfather",
-    ),
+    *re.findall(r"\w+", "husband gentleman father brother son uncle nephew man boy king grandfather"),
 }
 _KIN = {
-    "wife": "wife",
-    "lady": "wife",
+    **dict.fromkeys(("wife", "lady"), "wife"),
     "husband": "husband",
-    "mother": "mother",
-    "mamma": "mother",
-    "father": "father",
-    "papa": "father",
+    **dict.fromkeys(("mother", "mamma"), "mother"),
+    **dict.fromkeys(("father", "papa"), "father"),
 }
 _GOES_ON = re.compile(r"\b(?:continued|added|went on|resumed|repeated|pursued|concluded)\b")
 _TITLED = re.compile(rf"\b(?:{'|'.join(sorted(TITLES))})\.? [A-Z][a-z]+\b")
 _NOT_NAMES = {
-    *(
-        "i",
-        "it",
-        "and",
-        "but",
-        "then",
-        "when",
-        "so",
-        "this",
-        "that",
-        "there",
-        "what",
-        "oh",
-        "yes",
-        "no",
-    ),
-    *(
-        "you",
-        "we",
-        "they",
-        "he",
-        "she",
-        "as",
-        "at",
-        "in",
-        "if",
-        "not",
-        "after",
-        "here",
-        "now",
-        "well",
-        "how",
-    ),
+    *re.findall(r"\w+", "i it and but then when so this that there what oh yes no you we they he she as"),
+    *("at", "in", "if", "not", "after", "here", "now", "well", "how"),
 }
 _HAN_VERB = r"(?:道|说|曰|问|答)"
 _HAN_AHEAD = re.compile(
@@ -113,32 +55,32 @@ _HAN_AHEAD = re.compile(
 _HAN_AFTER = re.compile(rf"\|\s*(?P<clause>[\u3400-\u9fff]{{1,8}}?){_HAN_VERB}{{1,2}}[，。：:]")
 _LONGEST_HAN_NAME = 4
 _SAME_NAME = 0.6
-"""A longer beginning that comes nearly as often as a shorter one is the whole name."""
+"""The least frequency of a longer prefix, relative to the shorter one, that extends a name."""
 
 
 @dataclass(frozen=True)
 class Tag:
-    """Who speaks by the words beside a quotation: a person, a pronoun, or a noun that names nobody."""
+    """The speaker in a speech tag: a person, a pronoun, or a noun that does not identify a person."""
 
     name: str = ""
     gender: Gender | None = None
     kin: str = ""
-    """Wife, husband, mother or father, of somebody who was just named."""
+    """Wife, husband, mother or father of a person who was just named."""
     goes_on: bool = False
-    """Whether the verb says that somebody speaks on."""
+    """Whether the verb says that the last speaker continues."""
 
 
-def likely_names(told: Sequence[str], language: Language) -> Iterator[str]:
-    """Names beside verbs of speech, and titled ones anywhere, each as often as it is found.
+def likely_names(narration: Sequence[str], language: Language) -> Iterator[str]:
+    """Names beside verbs of speech and titled names anywhere, each as often as it is found.
 
     Args:
-        told: the paragraphs, with a bar for each quotation.
-        language: of the text.
+        narration: the paragraphs, with a bar in place of each quotation.
+        language: the text's language.
     """
     if language == "zh":
-        yield from _chinese_names(told)
+        yield from _chinese_names(narration)
         return
-    for paragraph in told:
+    for paragraph in narration:
         yield from _TITLED.findall(paragraph)
         for found in (*_AFTER.finditer(paragraph), *_AHEAD.finditer(paragraph)):
             who = _who(found)
@@ -147,11 +89,11 @@ def likely_names(told: Sequence[str], language: Language) -> Iterator[str]:
                 yield who
 
 
-def _chinese_names(told: Sequence[str]) -> Iterator[str]:
-    """What stands before “道” begins with a name; how long that is shows in how often it comes."""
+def _chinese_names(narration: Sequence[str]) -> Iterator[str]:
+    """Names at the beginning of the clauses before “道”; frequencies of prefixes decide their length."""
     clauses = [
         found["clause"]
-        for paragraph in told
+        for paragraph in narration
         for found in (*_HAN_AHEAD.finditer(paragraph), *_HAN_AFTER.finditer(paragraph))
         if found["clause"][0] not in "他她它"
     ]
@@ -171,11 +113,11 @@ def _chinese_names(told: Sequence[str]) -> Iterator[str]:
         yield name
 
 
-def find_tag(told: str, language: Language, people: People) -> Tag | None:
-    """Who speaks by the words beside the quotations; `None` when they do not say."""
+def find_tag(narration: str, language: Language, people: People) -> Tag | None:
+    """The speech tag beside the quotations; `None` when there is none."""
     if language == "zh":
-        return _chinese_tag(told, people)
-    found = _AFTER.search(told) or _AHEAD.search(told)
+        return _chinese_tag(narration, people)
+    found = _AFTER.search(narration) or _AHEAD.search(narration)
     if found is None:
         return None
     who = _who(found)
@@ -183,7 +125,7 @@ def find_tag(told: str, language: Language, people: People) -> Tag | None:
     if who.casefold() in ("he", "she"):
         return Tag(gender="he" if who.casefold() == "he" else "she", goes_on=goes_on)
     for words in range(len(who.split()), 0, -1):
-        if name := people.who(" ".join(who.split()[:words])):
+        if name := people.find(" ".join(who.split()[:words])):
             return Tag(name=name)
     nouns = who.split()
     gender: Gender | None = "she" if _WOMEN & {*nouns} else "he" if _MEN & {*nouns} else None
@@ -191,9 +133,9 @@ def find_tag(told: str, language: Language, people: People) -> Tag | None:
 
 
 def find_vocative(speech: str, people: People) -> str:
-    """Who is addressed by name; empty when nobody is."""
+    """The person whom a speech addresses by name; empty when there is none."""
     for found in _VOCATIVE.finditer(speech):
-        if name := people.who(found["name"]):
+        if name := people.find(found["name"]):
             return name
     return ""
 
@@ -202,13 +144,13 @@ def _who(found: re.Match[str]) -> str:
     return next((who for who in found.groupdict().values() if who), "")
 
 
-def _chinese_tag(told: str, people: People) -> Tag | None:
-    found = _HAN_AHEAD.search(told) or _HAN_AFTER.search(told)
+def _chinese_tag(narration: str, people: People) -> Tag | None:
+    found = _HAN_AHEAD.search(narration) or _HAN_AFTER.search(narration)
     if found is None:
         return None
     clause = found["clause"]
     for length in range(min(4, len(clause)), 0, -1):
-        if name := people.who(clause[:length]):
+        if name := people.find(clause[:length]):
             return Tag(name=name)
     if clause[0] in "他她":
         return Tag(gender="he" if clause[0] == "他" else "she")

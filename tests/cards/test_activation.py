@@ -4,18 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
+from rolellm_agents.cards import Activation, LoreScene, LoreSettings, LoreState, ScanMessage, activate
 from rolellm_agents.cards.lore import activation as engine
-from rolellm_agents.cards.lore.activation import (
-    Activation,
-    LoreScene,
-    LoreSettings,
-    LoreState,
-    ScanMessage,
-    activate,
-)
 from rolellm_agents.cards.lore.keys import PatternSearch
 from rolellm_agents.cards.lore.lorebook import (
     LOGICS,
@@ -584,7 +578,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     json_values
     | st.fixed_dictionaries(dict.fromkeys(("sticky", "cooldown", "kept", "barred"), json_values))
@@ -1031,7 +1024,7 @@ any_settings = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(1.5)
 @given(
     st.lists(any_book, max_size=3),
     st.lists(st.lists(words, max_size=3).map(" ".join), max_size=5),
@@ -1065,7 +1058,6 @@ def test_what_holds_for_any_books_and_any_chat(
         state = found.state
 
 
-@settings(deadline=None)
 @given(st.lists(any_entry, max_size=8).map(numbered), st.integers(0, 99))
 def test_of_any_group_one_at_most_is_active(entries: tuple[LoreEntry, ...], seed: int) -> None:
     found = fire(*entries, settings=RECURSIVE, seed=seed, said=("dragon", "gold"))

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from helpers.cards import SHARED, based, book, chunk, compressed_text, entry, png, v2, v3
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.cards.card import DEFAULT_ASSETS, Card
@@ -108,8 +109,8 @@ def test_a_book_keyed_by_number_with_keys_in_one_text() -> None:
 def test_defaults_are_the_specifications() -> None:
     card = one(json.dumps(v3()).encode())
     assert card.assets == DEFAULT_ASSETS
-    assert card.called == "Ada"
-    assert one(json.dumps(v3(nickname="A.")).encode()).called == "A."
+    assert card.char_name == "Ada"
+    assert one(json.dumps(v3(nickname="A.")).encode()).char_name == "A."
     multilingual = v3(creator_notes_multilingual={"en": "Hear.", "de": "Hört."})
     assert one(json.dumps(multilingual).encode()).creator_notes == "Hear."
 
@@ -242,7 +243,7 @@ def test_any_json_is_a_card_or_a_sentence(document: dict[str, Any], wrapped: boo
         assert isinstance(card.assets, tuple)
 
 
-@settings(max_examples=300)
+@examples(1.5)
 @given(st.data())
 def test_any_harm_to_a_good_file_is_a_card_or_a_sentence(data: st.DataObject) -> None:
     good = data.draw(st.sampled_from([png(("chara", based(v2()))), charx(("a.png", b"x"), card=v3())]))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rolellm_agents.cards.card import Card
 from rolellm_agents.cards.png import read_texts
 from rolellm_agents.cards.reading import asset_bytes, read_cards, read_cards_of
-from rolellm_agents.cards.specs import STASH, backfill, convert, lost_on_the_way
+from rolellm_agents.cards.specs import STASH, backfill, convert, lost_fields
 from rolellm_agents.cards.writing import CardSpec, to_json, to_png, write_charx
 
 V3_ONLY = {
@@ -153,8 +153,8 @@ def test_v3_rests_in_v2_and_comes_back() -> None:
     back = convert(down, "v3")
     assert back == original
     assert list(back["data"]) == list(original["data"])
-    assert set(lost_on_the_way(original, "v2")) == {*V3_ONLY, "decorators of lore entries"}
-    assert lost_on_the_way(original, "v3") == []
+    assert set(lost_fields(original, "v2")) == {*V3_ONLY, "decorators of lore entries"}
+    assert lost_fields(original, "v3") == []
 
 
 def test_what_was_edited_in_v2_is_kept() -> None:
@@ -217,9 +217,7 @@ def cards(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(cards())
 def test_every_card_survives_every_way(tmp_path: Path, document: dict[str, Any]) -> None:
     picture = png(("chara", based(document)))

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.cards.lore.decorators import Decorators, parse_decorators, strip_decorators
@@ -149,7 +149,6 @@ lines_of_any_kind = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(lines_of_any_kind | st.text(max_size=20)).map("\n".join))
 def test_any_content_can_be_stripped_once_and_for_all(content: str) -> None:
     body = strip_decorators(content)
@@ -158,7 +157,6 @@ def test_any_content_can_be_stripped_once_and_for_all(content: str) -> None:
     assert not body.startswith("@@")
 
 
-@settings(deadline=None)
 @given(
     st.integers(-999, 999),
     st.sampled_from(["system", "user", "assistant"]),

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from rolellm_agents.cards.card import Card
 from rolellm_agents.cards.diff import Change, diff, side_by_side
+from rolellm_agents.cards.json_text import json_path
 from rolellm_agents.cards.png import plain_picture
 from rolellm_agents.cards.reading import read_cards
-from rolellm_agents.cards.showing import within
 
 ENTRIES = "data.character_book.entries"
 
@@ -243,7 +243,7 @@ def members(where: str, value: Any) -> Iterator[tuple[str, Any]]:
     yield where, value
     if isinstance(value, dict | list):
         for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from members(within(where, step), inner)
+            yield from members(json_path(where, step), inner)
 
 
 @patient

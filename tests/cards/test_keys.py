@@ -2,7 +2,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.cards.lore import keys
@@ -263,7 +263,6 @@ def test_whole_words_with_case() -> None:
 few_letters = st.text(alphabet="abAB ._é龙ß", max_size=30)
 
 
-@settings(deadline=None)
 @given(few_letters, st.text(alphabet="abB._é龙", min_size=1, max_size=4))
 def test_a_whole_word_has_no_word_character_beside_it(text: str, wanted: str) -> None:
     letter = "[ab_éss]"
@@ -273,7 +272,6 @@ def test_a_whole_word_has_no_word_character_beside_it(text: str, wanted: str) ->
     assert has(text, wanted, whole=True) is expected
 
 
-@settings(deadline=None)
 @given(st.frozensets(st.text(alphabet="abc龙", min_size=1, max_size=keys.HEAD)), st.text(alphabet="abc龙"))
 def test_the_index_finds_the_heads_that_are_there(heads: frozenset[str], text: str) -> None:
     assert KeyIndex(heads).heads_in(text) == {head for head in heads if head in text}
@@ -285,7 +283,6 @@ def test_the_index_finds_what_lies_across_its_slices(monkeypatch: pytest.MonkeyP
     assert KeyIndex(heads).heads_in("xxabcdefghijklmx") == {"abcdefghijkl", "lm"}
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.characters(), max_size=20), st.text(alphabet=st.characters(), max_size=20))
 def test_any_key_is_found_in_a_text_around_it(before: str, wanted: str) -> None:
     parsed = parse_key(wanted)
@@ -302,7 +299,6 @@ def test_half_a_surrogate_pair_is_found_and_is_nothing_else() -> None:
     assert not has("a ? b", "\ud83d")
 
 
-@settings(deadline=None)
 @given(st.from_regex(r"\A/(?:[^/\\]|\\.){1,30}/[gimsuy]{0,2}\Z"), st.text())
 def test_any_expression_ends_with_a_match_or_none(expression: str, text: str) -> None:
     search = PatternSearch()

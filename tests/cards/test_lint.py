@@ -9,9 +9,9 @@ from helpers.strange_cards import json_objects, patient, strange_cards
 from hypothesis import given
 
 from rolellm_agents.cards.card import Card
+from rolellm_agents.cards.json_text import printable
 from rolellm_agents.cards.lint.lint import RULES, lint, tokens_by_part
 from rolellm_agents.cards.reading import read_cards
-from rolellm_agents.cards.showing import printable
 
 V1 = {
     "name": "Ada",

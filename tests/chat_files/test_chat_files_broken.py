@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.texts import is_one_sentence
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from rolellm_agents.chat_files import (
@@ -78,7 +79,9 @@ def refused(tmp_path: Path, content: bytes) -> str:
     with Transcript() as transcript:
         with pytest.raises(ChatFileError) as told:
             import_chat_file(file, transcript)
-        assert transcript._database.connection.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
+        assert (
+            transcript._database.connection.execute("SELECT count(*) FROM conversation").fetchone()[0] == 0
+        )
     sentence = str(told.value).replace(str(file), "FILE")
     assert "FILE" in sentence
     assert is_one_sentence(sentence.replace("...", ""))
@@ -236,7 +239,7 @@ def _damage(draw: st.DrawFn, value: Any) -> None:
         value = value[key]
 
 
-@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@examples(2, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged() | st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 @example(b'{"format": "rolellm-conversation"}')
 def test_whatever_is_in_a_file_it_is_read_or_refused_and_what_was_read_can_be_written(

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any, get_args
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.chat_files import ExportFormat, export_conversation
@@ -77,7 +77,6 @@ def read(text: str) -> ConversationRecord:
     return found.read("shrek")
 
 
-@settings(deadline=None, max_examples=150)
 @given(records())
 def test_our_json_out_in_and_out_again_is_the_same_bytes(record: ConversationRecord) -> None:
     stored = through_a_transcript(replace(record, messages=tuple(_without_unstorable(record))))
@@ -94,7 +93,6 @@ def _without_unstorable(record: ConversationRecord) -> list[Message]:
     ]
 
 
-@settings(deadline=None, max_examples=150)
 @given(records(), st.sampled_from(["sillytavern", "sharegpt"]))
 def test_the_other_formats_settle_after_one_round(
     record: ConversationRecord, format_: ExportFormat
@@ -157,7 +155,6 @@ def chats(draw: st.DrawFn) -> list[dict[str, Any]]:
     return chat
 
 
-@settings(deadline=None, max_examples=150)
 @given(chats())
 def test_a_sillytavern_chat_goes_out_as_it_came_in(chat: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(line) + "\n" for line in chat)

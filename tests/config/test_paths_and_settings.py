@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -205,7 +205,6 @@ def test_settings_cannot_be_changed_once_read() -> None:
             setattr(read, key, None)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.binary(max_size=40)
     | st.lists(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.user_files import write_config
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -107,7 +107,6 @@ CHANGES = st.fixed_dictionaries({}, optional={name: st.none() | some for name, s
 COMMENTS = st.lists(st.sampled_from(["# one", "# two = 2", "#", ""]), max_size=4)
 
 
-@settings(deadline=None, max_examples=150)
 @given(HELD, CHANGES, COMMENTS)
 @example({"user_name": 'a"b\\\n'}, {"user_name": "\x1b\x00\t"}, ["# one"])
 @example({}, {"model": ""}, ["# one"])

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.samples import any_samples, row, sample, written_rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import SystemMessage
 
@@ -60,7 +61,7 @@ ROLES = st.sampled_from(["Thor", "Ada", "华妃"])
 MANY = st.lists(any_samples(ROLES), min_size=1, max_size=6)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(MANY, st.sampled_from(LINES), st.booleans())
 def test_no_form_loses_anything(
     tmp_path_factory: pytest.TempPathFactory, samples: list[Sample], form: FormName, instructed: bool
@@ -69,7 +70,7 @@ def test_no_form_loses_anything(
     assert there_and_back(folder, samples, form, instructed=instructed) == [clean(one) for one in samples]
 
 
-@settings(deadline=None, max_examples=5)
+@examples(0.05)
 @given(MANY)
 def test_nor_does_hugging_faces(tmp_path_factory: pytest.TempPathFactory, samples: list[Sample]) -> None:
     pytest.importorskip("datasets")

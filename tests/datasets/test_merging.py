@@ -4,7 +4,7 @@ import tracemalloc
 from collections.abc import Iterator
 
 from helpers.samples import any_samples, sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Sample
@@ -40,7 +40,6 @@ def answers(samples: list[Sample]) -> set[tuple[tuple[str, str, str, str], str]]
     return {(asked(one), text) for one in samples for text in one.references}
 
 
-@settings(deadline=None, max_examples=200)
 @given(SAMPLES)
 def test_each_question_to_a_role_is_there_once_and_no_answer_is_lost(samples: list[Sample]) -> None:
     result = merged(samples)
@@ -50,7 +49,6 @@ def test_each_question_to_a_role_is_there_once_and_no_answer_is_lost(samples: li
     assert all(len(one.types) in (0, len(one.references)) for one in result)
 
 
-@settings(deadline=None, max_examples=100)
 @given(SAMPLES)
 def test_merging_again_changes_nothing(samples: list[Sample]) -> None:
     once = merged(samples)
@@ -58,7 +56,6 @@ def test_merging_again_changes_nothing(samples: list[Sample]) -> None:
     assert answers(merged(samples + samples)) == answers(once)
 
 
-@settings(deadline=None, max_examples=100)
 @given(SAMPLES, SAMPLES)
 def test_merging_in_steps_is_merging_at_once(some: list[Sample], others: list[Sample]) -> None:
     at_once, in_steps = merged(some + others), merged(merged(some) + others)

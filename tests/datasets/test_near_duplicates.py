@@ -4,7 +4,8 @@ import random
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets.near_duplicates import near_duplicates, near_groups
@@ -32,7 +33,7 @@ def by_definition(texts: list[str], at_least: float) -> dict[tuple[int, int], fl
     }
 
 
-@settings(deadline=None, max_examples=400)
+@examples(2)
 @given(TEXTS, LIKENESSES)
 def test_exactly_the_near_pairs_are_found_each_once(texts: list[str], at_least: float) -> None:
     found = list(near_duplicates(texts, at_least=at_least))
@@ -40,7 +41,7 @@ def test_exactly_the_near_pairs_are_found_each_once(texts: list[str], at_least: 
     assert {(one.first, one.second): one.likeness for one in found} == by_definition(texts, at_least)
 
 
-@settings(deadline=None, max_examples=400)
+@examples(2)
 @given(TEXTS, LIKENESSES)
 def test_groups_are_what_near_pairs_hold_together(texts: list[str], at_least: float) -> None:
     together = {place: {place} for place in range(len(texts))}

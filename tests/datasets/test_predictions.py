@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.samples import row, written_rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets.predictions import PredictionSet, read_predictions
@@ -203,7 +204,7 @@ ASKED = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(ASKED, st.randoms(use_true_random=False))
 def test_every_reply_meets_its_own_question_however_the_rows_are_shuffled(
     tmp_path_factory: pytest.TempPathFactory, asked: list[tuple[str, str]], draw: Any

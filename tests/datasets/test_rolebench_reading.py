@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.shared_data import shared_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Kind, Part, Sample, Split, find_file, read_samples
@@ -152,7 +153,7 @@ ROWS = st.fixed_dictionaries(
 LINES = st.binary(max_size=80) | (ROWS | VALUES).map(json.dumps).map(str.encode)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.lists(LINES, max_size=3).map(b"\n".join))
 def test_any_bytes_are_samples_or_one_sentence(
     tmp_path_factory: pytest.TempPathFactory, content: bytes

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.hypotheses import examples
 from helpers.samples import any_samples, row, sample, written_rows
 from helpers.shared_data import shared_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets import Sample, length_chart
 from rolellm_agents.datasets.data_card import card_facts, data_card
 from rolellm_agents.datasets.length_chart import write_chart
 from rolellm_agents.datasets.provenance import DatasetProvenance, write_manifest
@@ -48,7 +49,6 @@ def test_samples_are_counted_as_the_paper_counts_them() -> None:
     assert (third.language, third.instruction_lengths.mean, third.answer_lengths.mean) == ("zh", 3, 4)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(any_samples(), max_size=8))
 def test_nothing_is_counted_twice_or_lost(samples: list[Sample]) -> None:
     groups = count_samples(("test", one) for one in samples)
@@ -121,7 +121,16 @@ def test_another_picture_is_refused(tmp_path: Path) -> None:
             write_chart(tmp_path / "file" / name, [])
 
 
-@settings(deadline=None, max_examples=15)
+def test_without_matplotlib_a_sentence_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(length_chart, "can_draw", lambda: False)
+    with pytest.raises(RoleBenchError, match=r"pip install 'rolellm-agents\[plots\]'"):
+        drawn(tmp_path, "lengths.svg")
+    assert not (tmp_path / "new").exists()
+
+
+@examples(0.1)
 @given(lengths=st.lists(st.integers(0, 5_000), max_size=60))
 def test_any_lengths_can_be_drawn(tmp_path_factory: pytest.TempPathFactory, lengths: list[int]) -> None:
     group = Group("en", "general", 1, 1, 1, 1, {}, {}, Lengths(sorted(lengths)), Lengths([]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.samples import any_samples, row, sample, written_rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Sample, read_samples
@@ -15,7 +15,6 @@ from rolellm_agents.datasets.writing import check_writable, clean, write_samples
 from rolellm_agents.errors import RoleBenchError
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(any_samples(), min_size=1, max_size=5))
 def test_what_is_written_alone_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, samples: list[Sample]
@@ -26,7 +25,6 @@ def test_what_is_written_alone_is_read_again(
     assert len(file.read_text(encoding="utf-8").splitlines()) == len(samples)  # whatever ends a line
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(
         st.tuples(
@@ -55,7 +53,6 @@ def test_what_is_written_in_the_layout_is_read_again_where_it_belongs(
     assert read == expected
 
 
-@settings(deadline=None)
 @given(any_samples())
 def test_a_clean_sample_stays_as_it_is(one: Sample) -> None:
     assert clean(clean(one)) == clean(one)

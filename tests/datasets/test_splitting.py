@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from helpers.samples import KINDS, LANGUAGES, sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Sample
@@ -72,7 +72,6 @@ SHARES = st.sampled_from([0.1, 0.2, 0.5, 0.8, 1.0])
 SEEDS = st.integers(0, 5)
 
 
-@settings(deadline=None, max_examples=250)
 @given(leaky(), SHARES, SEEDS)
 def test_no_question_of_the_test_is_nearly_asked_in_training(
     samples: list[Sample], share: float, seed: int
@@ -84,7 +83,6 @@ def test_no_question_of_the_test_is_nearly_asked_in_training(
     assert not [(one, other) for one in test for other in train if likeness(one, other) >= NEAR]
 
 
-@settings(deadline=None, max_examples=150)
 @given(leaky(), SHARES, SEEDS)
 def test_no_test_of_a_role_is_larger_than_its_share_and_all_have_something_to_train_on(
     samples: list[Sample], share: float, seed: int
@@ -97,7 +95,6 @@ def test_no_test_of_a_role_is_larger_than_its_share_and_all_have_something_to_tr
     assert all(test[asker] <= min(round(share * number), number - 1) for asker, number in all_.items())
 
 
-@settings(deadline=None, max_examples=100)
 @given(leaky(), SHARES, SEEDS, st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter(
     samples: list[Sample], share: float, seed: int, drawn: random.Random
@@ -143,7 +140,6 @@ NAMES = st.sampled_from(
 SPOKEN = st.lists(st.builds(sample, NAMES, language=LANGUAGES), max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
 @given(SPOKEN, SHARES, SEEDS, st.randoms(use_true_random=False))
 def test_no_role_is_on_both_sides_however_it_is_written(
     samples: list[Sample], share: float, seed: int, drawn: random.Random

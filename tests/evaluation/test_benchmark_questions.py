@@ -4,10 +4,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.samples import any_samples, row, sample, written_rows
 from helpers.shared_data import shared_data
 from helpers.small_rolebench import write_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Sample
@@ -136,7 +137,7 @@ def test_a_limit_takes_of_each_kind_as_many_from_one_role_as_from_another() -> N
     assert spread(samples, None) == samples
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(
     st.lists(any_samples(st.sampled_from(("Ada", "ben", "Ben", "悟空"))), max_size=12), st.integers(1, 8)
 )

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.samples import sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Kind
@@ -184,7 +185,7 @@ def test_rows_stand_kind_by_kind_in_the_order_of_the_systems() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.2)
 @given(
     st.lists(
         st.tuples(st.sampled_from((0, 1)), st.integers(0, 3), st.text("ab lamp", max_size=12)),
@@ -275,7 +276,7 @@ def test_the_papers_table_has_its_columns_and_leaves_open_what_nobody_knows() ->
     )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(st.lists(st.lists(st.text(max_size=8), min_size=2, max_size=2), max_size=4))
 def test_a_markdown_table_has_as_many_lines_and_cells_whatever_they_hold(rows: list[list[str]]) -> None:
     lines = markdown_table(("a|b", "c"), rows).split("\n")

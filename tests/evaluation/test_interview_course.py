@@ -4,7 +4,7 @@ from collections import Counter
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.evaluation.drift import load_course, planned_questions
@@ -23,7 +23,6 @@ def test_both_languages_ask_the_same_things(language: Language) -> None:
 
 
 @given(languages, st.integers(1, 50), st.integers(0, 30), st.integers(0, 5))
-@settings(deadline=None, max_examples=100)
 def test_there_are_as_many_questions_as_turns_and_none_has_an_open_place(
     language: Language, turns: int, number: int, seed: int
 ) -> None:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.evaluation.drift import AnsweredQuestion, marks_of, slopes_of, turn_figures
@@ -57,7 +58,7 @@ def test_an_empty_answer_has_words_and_role_and_nothing_else_to_measure() -> Non
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5))
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 def test_shares_and_distances_lie_between_nothing_and_one(replies: list[str]) -> None:
     for marks in marks_of(answers(*replies), ADA):
         for name, value in marks.items():
@@ -77,7 +78,7 @@ def measured(
     st.floats(-5, 5),
     st.integers(2, 12),
 )
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 def test_the_slope_of_a_straight_line_is_its_own(start: float, step: float, turns: int) -> None:
     values = [start + step * turn for turn in range(turns)]
     (slope,) = slopes_of([measured("ada", 0, values, [False] * turns)])

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.answering_model import AnsweringModel
 from helpers.chromium import measured_page
 from helpers.here import rolellm_here
 from helpers.scoring_model import WordScoringModel
@@ -15,6 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from rolellm_agents.errors import ModelError, RoleLLMError, SettingsError, StorageError
 from rolellm_agents.evaluation.drift.results import DriftResult
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import load_persona
 from rolellm_agents.reports import report_of, write_report
 from rolellm_agents.reports.reading import read_run
@@ -43,10 +43,10 @@ def answer(messages: Sequence[BaseMessage]) -> str:
 async def hold(
     request: DriftRequest,
     folder: Path,
-    model: AnsweringModel | None = None,
+    model: FunctionModel | None = None,
     judge: NamedJudge | None = None,
 ) -> DriftResult:
-    system = SystemUnderTest("model", model or AnsweringModel(answer=answer))
+    system = SystemUnderTest("model", model or FunctionModel(function=answer))
     return await run_drift(request, [system], folder=folder, judge=judge, limits=RunLimits(at_once=3))
 
 
@@ -59,7 +59,7 @@ def likelihood(**options: Any) -> NamedJudge:
 
 
 async def test_each_persona_has_its_interviews_and_hears_all_that_was_said(tmp_path: Path) -> None:
-    model = AnsweringModel(answer=answer)
+    model = FunctionModel(function=answer)
     result = await hold(request(), tmp_path, model)
     assert [(one.persona.id, one.nth, len(one.answers)) for one in result.interviews] == [
         ("ada", 0, 6),
@@ -84,10 +84,10 @@ async def test_what_broke_off_is_told_and_held_again_and_nothing_is_asked_twice(
             raise ModelError("The model is asleep; wake it.")
         return answer(messages)
 
-    first = await hold(request(), tmp_path, AnsweringModel(answer=tired))
+    first = await hold(request(), tmp_path, FunctionModel(function=tired))
     assert (first.complete, first.failed, len(first.interviews)) == (False, 2, 2)
     assert "asleep" in first.first_failure
-    model = AnsweringModel(answer=answer)
+    model = FunctionModel(function=answer)
     second = await hold(request(), tmp_path, model)
     assert (second.complete, len(model.calls)) == (True, 12)
     whole = await hold(request(), tmp_path / "whole")
@@ -107,7 +107,7 @@ async def test_another_config_is_refused_with_what_differs(tmp_path: Path) -> No
 async def test_what_cannot_be_is_refused_before_anything_is_asked(
     tmp_path: Path, options: dict[str, Any], told: str
 ) -> None:
-    model = AnsweringModel(answer=answer)
+    model = FunctionModel(function=answer)
     with pytest.raises(RoleLLMError, match=told):
         await hold(request(**options), tmp_path / "run", model)
     assert (model.calls, (tmp_path / "run").exists()) == ([], False)
@@ -145,7 +145,7 @@ async def test_a_judge_of_pairs_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_model_asks_on_by_what_it_hears(tmp_path: Path) -> None:
-    asker = AnsweringModel(answer=lambda messages: f"You said: {messages[-1].text[:16]} Why?")
+    asker = FunctionModel(function=lambda messages: f"You said: {messages[-1].text[:16]} Why?")
     asks = request(interviewer=SystemUnderTest("asker", asker), turns=3, interviews=1)
     result = await hold(asks, tmp_path)
     first, second, third = result.interviews[0].answers
@@ -155,6 +155,7 @@ async def test_a_model_asks_on_by_what_it_hears(tmp_path: Path) -> None:
     assert result.config["interviewer"] == "asker"
 
 
+@pytest.mark.core
 async def test_the_report_shows_turns_slopes_and_what_was_said(tmp_path: Path) -> None:
     await hold(request(), tmp_path / "run", judge=likelihood())
     written = write_report(report_of([read_run(tmp_path / "run")]), tmp_path / "report")

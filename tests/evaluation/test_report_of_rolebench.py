@@ -9,12 +9,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from helpers.answering_model import AnsweringModel
 from helpers.chromium import measured_page
 from helpers.here import rolellm_here
 from helpers.scoring_model import WordScoringModel
 from helpers.small_rolebench import ADA, BEN, right_answer, write_cast, write_small_data
 
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.reports import plots, report_of, write_report
 from rolellm_agents.reports.errors import ReportError
 from rolellm_agents.reports.inspect_log import inspect_logs
@@ -33,8 +33,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patched.setenv("ROLELLM_HOME", str(place / "home"))
         write_cast(ADA, BEN)
         data = write_small_data(place / "RoleBench")
-        wicked = AnsweringModel(
-            answer=lambda messages: WICKED if "mill turn" in messages[-1].text else right_answer(messages)
+        wicked = FunctionModel(
+            function=lambda messages: WICKED if "mill turn" in messages[-1].text else right_answer(messages)
         )
         judge = NamedJudge(
             "likelihood", LikelihoodJudge(WordScoringModel(), model_name="words"), {"judge": "likelihood"}

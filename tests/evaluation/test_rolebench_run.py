@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.answering_model import AnsweringModel
+from helpers.failing import failing_after
 from helpers.samples import sample
 from helpers.shared_data import shared_data
 from helpers.small_rolebench import (
@@ -38,6 +38,7 @@ from rolellm_agents.evaluation import BASELINE, Result
 from rolellm_agents.judging import Judged, Verdict
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.recall import RecallOptions
 from rolellm_graphs.evaluate.rolebench import (
     NamedJudge,
@@ -62,14 +63,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def knowing() -> AnsweringModel:
-    return AnsweringModel(answer=right_answer)
+def knowing() -> FunctionModel:
+    return FunctionModel(function=right_answer)
 
 
 async def run(
     request: RoleBenchRequest,
     folder: Path,
-    *models: AnsweringModel,
+    *models: FunctionModel,
     judges: Sequence[NamedJudge] = (),
     at_once: int = 3,
     callbacks: RunCallbacks | None = None,
@@ -109,7 +110,7 @@ def without_times(result: Result) -> list[dict[str, Any]]:
 async def test_every_model_answers_the_same_questions_under_every_strategy(
     data: Path, folder: Path
 ) -> None:
-    confused = AnsweringModel(answer=lambda _: "Fog.")
+    confused = FunctionModel(function=lambda _: "Fog.")
     told: list[tuple[int, int]] = []
     callbacks = RunCallbacks(progress=lambda done, total: told.append((done, total)))
     result = await run(
@@ -150,10 +151,10 @@ async def test_it_goes_model_by_model_persona_by_persona_and_strategy_by_strateg
 
 
 async def test_only_one_model_is_in_memory(data: Path, folder: Path) -> None:
-    opened: list[weakref.ref[AnsweringModel]] = []
+    opened: list[weakref.ref[FunctionModel]] = []
     others: list[int] = []
 
-    class Local(AnsweringModel):
+    class Local(FunctionModel):
         def load(self) -> None:
             gc.collect()
             others.append(sum(ref() is not None for ref in opened))
@@ -162,7 +163,9 @@ async def test_only_one_model_is_in_memory(data: Path, folder: Path) -> None:
         def prefetch(self, messages: Sequence[BaseMessage]) -> Any:
             raise NotImplementedError
 
-    await run(RoleBenchRequest(data=data), folder, Local(answer=right_answer), Local(answer=right_answer))
+    await run(
+        RoleBenchRequest(data=data), folder, Local(function=right_answer), Local(function=right_answer)
+    )
     assert others == [0, 0]
 
 
@@ -188,8 +191,8 @@ async def test_the_folder_holds_the_results_and_every_reply_with_its_scores(
 
 async def test_what_training_knows_is_named_and_scored_apart(data: Path, folder: Path) -> None:
     heard: list[str] = []
-    forgetful = AnsweringModel(
-        answer=lambda messages: "Fog." if "hives" in messages[-1].text else right_answer(messages)
+    forgetful = FunctionModel(
+        function=lambda messages: "Fog." if "hives" in messages[-1].text else right_answer(messages)
     )
     result = await run(
         RoleBenchRequest(data=data), folder, forgetful, callbacks=RunCallbacks(notice=heard.append)
@@ -243,7 +246,7 @@ async def test_many_questions_are_asked_at_once_and_no_more_than_allowed(data: P
             now -= 1
         return right_answer(messages)
 
-    await run(RoleBenchRequest(data=data), folder, AnsweringModel(answer=slowly), at_once=3)
+    await run(RoleBenchRequest(data=data), folder, FunctionModel(function=slowly), at_once=3)
     assert 1 < most <= 3
 
 
@@ -260,8 +263,8 @@ async def test_a_question_that_stands_twice_counts_twice_and_is_asked_once(
 
 
 async def test_an_empty_reply_is_counted_and_scores_nothing(data: Path, folder: Path) -> None:
-    silent = AnsweringModel(
-        answer=lambda messages: "  " if "mill" in messages[-1].text else right_answer(messages)
+    silent = FunctionModel(
+        function=lambda messages: "  " if "mill" in messages[-1].text else right_answer(messages)
     )
     result = await run(RoleBenchRequest(data=data, kinds=("role_specific",)), folder, silent)
     row = result.rows[0].to_json()
@@ -279,7 +282,7 @@ async def test_a_limit_is_of_each_kind_and_spread_over_the_roles(data: Path, fol
 async def test_chinese_is_asked_and_scored_in_chinese(folder: Path, tmp_path: Path) -> None:
     write_persona("id: wu\nname: 悟空\nlanguage: zh\ndescription: 悟空是石猴。\n", "wu.yaml")
     data = write_data(tmp_path, [sample("悟空", "你师父是谁？", "唐僧。", types=("x",), language="zh")])
-    model = AnsweringModel(answer=lambda _: "是唐僧。")
+    model = FunctionModel(function=lambda _: "是唐僧。")
     result = await run(RoleBenchRequest(data=data, language="zh"), folder, model)
     assert result.rows[0].to_json()["rouge_l_f1"] == 0.8
     assert "悟空" in model.calls[0][0].text
@@ -299,7 +302,7 @@ async def test_a_role_without_persona_is_played_by_the_datas_own_profile_or_left
     profiles.parent.mkdir()
     profiles.write_text(json.dumps({"Cat": "Cat naps on the stove."}), encoding="utf-8")
     heard: list[str] = []
-    model = AnsweringModel(answer=lambda _: "Me.")
+    model = FunctionModel(function=lambda _: "Me.")
     request = RoleBenchRequest(data=data, strategies=BOTH)
     result = await run(request, folder, model, callbacks=RunCallbacks(notice=heard.append))
     assert {line["role"] for line in lines_of(folder / "scored.jsonl")} == {ADA, BEN, "Cat"}
@@ -340,23 +343,12 @@ async def test_what_gives_an_answer_away_is_never_recalled(data: Path, folder: P
 # Stopped and started again
 
 
-class Tired(AnsweringModel):
-    """Fails when it was asked as often as it has patience."""
-
-    patience: int = 0
-
-    def _reply_to(self, messages: list[BaseMessage]) -> str:
-        if len(self.calls) > self.patience:
-            raise ModelError("The model is asleep; wake it.")
-        return right_answer(messages)
-
-
 @pytest.mark.parametrize("patience", [0, 5, 11])
 async def test_what_failed_is_told_and_tried_again_and_nothing_is_asked_twice(
     data: Path, folder: Path, patience: int
 ) -> None:
     request = RoleBenchRequest(data=data, strategies=BOTH)
-    first = await run(request, folder, Tired(answer=right_answer, patience=patience))
+    first = await run(request, folder, FunctionModel(function=failing_after(patience, right_answer)))
     assert (first.complete, first.failed) == (False, 12 - patience)
     assert "asleep" in first.first_failure
     assert sum(row.n for row in first.rows if row.system != BASELINE) == patience
@@ -377,13 +369,13 @@ async def test_what_failed_is_told_and_tried_again_and_nothing_is_asked_twice(
 KILLED = """
 import asyncio, os, random, signal, sys, time
 from pathlib import Path
-from helpers.answering_model import AnsweringModel
+from rolellm_agents.models.testing import FunctionModel
 from helpers.small_rolebench import right_answer
 from rolellm_graphs.evaluate.rolebench import SystemUnderTest, RoleBenchRequest, run_rolebench
 from rolellm_graphs.runs.items import RunLimits
 
 data, folder = Path(sys.argv[1]), Path(sys.argv[2])
-model = AnsweringModel(answer=right_answer, seconds_per_word=0.02)
+model = FunctionModel(function=right_answer, seconds_per_word=0.02)
 
 
 def bench(place):
@@ -409,6 +401,7 @@ bench(folder / "killed")
 """
 
 
+@pytest.mark.core
 def test_killed_again_and_again_it_ends_with_the_same_set_of_items(data: Path, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(data), str(folder)],
@@ -454,7 +447,7 @@ async def test_a_run_with_other_settings_is_refused_and_told_what_differs(
     sparrow = sample("Jack Sparrow", "Who keeps the mill, Jack?", "Not me.", types=("x",))
     write_data(data, [*samples_of(SPECIFIC, types=("x",)), *samples_of(GENERAL, "general"), sparrow])
     request = RoleBenchRequest(data=data)
-    await run(request, folder, AnsweringModel(answer=lambda _: "Fog."))
+    await run(request, folder, FunctionModel(function=lambda _: "Fog."))
     before = (folder / "items.jsonl").read_bytes()
     model, other = knowing(), replace(request, **CHANGES[changed])
     with pytest.raises(StorageError, match=f"begun with another {changed}"):
@@ -560,7 +553,7 @@ async def test_a_judge_judges_every_reply_and_what_it_cannot_judge_is_no_zero(
 
 
 async def test_a_judge_of_pairs_lays_each_system_beside_the_first(data: Path, folder: Path) -> None:
-    longer, shorter = AnsweringModel(answer=lambda _: "A long reply, it is."), knowing()
+    longer, shorter = FunctionModel(function=lambda _: "A long reply, it is."), knowing()
     judge = LongerJudge()
     named = NamedJudge("ranking", judge, {"judge": "ranking"})
     request = RoleBenchRequest(data=data, kinds=("role_specific",))
@@ -679,7 +672,7 @@ async def test_the_published_baseline_scores_what_independent_libraries_give(
     folder: Path, language: Any, kind: Any, n: int, f1: float | None, paper: float
 ) -> None:
     request = RoleBenchRequest(data=shared_data("rolebench"), language=language, kinds=(kind,))
-    silent = AnsweringModel(answer=lambda _: "")
+    silent = FunctionModel(function=lambda _: "")
     result = await run(request, folder, silent, at_once=32)
     row = next(row for row in result.rows if row.system == BASELINE)
     assert row.n == n

@@ -1,6 +1,6 @@
 """How many answers a second there were."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.evaluation import Throughput
@@ -17,7 +17,6 @@ def test_what_overlaps_counts_once_and_pauses_do_not_count() -> None:
     assert busy_seconds([]) == 0
 
 
-@settings(deadline=None, max_examples=100)
 @given(SPANS)
 def test_it_is_the_seconds_in_which_something_was_going_on(spans: list[tuple[int, int]]) -> None:
     seconds = {second for begin, end in spans for second in range(begin, end)}

@@ -1,8 +1,9 @@
 """Which questions of a test training knows."""
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.samples import any_samples, sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import Sample
@@ -67,7 +68,7 @@ def test_without_training_nothing_is_known() -> None:
     assert training_overlap([], TRAINING) == []
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 @given(st.lists(any_samples(), max_size=5), st.lists(any_samples(), max_size=5))
 def test_what_stands_in_training_is_always_found(asked: list[Sample], training: list[Sample]) -> None:
     reasons = training_overlap([*asked, *training], training)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from helpers.hypotheses import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -264,6 +265,7 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
         read_yaml(tmp_path / "a\0b.yaml", Sheet, SheetError)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "value",
     [
@@ -348,7 +350,7 @@ PIECES = [
 ]
 
 
-@settings(deadline=None, max_examples=400)
+@examples(2)
 @given(
     st.one_of(
         st.text(max_size=80).map(str.encode),

@@ -92,7 +92,7 @@ def one_input(given: bytes) -> None:
 def _use(card: Card) -> None:
     lint(card)
     tokens_by_part(card, len)
-    scope = MacroScope(char=card.called, mes_examples=card.examples)
+    scope = MacroScope(char=card.char_name, mes_examples=card.examples)
     for text in (card.description, card.examples, *card.greetings[:3]):
         substitute(text, scope)
         unknown_macros(text)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import SettingsError
@@ -15,7 +15,6 @@ from rolellm_agents.runs.seeds import seed_of
 PAIR = st.tuples(st.integers(0, 500), st.integers(0, 500))
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(PAIR, st.floats(0, 1)), max_size=30), st.integers(0, 3_000), st.booleans())
 def test_no_more_is_spent_than_may_be(
     asked: list[tuple[tuple[int, int], float]], most: int, by_cost: bool
@@ -108,7 +107,6 @@ async def test_a_gate_holds_everybody_up_and_tells_once() -> None:
     assert told == [5, 1]
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.integers(), st.text(max_size=30), st.integers(0, 3))
 def test_a_seed_is_the_same_for_the_same_item_and_fits_a_model(seed: int, key: str, tries: int) -> None:
     found = seed_of(seed, key, tries)

@@ -261,6 +261,7 @@ def test_a_script_in_another_language_is_refused_and_foreign_scenes_are_left_out
     assert not any("十一年" in text for text in told)
 
 
+@pytest.mark.slow
 def test_a_novel_of_five_megabytes_is_cut_quickly(tmp_path: Path) -> None:
     import time
 

@@ -5,7 +5,8 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.loose_json import values_in
@@ -23,13 +24,13 @@ DOCUMENTS = st.lists(VALUES, max_size=4) | st.dictionaries(KEYS, VALUES, max_siz
 PROSE = st.text(st.characters(blacklist_characters="{}[]", blacklist_categories=["Cs"]), max_size=60)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(DOCUMENTS, st.booleans(), st.sampled_from([None, 2]))
 def test_valid_json_is_read_as_json_reads_it(value: Any, ascii_only: bool, indent: int | None) -> None:
     assert [*values_in(json.dumps(value, ensure_ascii=ascii_only, indent=indent))] == [value]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(DOCUMENTS, PROSE, PROSE, st.booleans())
 def test_prose_and_fences_around_it_change_nothing(
     value: Any, before: str, after: str, fenced: bool
@@ -40,7 +41,7 @@ def test_prose_and_fences_around_it_change_nothing(
     assert found == [value]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.text(st.characters(blacklist_categories=["Cs"]), max_size=200))
 def test_no_text_makes_it_fail(text: str) -> None:
     for value in values_in(text):
@@ -58,13 +59,11 @@ SIMPLE = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(SIMPLE, min_size=1, max_size=4))
 def test_pythons_way_of_writing_it_is_understood(value: list[dict[str, Any]]) -> None:
     assert [*values_in(f"Here you are: {value!r}")] == [value]
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(SIMPLE, min_size=1, max_size=4), st.data())
 def test_what_is_cut_short_keeps_what_stood_before_the_cut(
     value: list[dict[str, Any]], data: st.DataObject

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.generation.passes import plan_passes
@@ -16,7 +16,6 @@ def segments(count: int) -> list[SourceSegment]:
     ]
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 40), st.integers(1, 3), st.integers(1, 12), st.integers(0, 6))
 def test_every_segment_and_theme_comes_once_under_a_key_of_its_own(
     told: int, about: int, themes: int, unknown: int

@@ -5,7 +5,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.generation.questions import GeneratedQuestion, question_form, read_questions
@@ -134,7 +135,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(ANYTHING, st.integers(1, 4), st.integers(0, 4))
 def test_wrong_types_never_fail_and_never_get_through(value: Any, most: int, lines: int) -> None:
     found = read(value, most=most, lines=lines)

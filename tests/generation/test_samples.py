@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import read_samples
@@ -109,7 +109,6 @@ def test_a_single_answer_is_a_reference_and_none_at_all_is_no_row() -> None:
     assert [*rolegpt_rows([None, None])] == []
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(
         st.none()
@@ -205,7 +204,6 @@ def test_half_a_sentence_at_the_limit_is_taken_away(
     assert ended(text, at_limit=at_limit) == expected
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(st.sampled_from("ab c.!?。你\n”"), max_size=80))
 def test_what_is_kept_and_what_is_taken_are_the_whole(text: str) -> None:
     found = ended(text, at_limit=True)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.generation.segments import (
@@ -39,7 +39,6 @@ def script_of(said: list[tuple[str, str, int]]) -> Script:
     return Script("A play", "play", "en", tuple(passages))
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(SAID, max_size=12), st.integers(50, 200))
 def test_the_segments_of_a_script_hold_every_scene_in_which_the_role_speaks_up_to_its_size(
     said: list[tuple[str, str, int]], most: int
@@ -56,7 +55,6 @@ def test_the_segments_of_a_script_hold_every_scene_in_which_the_role_speaks_up_t
     assert [one.number for one in own] == [*range(len(own))]
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXT)
 def test_sentences_put_together_are_the_text(text: str) -> None:
     assert "".join(sentences_of(text)) == text
@@ -126,7 +124,6 @@ def test_a_character_without_anything_but_a_line_has_one_segment() -> None:
     assert [segment.text for segment in description_segments(persona, most=50)] == ["Ada."]
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 3_000))
 def test_every_number_comes_once_and_any_beginning_is_spread(count: int) -> None:
     order = spread(count)

@@ -1,15 +1,16 @@
 """A persona as a chat model: the prompt is the role graph's, the answer is the model's inside."""
 
 import asyncio
+import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import pytest
 from helpers.cards import book, entry, v2
-from helpers.recording_model import RecordingModel
+from helpers.hypotheses import examples
 from helpers.tool_calling_model import ToolCallingModel, calling
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
@@ -33,6 +34,7 @@ from pydantic import BaseModel, Field, ValidationError
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.prompting.strategies import STRATEGIES
@@ -56,11 +58,11 @@ STICKY = entry(comment="Lamp", extensions={"sticky": 5})
 
 
 def chat(*replies: str | Exception, persona: Persona = ADA, **options: Any) -> RoleChatModel:
-    return RoleChatModel(persona, model=RecordingModel(replies=list(replies)), **options)
+    return RoleChatModel(persona, model=ScriptedChatModel(replies=list(replies)), **options)
 
 
-def inside(model: RoleChatModel) -> RecordingModel:
-    assert isinstance(model.model, RecordingModel)
+def inside(model: RoleChatModel) -> ScriptedChatModel:
+    assert isinstance(model.model, ScriptedChatModel)
     return model.model
 
 
@@ -136,36 +138,31 @@ async def test_what_is_said_once_holds_for_every_call_that_does_not_say_otherwis
     assert inside(model).options[-1] == {"temperature": 0.1, "max_tokens": 5}
 
 
-class WaitingModel(ScriptedChatModel):
-    """Says its second word when it is let."""
+def waiting(may_go_on: threading.Event) -> RoleChatModel:
+    """A persona whose model says its second word when it is let."""
 
-    may_go_on: threading.Event = Field(default_factory=threading.Event)
+    def answer(_: list[BaseMessage]) -> Iterator[str]:
+        first, *others = re.findall(r"\s*\S+", ANSWER)
+        yield first
+        assert may_go_on.wait(10), "the first word was held back"
+        yield from others
 
-    def _chunks(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        options: dict[str, Any],
-        should_stop: Callable[[], bool],
-    ) -> Iterator[ChatGenerationChunk]:
-        for number, chunk in enumerate(super()._chunks(messages, stop, options, should_stop)):
-            assert number == 0 or self.may_go_on.wait(10), "the first word was held back"
-            yield chunk
+    return RoleChatModel(ADA, model=FunctionModel(function=answer))
 
 
 def test_words_come_as_the_model_inside_says_them() -> None:
-    waiting = WaitingModel(replies=[ANSWER])
-    words = RoleChatModel(ADA, model=waiting).stream(LINE)
+    may_go_on = threading.Event()
+    words = waiting(may_go_on).stream(LINE)
     assert next(words).text == "One,"
-    waiting.may_go_on.set()
+    may_go_on.set()
     assert "".join(chunk.text for chunk in words) == ANSWER.removeprefix("One,")
 
 
 async def test_async_callers_are_not_held_up() -> None:
-    waiting = WaitingModel(replies=[ANSWER])
-    words = RoleChatModel(ADA, model=waiting).astream(LINE)
+    may_go_on = threading.Event()
+    words = waiting(may_go_on).astream(LINE)
     assert (await anext(words)).text == "One,"
-    waiting.may_go_on.set()
+    may_go_on.set()
     assert "".join([chunk.text async for chunk in words]) == ANSWER.removeprefix("One,")
 
 
@@ -232,7 +229,7 @@ LORE = {"name": "Ada", "entries": [entry(keys=["a"]), entry(keys=["b"], extensio
 
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 @given(history=st.lists(TURN, max_size=6), line=WORDS, lore=st.booleans(), seed=st.integers(0, 3))
-@settings(deadline=None, max_examples=20)
+@examples(0.1)
 def test_the_prompt_is_the_role_graphs(
     strategy: str, history: list[AnyMessage], line: str, lore: bool, seed: int
 ) -> None:
@@ -243,7 +240,7 @@ def test_the_prompt_is_the_role_graphs(
 
     scene = "\n\n".join(one.text for one in history if isinstance(one, SystemMessage))
     said = [one for one in history if not isinstance(one, SystemMessage)]
-    other = RecordingModel(replies=[ANSWER])
+    other = ScriptedChatModel(replies=[ANSWER])
     role_graph(persona, model=other, **options).invoke(
         {"messages": [*said, HumanMessage(line)]}, context=RoleContext(scene=scene, seed=seed)
     )
@@ -369,7 +366,7 @@ class StreamItem(BaseCallbackHandler):
 
 async def test_callbacks_hear_one_run_of_each_call_with_what_the_caller_said() -> None:
     heard, inner = StreamItem(), StreamItem()
-    model = RoleChatModel(ADA, model=RecordingModel(replies=[ANSWER], callbacks=[inner]))
+    model = RoleChatModel(ADA, model=ScriptedChatModel(replies=[ANSWER], callbacks=[inner]))
     config = RunnableConfig(callbacks=[heard])
     model.invoke(LINE, config)
     [chunk async for chunk in model.astream(LINE, config)]
@@ -396,7 +393,7 @@ async def test_models_that_do_not_stream_answer_in_one_piece(
 
 async def test_answers_can_be_cached_and_personas_are_not_mixed_up() -> None:
     cache = InMemoryCache()
-    inner = RecordingModel(replies=["One.", "Two.", "Three."], cache=cache)
+    inner = ScriptedChatModel(replies=["One.", "Two.", "Three."], cache=cache)
     model = RoleChatModel(ADA, model=inner)
     assert [model.invoke(LINE).text, (await model.ainvoke(LINE)).text] == ["One.", "One."]
     other = ADA.model_copy(update={"description": "Ada counts nothing."})

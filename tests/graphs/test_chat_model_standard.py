@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+import pytest
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
@@ -51,5 +52,6 @@ class TestUnitStandard(Standard, ChatModelUnitTests):
     """LangChain's own unit tests."""
 
 
+@pytest.mark.model
 class TestIntegrationStandard(Standard, ChatModelIntegrationTests):
     """LangChain's own tests against the real model."""

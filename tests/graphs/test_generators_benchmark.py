@@ -1,5 +1,7 @@
 """What is measured of the generators, and how."""
 
+import pytest
+
 from rolellm_speed.generators import QuickModel, measure_scripted
 
 
@@ -12,6 +14,7 @@ async def test_the_quick_models_words_depend_on_prompt_and_seed_alone() -> None:
     assert one.invoke("Who?").text == said
 
 
+@pytest.mark.process
 def test_a_killed_run_is_gone_on_with_and_both_are_measured() -> None:
     told: list[str] = []
     measured = measure_scripted(600, told.append)

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import pytest
 from helpers.cards import book, entry, v2
 from helpers.scenes import line_by, prattlers, room
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from langchain_core.runnables import RunnableConfig
@@ -656,7 +656,6 @@ LINES = st.lists(st.text("ab", max_size=2), max_size=5).map(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(LINES, LINES)
 def test_lines_that_follow_stand_behind_and_a_whole_scene_stands_once(
     lines: list[SceneLine], more: list[SceneLine]

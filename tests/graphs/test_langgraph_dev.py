@@ -125,6 +125,7 @@ def chat(*texts: str) -> dict[str, Any]:
     return {"messages": [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]}
 
 
+@pytest.mark.core
 def test_every_graph_is_listed_with_its_description(client: SyncLangGraphClient) -> None:
     found = client.assistants.search(limit=50)
     assert {one["graph_id"]: one["description"] for one in found} == {
@@ -144,6 +145,7 @@ def test_studio_can_draw_a_graph_and_knows_its_fields(client: SyncLangGraphClien
     assert {"__start__", "__end__"} < {str(node["id"]) for node in drawn["nodes"]}
 
 
+@pytest.mark.core
 def test_a_persona_answers_and_its_conversation_is_kept(client: SyncLangGraphClient) -> None:
     chosen = {"persona": "shrek", "model": "scripted:Get out.|Still here?", "strategy": "system"}
     thread = client.threads.create()["thread_id"]

@@ -320,6 +320,7 @@ def test_the_judge_graph_wants_an_answer_to_judge(messages: Any) -> None:
         run("judge", {"messages": messages}, model="scripted:x")
 
 
+@pytest.mark.model
 def test_by_the_embedded_model_likelihood_is_judged() -> None:
     (verdict,) = run("judge", {"messages": CHAT})["verdicts"]
     assert (verdict["measure"], verdict["status"]) == ("likelihood", "scored")

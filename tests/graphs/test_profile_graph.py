@@ -1,16 +1,17 @@
 """The profile graph: notes that rest on the script, a description, and runs that go on."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.failing import failing_after
 from langchain_core.messages import BaseMessage
-from pydantic import Field
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, ScriptError
-from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_graphs.profile import ProfileRequest, SegmentNoted, build_profile, profile_graph, run_folder
 
 SCENE = """
@@ -46,19 +47,17 @@ def note(**changes: Any) -> dict[str, Any]:
     return {**good, "line": 4, **changes}
 
 
-class Reader(ScriptedChatModel):
-    """Takes notes of every passage, a description when asked for one; can stop after some answers."""
+def reader(
+    notes: Sequence[dict[str, Any]] | None = None, description: str = DESCRIPTION, answers: int = 1_000
+) -> FunctionModel:
+    """Takes notes of every passage, a description when asked for one; stops after so many answers."""
 
-    notes: list[dict[str, Any]] = Field(default_factory=lambda: [note()])
-    description: str = DESCRIPTION
-    answers: int = 1_000
-
-    def _reply_to(self, messages: list[BaseMessage]) -> str:
-        if len(self.calls) > self.answers:
-            raise ModelError("The model has gone; try again.")
+    def read(messages: list[BaseMessage]) -> str:
         if "Describe Ada" in messages[-1].text:
-            return json.dumps({"description": self.description})
-        return json.dumps({"notes": self.notes})
+            return json.dumps({"description": description})
+        return json.dumps({"notes": notes or [note()]})
+
+    return FunctionModel(function=failing_after(answers, read))
 
 
 def test_without_a_model_the_script_alone_makes_the_persona(play: Path) -> None:
@@ -69,7 +68,7 @@ def test_without_a_model_the_script_alone_makes_the_persona(play: Path) -> None:
 
 
 def test_a_model_adds_a_description_and_knowledge_with_its_place(play: Path) -> None:
-    persona, _ = build_profile(ProfileRequest(play, "Ada"), model=Reader())
+    persona, _ = build_profile(ProfileRequest(play, "Ada"), model=reader())
     assert persona.description.startswith(DESCRIPTION)
     assert "Ada is a character of The Lamp." in persona.description
     assert persona.knowledge[0].title == "My father"
@@ -89,7 +88,7 @@ def test_a_model_adds_a_description_and_knowledge_with_its_place(play: Path) -> 
 def test_notes_that_do_not_hold_are_dropped_and_counted(play: Path, bad: dict[str, Any]) -> None:
     told: list[SegmentNoted] = []
     persona, _ = build_profile(
-        ProfileRequest(play, "Ada"), model=Reader(notes=[bad]), on_progress=told.append
+        ProfileRequest(play, "Ada"), model=reader(notes=[bad]), on_progress=told.append
     )
     assert "My father" not in [piece.title for piece in persona.knowledge]
     assert (told[-1].done, told[-1].total) == (6, 6)
@@ -110,21 +109,21 @@ def test_notes_that_do_not_hold_are_dropped_and_counted(play: Path, bad: dict[st
     ],
 )
 def test_a_description_of_no_use_is_left_out(play: Path, description: str) -> None:
-    persona, _ = build_profile(ProfileRequest(play, "Ada"), model=Reader(description=description))
+    persona, _ = build_profile(ProfileRequest(play, "Ada"), model=reader(description=description))
     assert persona.description == build_profile(ProfileRequest(play, "Ada"))[0].description
 
 
 def test_a_stopped_run_goes_on_where_it_was(play: Path) -> None:
     reading = ProfileRequest(play, "Ada")
     folder = run_folder(reading, "a model")
-    with pytest.raises(ModelError, match="has gone"):
-        build_profile(reading, model=Reader(answers=3), model_name="a model", folder=folder)
+    with pytest.raises(ModelError, match="asleep"):
+        build_profile(reading, model=reader(answers=3), model_name="a model", folder=folder)
     kept = (folder / "items.jsonl").read_text().splitlines()
     assert 1 <= len(kept) <= 3
-    again = Reader()
+    again = reader()
     persona, _ = build_profile(reading, model=again, model_name="a model", folder=folder)
     assert len(again.calls) == 6 - len(kept) + 1
-    assert persona == build_profile(reading, model=Reader())[0]
+    assert persona == build_profile(reading, model=reader())[0]
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["persona"]["id"] == "ada"
 
@@ -141,20 +140,20 @@ def test_another_model_or_text_is_another_run(play: Path) -> None:
 
 
 def test_no_more_segments_are_read_than_asked_for(play: Path) -> None:
-    model = Reader()
+    model = reader()
     build_profile(ProfileRequest(play, "Ada", segments=2), model=model)
     assert len(model.calls) == 3
 
 
 def test_the_graph_is_anybodys(play: Path) -> None:
-    graph = profile_graph(ProfileRequest(play, "Ada"), model=Reader())
+    graph = profile_graph(ProfileRequest(play, "Ada"), model=reader())
     output = graph.invoke({})
     assert output["persona"]["id"] == "ada"
     assert set(graph.get_graph().nodes) >= {"read", "note", "describe"}
 
 
 def test_a_role_that_never_speaks_is_told_before_any_model_is_asked(play: Path) -> None:
-    model = Reader()
+    model = reader()
     with pytest.raises(ScriptError, match="Cole never speaks"):
         build_profile(ProfileRequest(play, "Cole"), model=model)
     assert model.calls == []

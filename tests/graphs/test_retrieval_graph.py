@@ -11,13 +11,13 @@ import pytest
 from helpers.broken_servers import not_listening
 from helpers.passages import pieces
 from helpers.recording_embeddings import RecordingEmbeddings
-from helpers.recording_model import RecordingModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.graph import MessagesState
 
 from rolellm_agents.cards import Lorebook, LoreEntry
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.message_marks import RECALL_MARK
+from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import RecallOptions, recaller
 from rolellm_agents.recall.embeddings import NamedEmbeddings
@@ -52,8 +52,8 @@ FLOOD = "The flood\nI saved the hives from the flood."
 BEES = "Did the bees survive in their hives, Ada?"
 
 
-def scripted(*replies: str) -> RecordingModel:
-    return RecordingModel(replies=list(replies) or ["Well."])
+def scripted(*replies: str) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=list(replies) or ["Well."])
 
 
 def said(*messages: str | BaseMessage) -> MessagesState:

@@ -17,7 +17,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from helpers.recording_model import RecordingModel
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import (
     AIMessage,
@@ -28,17 +27,16 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from pydantic import Field
 
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import Recaller, RecallOptions, demonstrations_of
@@ -87,8 +85,8 @@ SAVERS = pytest.mark.parametrize("saver", [in_memory, in_sqlite])
 ASYNC_SAVERS = pytest.mark.parametrize("saver", [in_memory_async, in_sqlite_async])
 
 
-def scripted(*replies: str | Exception) -> RecordingModel:
-    return RecordingModel(replies=list(replies), once=True)
+def scripted(*replies: str | Exception) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=list(replies), once=True)
 
 
 def said(*messages: str | AnyMessage) -> MessagesState:
@@ -207,29 +205,18 @@ async def test_a_model_that_cannot_stream_appears_once_in_the_message_stream() -
     assert [message.text for message, _ in parts] == [ANSWER]
 
 
-class WaitingModel(ScriptedChatModel):
-    """Says nothing before it is let."""
-
-    has_begun: threading.Event = Field(default_factory=threading.Event)
-    may_go_on: threading.Event = Field(default_factory=threading.Event)
-
-    def _chunks(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        options: dict[str, Any],
-        should_stop: Callable[[], bool],
-    ) -> Iterator[ChatGenerationChunk]:
-        self.has_begun.set()
-        assert self.may_go_on.wait(10), "nobody could let it go on: the event loop is held up"
-        return super()._chunks(messages, stop, options, should_stop)
-
-
 async def test_async_callers_are_not_held_up_while_the_model_computes() -> None:
-    model = WaitingModel(replies=[ANSWER])
+    started, may_go_on = threading.Event(), threading.Event()
+
+    def answer(_: list[BaseMessage]) -> str:
+        started.set()
+        assert may_go_on.wait(10), "nobody could let it go on: the event loop is held up"
+        return ANSWER
+
+    model = FunctionModel(function=answer)
     turn = asyncio.create_task(role_graph(ADA, model=model).ainvoke(said(LINE)))
-    assert await asyncio.to_thread(model.has_begun.wait, 10)
-    model.may_go_on.set()
+    assert await asyncio.to_thread(started.wait, 10)
+    may_go_on.set()
     check_answer(dict(await turn))
 
 

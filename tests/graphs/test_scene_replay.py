@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.improvising_model import improvising
 from helpers.small_scene import NAMES, PRIVATE, small_scene
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
@@ -80,7 +81,7 @@ def texts(lines: Sequence[RunLine]) -> list[str]:
     st.sampled_from(["round-robin", "natural", "pooled", "bidding", "model"]),
     st.sampled_from([None, {"every": 1}, {"every": 3}, {"answers": True}]),
 )
-@settings(deadline=None, max_examples=8)
+@examples(0.05)
 def test_a_tape_gives_the_same_scene_without_a_model(
     tmp_path_factory: pytest.TempPathFactory, seed: int, director: str, narrator: dict[str, Any] | None
 ) -> None:
@@ -307,7 +308,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=12)
+@examples(0.1)
 def test_a_file_that_was_cut_between_lines_replays_as_far_as_it_goes(
     whole: Path, data: st.DataObject
 ) -> None:

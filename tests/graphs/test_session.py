@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from helpers.recording_model import RecordingModel
 from helpers.transcripts import begin
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
@@ -218,6 +217,7 @@ async def test_half_a_character_is_told_as_it_is_kept(transcript: Transcript, fi
     assert texts(stored(file, session)) == ["h\ufffdi", "Well \ufffd then.", "Go on.", "Good."]
 
 
+@pytest.mark.core
 async def test_the_embedded_model_answers_with_its_own_numbers(
     transcript: Transcript, small_model: ChatLlamaCpp
 ) -> None:
@@ -735,7 +735,7 @@ async def test_a_regeneration_stopped_in_the_middle_is_a_swipe_of_its_own(
 
 
 async def test_a_seed_reaches_the_model_and_each_swipe_adds_one(transcript: Transcript) -> None:
-    model = RecordingModel(replies=["…"])
+    model = ScriptedChatModel(replies=["…"])
     for _ in range(2):
         model.options.clear()
         session = Session(ADA, transcript, model=model, seed=7)
@@ -748,7 +748,7 @@ async def test_a_seed_reaches_the_model_and_each_swipe_adds_one(transcript: Tran
 
 
 async def test_without_a_seed_the_model_is_given_none(transcript: Transcript) -> None:
-    model = RecordingModel(replies=["…"])
+    model = ScriptedChatModel(replies=["…"])
     answer = await said_last(Session(ADA, transcript, model=model).send("Count!"))
     assert "seed" not in model.options[0]
     assert "seed" not in answer.made_by

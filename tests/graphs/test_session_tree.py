@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.recording_model import RecordingModel
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -40,7 +40,7 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
 
 
 def open_session(transcript: Transcript, *replies: str | Exception, **options: Any) -> Session:
-    model = RecordingModel(replies=list(replies))
+    model = ScriptedChatModel(replies=list(replies))
     return Session(ADA, transcript, **{"model": model, "model_name": "script", **options})
 
 
@@ -191,7 +191,7 @@ async def test_an_undone_conversation_opens_where_it_was_left(transcript: Transc
     assert texts(again.messages) == ["Hello.", "First."]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.2)
 @given(st.lists(st.sampled_from(["send", "again", "more", "edit", "undo", "redo", "choose"]), max_size=12))
 def test_whatever_is_done_nothing_said_is_ever_lost_and_undo_leads_back_to_the_beginning(
     deeds: list[str],

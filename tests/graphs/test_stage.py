@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.answering_model import AnsweringModel, number_of
 from helpers.scenes import (
     DIRECTORS,
     SCRIPT,
@@ -23,12 +22,14 @@ from helpers.scenes import (
     room,
     told_in,
 )
+from helpers.texts import number_of
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError, SceneError
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.yaml import to_yaml
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, Seat, cast_scene
@@ -723,7 +724,7 @@ async def test_who_comes_in_reads_nothing_of_what_was_before(transcript: Transcr
 # What does not fit
 
 
-def remembering(loaded: LoadedScene) -> dict[str, AnsweringModel]:
+def remembering(loaded: LoadedScene) -> dict[str, FunctionModel]:
     """Models with room for few lines, which number their summaries."""
     made: dict[str, int] = dict.fromkeys(loaded.seats, 0)
 
@@ -736,7 +737,7 @@ def remembering(loaded: LoadedScene) -> dict[str, AnsweringModel]:
 
         return answer
 
-    return {seat: AnsweringModel(answer=answers(seat), n_ctx=400, max_tokens=40) for seat in loaded.seats}
+    return {seat: FunctionModel(function=answers(seat), n_ctx=400, max_tokens=40) for seat in loaded.seats}
 
 
 def summaries(stage: Stage) -> list[tuple[int, str, int]]:
@@ -862,7 +863,7 @@ async def test_a_line_takes_one_call_of_a_model_unless_models_direct(
         asked = '{"want"' in prompt[-1].text
         return '{"want": 3}' if asked else prattle(random.Random(number_of(prompt)))
 
-    models = {seat: AnsweringModel(answer=speak) for seat in loaded.seats}
+    models = {seat: FunctionModel(function=speak) for seat in loaded.seats}
     boss = everybodys(loaded)
     stage = open_stage(transcript, loaded, model=boss, models=models)
     counts = []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.failing import failing_after
 from helpers.user_files import write_persona
 from langchain_core.messages import BaseMessage
 
@@ -19,7 +20,7 @@ from rolellm_agents.errors import (
     SettingsError,
     StorageError,
 )
-from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
 from rolellm_graphs.evaluate.strategies import StrategiesRequest, compare_strategies, run_name
@@ -66,24 +67,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-class Answering(ScriptedChatModel):
-    """Answers each question as RoleBench does; fails when it was asked `patience` times."""
+def answer(messages: list[BaseMessage]) -> str:
+    """Answer each question as RoleBench does."""
+    asked = messages[-1].text
+    right = {question: reply for replies in QUESTIONS.values() for question, reply in replies.items()}
+    return next((reply for question, reply in right.items() if asked.endswith(question)), "What?")
 
-    patience: int = 1_000
 
-    def _reply_to(self, messages: list[BaseMessage]) -> str:
-        if len(self.calls) > self.patience:
-            raise ModelError("The model is asleep; wake it.")
-        asked = messages[-1].text
-        return next(
-            (
-                answer
-                for answers in QUESTIONS.values()
-                for question, answer in answers.items()
-                if asked.endswith(question)
-            ),
-            "What?",
-        )
+def answering(patience: int = 1_000) -> FunctionModel:
+    """Answers correctly, as often as it has patience."""
+    return FunctionModel(function=failing_after(patience, answer))
 
 
 def request_of(data: Path, **changes: Any) -> StrategiesRequest:
@@ -96,10 +89,10 @@ def request_of(data: Path, **changes: Any) -> StrategiesRequest:
 
 
 def compare(
-    request: StrategiesRequest, folder: Path, model: ScriptedChatModel | None = None, **options: Any
+    request: StrategiesRequest, folder: Path, model: FunctionModel | None = None, **options: Any
 ) -> list[dict[str, Any]]:
     return compare_strategies(
-        request, model or Answering(), model_name="scripted", folder=folder, **options
+        request, model or answering(), model_name="scripted", folder=folder, **options
     )
 
 
@@ -133,12 +126,11 @@ def test_each_strategy_has_a_row_with_its_figures_and_their_intervals(data: Path
 def test_a_strategy_that_answers_worse_has_less_and_the_paired_difference_says_how_much(
     data: Path, folder: Path
 ) -> None:
-    class Confused(Answering):
-        def _reply_to(self, messages: list[BaseMessage]) -> str:
-            right = super()._reply_to(messages)
-            return "Nonsense" if "Speak in the first person" in messages[0].text else right
+    def confused(messages: list[BaseMessage]) -> str:
+        return "Nonsense" if "Speak in the first person" in messages[0].text else answer(messages)
 
-    system, zero_shot = compare(request_of(data, strategies=("system", "zero-shot")), folder, Confused())
+    model = FunctionModel(function=confused)
+    system, zero_shot = compare(request_of(data, strategies=("system", "zero-shot")), folder, model)
     assert (system["rouge_l_f1"], zero_shot["rouge_l_f1"]) == (1.0, 0.0)
     assert zero_shot["rouge_l_f1_less_system"] == -1.0
     assert zero_shot["rouge_l_f1_less_system_ci95"] == [-1.0, -1.0]
@@ -156,7 +148,7 @@ def test_without_system_there_is_no_difference_to_it(data: Path, folder: Path) -
 
 
 def test_every_question_is_asked_under_every_strategy_and_its_answer_kept(data: Path, folder: Path) -> None:
-    model, told = Answering(), list[tuple[int, int]]()
+    model, told = answering(), list[tuple[int, int]]()
     strategies = tuple(STRATEGIES)
     compare(
         request_of(data, strategies=strategies),
@@ -206,7 +198,7 @@ def test_a_chinese_persona_is_asked_in_chinese(data: Path, folder: Path) -> None
         data / "rolebench-zh" / "role_specific" / "test.jsonl",
         [{"role": "悟空", "question": "你师父是谁？", "generated": ["唐僧。"], "type": "script_based"}],
     )
-    model = Answering()
+    model = answering()
     (row,) = compare(request_of(data, personas=("wu",), strategies=("system",)), folder, model)
     assert row["n"] == 1
     assert model.calls[0][-1].text == "你师父是谁？"
@@ -230,22 +222,22 @@ def test_a_run_that_was_stopped_goes_on_and_asks_nothing_again(
     data: Path, folder: Path, patience: int
 ) -> None:
     request = request_of(data)
-    first = Answering(patience=patience)
+    first = answering(patience=patience)
     with pytest.raises(ModelError, match="asleep"):
         compare(request, folder, first)
     assert len(first.calls) == patience + 1
     assert not (folder / "manifest.json").exists()
 
-    second = Answering()
+    second = answering()
     rows = compare(request, folder, second)
     assert len(second.calls) == 15 - patience
     asked = [[(m.type, m.text) for m in call] for call in (*first.calls[:patience], *second.calls)]
-    whole = Answering()
+    whole = answering()
     at_once = compare(request, folder.parent / "at once", whole)
     assert asked == [[(m.type, m.text) for m in call] for call in whole.calls]
     assert without_times(rows) == without_times(at_once)
 
-    third = Answering()
+    third = answering()
     assert compare(request, folder, third) == rows
     assert third.calls == []
 
@@ -259,10 +251,10 @@ def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_an_answer_whose_record_was_cut_by_a_kill_is_asked_for_again(data: Path, folder: Path) -> None:
     with pytest.raises(ModelError):
-        compare(request_of(data), folder, Answering(patience=4))
+        compare(request_of(data), folder, answering(patience=4))
     file = folder / "items.jsonl"
     file.write_bytes(file.read_bytes()[:-20])
-    model = Answering()
+    model = answering()
     assert [row["n"] for row in compare(request_of(data), folder, model)] == [5, 5, 5]
     assert len(model.calls) == 15 - 3
 
@@ -282,7 +274,7 @@ def test_another_config_in_the_same_folder_is_refused(data: Path, folder: Path, 
     request = request_of(data, strategies=("system", "retrieval"))
     compare(request, folder)
     before = (folder / "items.jsonl").read_bytes()
-    other, model = replace(request, **CHANGES[changed]), Answering()
+    other, model = replace(request, **CHANGES[changed]), answering()
     with pytest.raises(StorageError, match=f"begun with another {changed}"):
         compare(other, folder, model)
     assert model.calls == []
@@ -294,7 +286,7 @@ def test_another_model_is_another_run(data: Path, folder: Path) -> None:
     request = request_of(data, strategies=("system",))
     compare(request, folder)
     with pytest.raises(StorageError, match="begun with another model"):
-        compare_strategies(request, Answering(), model_name="other", folder=folder)
+        compare_strategies(request, answering(), model_name="other", folder=folder)
     assert run_name(request, "scripted") == run_name(replace(request), "scripted")
     assert run_name(request, "scripted") != run_name(request, "other")
 
@@ -319,7 +311,7 @@ def test_another_model_is_another_run(data: Path, folder: Path) -> None:
 def test_what_is_not_there_is_told_and_nobody_is_asked(
     data: Path, folder: Path, changes: dict[str, Any], error: type[RoleLLMError], told: str
 ) -> None:
-    model = Answering()
+    model = answering()
     with pytest.raises(error, match=told):
         compare(request_of(data, **changes), folder, model)
     assert model.calls == []
@@ -337,13 +329,13 @@ def test_noise_puts_lines_of_others_into_the_profiles_and_not_into_the_users_sto
     data: Path, folder: Path
 ) -> None:
     request = request_of(data, strategies=("retrieval",), recall=RecallOptions(floor=0.0))
-    clean = Answering()
+    clean = answering()
     compare(request, folder, clean)
     chroma = user_paths().cache / "chroma"
     assert chroma.is_dir()
     before = {file: file.read_bytes() for file in sorted(chroma.rglob("*")) if file.is_file()}
 
-    noisy, noise_folder = Answering(), folder.parent / "noisy"
+    noisy, noise_folder = answering(), folder.parent / "noisy"
     compare(replace(request, noise=0.5), noise_folder, noisy)
     assert {file: file.read_bytes() for file in sorted(chroma.rglob("*")) if file.is_file()} == before
     assert (noise_folder / "chroma" / "chroma.sqlite3").is_file()
@@ -360,7 +352,7 @@ def test_the_same_seed_makes_the_same_noise(data: Path, folder: Path) -> None:
     request = request_of(data, strategies=("few-shot-prompt",), noise=0.5, seed=3)
     prompts = []
     for number in range(2):
-        model = Answering()
+        model = answering()
         compare(request, folder.parent / str(number), model)
         prompts.append([[message.text for message in call] for call in model.calls])
     assert prompts[0] == prompts[1]

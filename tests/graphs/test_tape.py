@@ -7,7 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, messages_to_dict
@@ -50,7 +51,7 @@ async def each_way(model: BaseChatModel) -> list[str]:
 
 
 @given(st.lists(st.text(), min_size=4, max_size=4))
-@settings(deadline=None, max_examples=30)
+@examples(0.15)
 def test_what_was_recorded_comes_word_for_word_and_in_its_order_whichever_way_it_is_asked(
     said: list[str],
 ) -> None:

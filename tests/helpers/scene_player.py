@@ -50,7 +50,9 @@ async def play(file: Path, conversation: str | None, director: int, steps: int |
     with Transcript(file) as transcript:
         if steps:
             left = iter(range(steps))
-            transcript._database.connection.set_progress_handler(lambda: 0 if next(left, None) is not None else die(), 1)
+            transcript._database.connection.set_progress_handler(
+                lambda: 0 if next(left, None) is not None else die(), 1
+            )
         loaded, seed = full_room(DIRECTORS[director]), None
         if conversation:
             loaded, seed = stored_scene(transcript, conversation)

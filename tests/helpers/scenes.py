@@ -6,8 +6,9 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from helpers.answering_model import AnsweringModel, number_of
+from helpers.texts import number_of
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat, cast_scene
 from rolellm_agents.scene.scene import Director, Event, Narrator, OpeningLine, Stop
 from rolellm_agents.transcript.message import Kind
@@ -95,7 +96,7 @@ def by_speaker(lines: Iterable[SceneLine]) -> list[tuple[str, str]]:
     return [(line["speaker"], line["kind"]) for line in lines]
 
 
-def by_prompt(loaded: LoadedScene) -> dict[str, AnsweringModel]:
+def by_prompt(loaded: LoadedScene) -> dict[str, FunctionModel]:
     """Models that say the same to the same prompt, and do all that characters can do."""
 
     def answer(prompt: Sequence[BaseMessage]) -> str:
@@ -107,10 +108,10 @@ def by_prompt(loaded: LoadedScene) -> dict[str, AnsweringModel]:
         said = prattle(chance)
         return f"*{said}*" if chance.random() < 0.2 else mark + said
 
-    return {seat: AnsweringModel(answer=answer, n_ctx=500, max_tokens=40) for seat in loaded.seats}
+    return {seat: FunctionModel(function=answer, n_ctx=500, max_tokens=40) for seat in loaded.seats}
 
 
-def everybodys(loaded: LoadedScene) -> AnsweringModel:
+def everybodys(loaded: LoadedScene) -> FunctionModel:
     """What directs and narrates."""
 
     def answer(prompt: Sequence[BaseMessage]) -> str:
@@ -118,7 +119,7 @@ def everybodys(loaded: LoadedScene) -> AnsweringModel:
         name = chance.choice(list(loaded.names.values()))
         return f'{{"next": "{name}"}}' if '{"next"' in prompt[-1].text else prattle(chance)
 
-    return AnsweringModel(answer=answer)
+    return FunctionModel(function=answer)
 
 
 def full_room(director: str | Director) -> LoadedScene:

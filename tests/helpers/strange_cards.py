@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helpers.cards import book, entry, v2, v3
 from rolellm_agents.cards.card import Card
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(suppress_health_check=[HealthCheck.too_slow])
 """For a machine that does other things as well."""
 
 _TEXTS = st.one_of(

@@ -54,7 +54,9 @@ def talk(path: Path, conversation: str, steps: int) -> None:
         before = transcript.path(conversation)
         if steps:
             left = iter(range(steps))
-            transcript._database.connection.set_progress_handler(lambda: 0 if next(left, None) is not None else die(), 1)
+            transcript._database.connection.set_progress_handler(
+                lambda: 0 if next(left, None) is not None else die(), 1
+            )
         last = before[-1].id if before else None
         for turn in count():
             text = f"{os.getpid()} asks {turn}"

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.judging import JudgingError
@@ -164,7 +165,7 @@ def test_a_file_that_is_not_there_or_no_json_is_refused(tmp_path: Path) -> None:
 
 
 @given(limit=st.integers(0, 80), seed=st.integers(0, 5))
-@settings(deadline=None, max_examples=30)
+@examples(0.15)
 def test_a_draw_takes_so_many_of_each_kind_in_their_order(limit: int, seed: int) -> None:
     drawn = some_of_each_kind(FAULTS, limit, seed)
     assert drawn == [one for one in FAULTS if one in drawn]

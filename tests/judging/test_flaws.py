@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -93,7 +94,7 @@ def test_a_list_is_read_however_it_is_wrapped() -> None:
         assert read(said) == ([(1, "Ada", 3)], 0), said
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(
     st.text()
     | st.builds(
@@ -136,7 +137,6 @@ def test_the_question_numbers_the_lines_and_its_form_is_read_back(dimension: Any
     assert not Draft202012Validator(question.form).is_valid({"flaws": [entry(5)]})
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 300))
 def test_every_line_is_looked_at_once(lines: int) -> None:
     parts = parts_of(scene(lines))
@@ -161,7 +161,6 @@ def test_a_score_is_a_hundred_less_five_for_what_is_more_than_a_scene_of_this_le
     assert flaw_score([3], 10) == 100
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(1, 5)), st.integers(1, 5), st.integers(1, 200))
 def test_another_flaw_never_raises_a_score_and_length_never_lowers_it(
     severities: list[int], more: int, lines: int

@@ -5,7 +5,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -92,14 +93,13 @@ def test_nonsense_is_no_grade(said: str) -> None:
     assert read_grade(said) is None
 
 
-@settings(deadline=None, max_examples=400)
+@examples(2)
 @given(st.text() | st.builds(json.dumps, st.recursive(st.none() | st.integers() | st.text(), st.lists)))
 def test_any_text_gives_a_grade_of_ours_or_none(said: str) -> None:
     read = read_grade(said)
     assert read is None or read.grade in (1, 2, 3, 4, 5)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.integers(1, 5),
     st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=60),

@@ -1,7 +1,8 @@
 """What a judge made of faults, lengths and people's words, in numbers."""
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.judging.checking import (
@@ -65,7 +66,7 @@ def test_nothing_judged_is_nothing_known_and_not_zero() -> None:
         max_size=20,
     )
 )
-@settings(deadline=None, max_examples=30)
+@examples(0.15)
 def test_nothing_is_lost_between_kinds_and_all(rows: list[tuple[str, str, float | None]]) -> None:
     found = detections([FaultOutcome(*row) for row in rows])
     every = found.pop(ALL)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError, StorageError
@@ -206,7 +206,6 @@ async def test_a_folder_that_holds_no_verdicts_is_told(tmp_path: Path) -> None:
         read_verdicts(tmp_path)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     subject=TEXT,
     reason=TEXT,
@@ -228,7 +227,6 @@ def test_what_is_no_verdict_is_refused(change: dict[str, Any]) -> None:
         verdict_from_json("k")
 
 
-@settings(deadline=None, max_examples=100)
 @given(words=TEXT, turns=st.lists(st.tuples(st.sampled_from(["user", "persona"]), TEXT), min_size=1))
 def test_what_is_judged_comes_back_from_json_as_it_was(words: str, turns: list[tuple[Any, str]]) -> None:
     persona = Persona(id="ada", name="Ada", description="Ada.", extensions={"x": words})

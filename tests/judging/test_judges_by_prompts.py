@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from helpers.answering_model import AnsweringModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableLambda
 from pydantic import Field
@@ -19,6 +18,7 @@ from rolellm_agents.judging.ranking import EMPTY_RULE
 from rolellm_agents.judging.rubrics import RUBRICS, RubricChoice, choose_rubrics
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Persona
 from rolellm_graphs.judge.judges import (
     default_reply_judge,
@@ -54,7 +54,7 @@ def picking(best: str) -> JudgingModel:
         order = sorted(range(len(shown)), key=lambda place: best not in shown[place])
         return json.dumps({"reason": "Hers.", "best_first": " > ".join(str(one + 1) for one in order)})
 
-    return JudgingModel(AnsweringModel(answer=answer), model_name="picker")
+    return JudgingModel(FunctionModel(function=answer), model_name="picker")
 
 
 def scene(lines: int = 3) -> JudgedScene:
@@ -92,7 +92,7 @@ async def test_a_grade_with_its_reason_becomes_a_verdict() -> None:
 
 
 async def test_each_rubric_is_asked_for_itself() -> None:
-    model = AnsweringModel(answer=lambda _: FOUR)
+    model = FunctionModel(function=lambda _: FOUR)
     verdicts = await RubricJudge(JudgingModel(model)).judge(reply())
     assert [one.measure for one in verdicts] == [*RUBRICS]
     assert len(model.calls) == len(RUBRICS) - 1, "the first reply has nothing to be consistent with"
@@ -141,7 +141,7 @@ async def test_where_a_model_takes_forms_the_form_is_prescribed() -> None:
 
 
 def test_a_judge_can_be_used_from_one_event_loop_after_another() -> None:
-    judge = RubricJudge(JudgingModel(AnsweringModel(answer=lambda _: FOUR), at_once=1))
+    judge = RubricJudge(JudgingModel(FunctionModel(function=lambda _: FOUR), at_once=1))
     for _ in range(2):
         verdicts = asyncio.run(judge.judge(reply()))
         assert [one.value for one in verdicts].count(4.0) == len(RUBRICS) - 1
@@ -200,7 +200,7 @@ async def test_a_scene_has_a_score_in_each_dimension_by_its_flaws() -> None:
         ]
         return json.dumps({"flaws": flaws if "unfaithfulness" in messages[-1].text else []})
 
-    judge = SceneJudge(JudgingModel(AnsweringModel(answer=answer)))
+    judge = SceneJudge(JudgingModel(FunctionModel(function=answer)))
     by_measure = {one.measure: one for one in await judge.judge(scene())}
     assert [*by_measure] == [*DIMENSIONS]
     fidelity = by_measure["fidelity"]
@@ -213,14 +213,14 @@ async def test_a_scene_has_a_score_in_each_dimension_by_its_flaws() -> None:
 
 
 async def test_a_long_scene_is_looked_through_in_parts_and_needs_all_of_them() -> None:
-    model = AnsweringModel(answer=lambda _: '{"flaws": []}')
+    model = FunctionModel(function=lambda _: '{"flaws": []}')
     assert all(one.value == 100 for one in await SceneJudge(JudgingModel(model)).judge(scene(90)))
     assert len(model.calls) == 3 * len(DIMENSIONS)
 
     def answer(messages: Sequence[BaseMessage]) -> str:
         return "Hm." if "lines 41 to 80" in messages[-1].text else '{"flaws": []}'
 
-    broken = SceneJudge(JudgingModel(AnsweringModel(answer=answer)))
+    broken = SceneJudge(JudgingModel(FunctionModel(function=answer)))
     assert {one.status for one in await broken.judge(scene(90))} == {"unparsed"}
 
 
@@ -256,7 +256,7 @@ async def test_a_panel_of_pairs_takes_the_majority() -> None:
 async def test_a_panel_of_scenes_pools_scores() -> None:
     some = '{"flaws": [{"flaw": "She is flat.", "line": 1, "severity": 5}]}'
     judges = [
-        SceneJudge(JudgingModel(AnsweringModel(answer=lambda _, one=one: one)))
+        SceneJudge(JudgingModel(FunctionModel(function=lambda _, one=one: one)))
         for one in ('{"flaws": []}', some)
     ]
     values = [one.value for one in await ScenePanel(judges).judge(scene())]

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.judging import ConversationTurn
@@ -40,7 +40,6 @@ def test_what_is_as_likely_from_anybody_says_nothing(measure: object) -> None:
 
 
 @given(both=BOTH, times=st.integers(2, 4))
-@settings(deadline=None, max_examples=100)
 def test_a_reply_said_several_times_over_is_surer_but_no_more_than_its_mean(
     both: list[tuple[float, float]], times: int
 ) -> None:
@@ -52,7 +51,6 @@ def test_a_reply_said_several_times_over_is_surer_but_no_more_than_its_mean(
 
 @pytest.mark.parametrize("measure", MEASURES)
 @given(both=BOTH)
-@settings(deadline=None, max_examples=100)
 def test_words_that_anybody_would_say_bring_it_nearer_to_nothing(
     measure: object, both: list[tuple[float, float]]
 ) -> None:
@@ -63,7 +61,6 @@ def test_words_that_anybody_would_say_bring_it_nearer_to_nothing(
 
 
 @given(both=BOTH, place=st.integers(0, 29), more=st.floats(0.001, 5))
-@settings(deadline=None, max_examples=100)
 def test_a_likelier_token_never_lowers_evidence(
     both: list[tuple[float, float]], place: int, more: float
 ) -> None:
@@ -75,7 +72,6 @@ def test_a_likelier_token_never_lowers_evidence(
 
 
 @given(both=BOTH)
-@settings(deadline=None, max_examples=100)
 def test_what_a_persona_would_never_say_costs_evidence_only_so_much(
     both: list[tuple[float, float]],
 ) -> None:

@@ -158,6 +158,7 @@ def test_a_failed_first_reply_lets_the_others_go_on() -> None:
     assert run(asyncio.wait_for(several(), 20)) == ["model_error", "scored", "scored"]
 
 
+@pytest.mark.core
 def test_the_embedded_model_knows_a_detective_from_an_ogre(small_model: ChatLlamaCpp) -> None:
     holmes, shrek = load_persona("sherlock-holmes"), load_persona("shrek")
     judge = LikelihoodJudge(small_model, model_name="llamacpp:smollm2")

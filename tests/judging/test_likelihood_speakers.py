@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.scoring_model import WordScoringModel
 from helpers.user_files import write_persona
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError, PersonaError, StorageError
@@ -35,7 +36,6 @@ def test_the_name_is_taken_out_and_other_words_stay(text: str, name: str, left: 
 
 
 @given(name=st.from_regex(r"\A[A-Z][a-z]{1,8}( [A-Z][a-z]{1,8})?\Z"), before=st.text("ab .,", max_size=20))
-@settings(deadline=None, max_examples=100)
 def test_no_name_is_left_of_it(name: str, before: str) -> None:
     left = without_name(f"{before} {name}, says {name.upper()}. {name.split()[-1]}!", name)
     for word in name.split():
@@ -43,7 +43,7 @@ def test_no_name_is_left_of_it(name: str, before: str) -> None:
 
 
 @given(most=st.one_of(st.none(), st.integers(1, 9)), seed=st.integers(0, 9))
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 def test_the_draw_is_the_same_for_a_seed_and_fewer_candidates_are_among_more(
     most: int | None, seed: int
 ) -> None:

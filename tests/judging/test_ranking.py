@@ -4,7 +4,8 @@ import json
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -94,7 +95,7 @@ def test_nonsense_is_no_order(said: str) -> None:
     assert read_order(said, 2) is None
 
 
-@settings(deadline=None, max_examples=400)
+@examples(2)
 @given(st.text() | st.text('12345 >[]{}":,rank'), st.integers(2, MOST_RANKED))
 def test_any_text_gives_a_whole_order_or_none(said: str, count: int) -> None:
     read = read_order(said, count)
@@ -145,7 +146,6 @@ def test_what_no_model_need_be_asked() -> None:
     assert by_rule(reply("One."), reply("Two.")) is None
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.data(), st.integers(2, MOST_RANKED))
 def test_standings_share_out_what_there_is_and_turn_round_with_the_order(
     data: st.DataObject, count: int
@@ -159,7 +159,7 @@ def test_standings_share_out_what_there_is_and_turn_round_with_the_order(
     assert turned == pytest.approx([1 - share for share in shares])
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 @given(st.integers(2, MOST_RANKED))
 def test_each_pair_is_shown_both_ways_round(count: int) -> None:
     forwards, backwards = shown_orders(count)
@@ -180,7 +180,6 @@ def test_a_judge_that_looks_at_replies_has_no_bias_and_rules_count_for_nothing()
     assert position_bias([ruled]).first_preferred is None
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1))
 def test_shown_the_other_way_round_a_judge_has_the_same_bias(
     given_orders: list[tuple[float, float]],

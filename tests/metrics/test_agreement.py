@@ -3,7 +3,8 @@
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.metrics import krippendorff_alpha
@@ -77,7 +78,7 @@ def by_definition(units: list[list[float | None]], level: Level) -> float | None
     return 1 - observed / len(every) / expected
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(RATINGS, LEVELS)
 def test_it_is_what_its_definition_says(units: list[list[float | None]], level: Level) -> None:
     expected = by_definition(units, level)
@@ -85,7 +86,6 @@ def test_it_is_what_its_definition_says(units: list[list[float | None]], level: 
     assert found == (None if expected is None else pytest.approx(expected))
 
 
-@settings(deadline=None, max_examples=100)
 @given(RATINGS, LEVELS)
 def test_raters_who_say_the_same_agree_wholly(units: list[list[float | None]], level: Level) -> None:
     same = [[unit[0]] * 3 for unit in units]

@@ -5,7 +5,8 @@ import random
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.metrics import CORRELATIONS, Correlated, correlated
@@ -50,14 +51,13 @@ def tau_b(pairs: list[tuple[float, float]]) -> float | None:
     return sum(one * other for one, other in signs) / spread if spread else None
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(ITEMS)
 def test_kendall_counts_pairs_in_one_order(pairs: list[tuple[float, float]]) -> None:
     expected = tau_b(pairs)
     assert CORRELATIONS["kendall"](pairs) == (None if expected is None else pytest.approx(expected))
 
 
-@settings(deadline=None, max_examples=200)
 @given(ITEMS, st.sampled_from(sorted(CORRELATIONS)))
 def test_a_score_goes_with_itself_and_against_its_opposite(
     pairs: list[tuple[float, float]], name: str
@@ -74,7 +74,6 @@ def test_a_score_goes_with_itself_and_against_its_opposite(
     assert value is None or -1 - 1e-12 <= value <= 1 + 1e-12
 
 
-@settings(deadline=None, max_examples=100)
 @given(ITEMS, st.sampled_from(["spearman", "kendall"]))
 def test_of_ranks_only_the_order_counts(pairs: list[tuple[float, float]], name: str) -> None:
     stretched = [(one**3, math.exp(other)) for one, other in pairs]
@@ -99,13 +98,14 @@ def coverage(items_in_a_cluster: int) -> float:
     return held / 80
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_correlation_about_as_often_as_they_say() -> None:
     # Percentile intervals of forty clusters are a little too narrow.
     assert 0.82 <= coverage(items_in_a_cluster=10) <= 0.99
     assert coverage(items_in_a_cluster=1) < 0.75
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 @given(ITEMS, st.sampled_from(sorted(CORRELATIONS)), st.randoms(use_true_random=False))
 def test_the_same_things_in_any_order_give_the_same(
     pairs: list[tuple[float, float]], name: str, draw: random.Random

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.metrics import Interval, difference_interval, mean_interval
@@ -93,7 +93,6 @@ ITEMS = st.lists(st.tuples(SCORES, SCORES, st.sampled_from("abcde")), min_size=2
 Items = Sequence[tuple[float, float, str]]
 
 
-@settings(deadline=None, max_examples=100)
 @given(ITEMS, st.randoms(use_true_random=False))
 def test_the_same_items_in_any_order_give_the_same_interval(items: Items, draw: random.Random) -> None:
     def of(items: Items) -> Interval:
@@ -103,7 +102,6 @@ def test_the_same_items_in_any_order_give_the_same_interval(items: Items, draw: 
     assert of(draw.sample(items, len(items))) == of(items)
 
 
-@settings(deadline=None, max_examples=100)
 @given(ITEMS, st.integers(0, 2**63))
 def test_bounds_lie_in_their_order_between_the_least_and_the_greatest_value(
     items: Items, seed: int
@@ -118,7 +116,6 @@ def test_bounds_lie_in_their_order_between_the_least_and_the_greatest_value(
     assert min(values) - 1e-12 <= interval.mean <= max(values) + 1e-12
 
 
-@settings(deadline=None, max_examples=100)
 @given(ITEMS)
 def test_a_difference_turned_round_is_its_mirror_image(items: Items) -> None:
     first, second, clusters = zip(*items, strict=True)

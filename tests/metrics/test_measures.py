@@ -1,7 +1,7 @@
 """Measures by name: several references, several languages, many replies at once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import RoleBenchError
@@ -74,7 +74,6 @@ ANSWERS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.lists(ANSWERS, max_size=6),
     st.lists(st.sampled_from(sorted(MEASURES)), unique=True),
@@ -90,7 +89,6 @@ def test_many_at_once_score_as_one_by_one(
     }
 
 
-@settings(deadline=None, max_examples=200)
 @given(ANSWERS, st.sampled_from(sorted(MEASURES)))
 def test_the_nearest_reference_gives_no_less_than_the_mean_of_all(
     answer: ReferencedReply, name: str

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.shared_data import shared_data
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolellm_agents.metrics import MEASURES, rouge_l, rouge_n, summary_rouge_l, word_count
@@ -174,7 +175,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", " ", " ", ".", "A", "天",
 ANY_TEXT = st.text(max_size=30) | TEXTS
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(ANY_TEXT, ANY_TEXT)
 def test_rouge_l_measures_a_longest_common_subsequence(prediction: str, reference: str) -> None:
     predicted, expected = google_words(prediction), google_words(reference)
@@ -185,7 +186,7 @@ def test_rouge_l_measures_a_longest_common_subsequence(prediction: str, referenc
     assert score.f1 == pytest.approx(2 * longest / max(len(predicted) + len(expected), 1))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(ANY_TEXT, ANY_TEXT, st.integers(1, 3))
 def test_rouge_n_counts_each_run_as_often_as_both_texts_have_it(
     prediction: str, reference: str, n: int
@@ -202,7 +203,7 @@ def test_rouge_n_counts_each_run_as_often_as_both_texts_have_it(
     assert score.f1 == pytest.approx(2 * both / max(own.total() + other.total(), 1))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from([spaced_sentences, character_sentences]))
 @example("p q w", "q w p w. p", spaced_sentences)
 @example("b a. . a", " . a b. a a", spaced_sentences)
@@ -241,7 +242,6 @@ def led_back(predicted: list[str], expected: list[str]) -> list[str]:
     return words
 
 
-@settings(deadline=None, max_examples=200)
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(["en", "zh"]))
 def test_scores_lie_between_0_and_1_and_f1_has_no_direction(
     first: str, second: str, language: Language
@@ -253,7 +253,6 @@ def test_scores_lie_between_0_and_1_and_f1_has_no_direction(
         assert there == pytest.approx(back)
 
 
-@settings(deadline=None, max_examples=200)
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3), st.sampled_from(["en", "zh"]))
 def test_a_text_is_wholly_like_itself_whatever_else_it_is_compared_with(
     text: str, others: list[str], language: Language

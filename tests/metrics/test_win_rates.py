@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.metrics import length_controlled_win_rate, win_rate
@@ -128,7 +128,6 @@ def most_likely(theta: float, rows: Sequence[tuple[float, float]]) -> float:
     return log_likelihood(theta, low, rows)
 
 
-@settings(deadline=None, max_examples=100)
 @given(COMPARED)
 def test_no_other_curve_is_more_likely(items: list[tuple[float, int, int, str]]) -> None:
     wins, lengths, others, clusters = zip(*items, strict=True)
@@ -144,7 +143,6 @@ def test_no_other_curve_is_more_likely(items: list[tuple[float, int, int, str]])
     assert best >= most_likely(theta + 0.05, rows) - 1e-9
 
 
-@settings(deadline=None, max_examples=100)
 @given(COMPARED, st.randoms(use_true_random=False))
 def test_the_other_system_wins_the_rest_in_whatever_order(
     items: list[tuple[float, int, int, str]], draw: random.Random

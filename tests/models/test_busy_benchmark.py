@@ -54,6 +54,7 @@ def test_the_fair_share_divides_the_processors_by_all_threads(
     assert fair_share(processors, threads, weight) == pytest.approx(share)
 
 
+@pytest.mark.process
 def test_niced_threads_weigh_what_linux_gives_them() -> None:
     assert relative_weight(0) == 1
     assert relative_weight(19) == 15 / 1024
@@ -274,6 +275,7 @@ def gone(processes: Sequence[psutil.Process]) -> bool:
     return not psutil.wait_procs(processes, timeout=PATIENCE)[1]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("before_it_is_ready", [True, False])
 def test_a_system_that_is_stuck_is_not_waited_for(modules: Path, *, before_it_is_ready: bool) -> None:
     module(modules, "stuck", STUCK)
@@ -288,6 +290,7 @@ def test_a_system_that_is_stuck_is_not_waited_for(modules: Path, *, before_it_is
     assert meter.during
 
 
+@pytest.mark.process
 def test_a_process_is_killed_with_its_children(modules: Path) -> None:
     module(modules, "stuck", STUCK + "\nif __name__ == '__main__':\n    wait()\n")
     with Child("stuck", "") as child:
@@ -326,6 +329,7 @@ def load(
         yield [child for child in own_children() if child not in before], check
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ModelError, None])
 def test_background_processes_end_whatever_happens(error: type[BaseException] | None) -> None:
     processes: list[psutil.Process] = []
@@ -399,12 +403,14 @@ def test_a_process_ends_well_when_it_may_and_at_once_when_its_parent_is_gone(
     assert process.returncode == code
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="Windows has no nice values")
 def test_niced_processes_have_the_lowest_priority() -> None:
     with load("niced", 1) as ((process,), _):
         assert process.nice() == 19
 
 
+@pytest.mark.process
 def test_an_engine_in_the_background_answers_all_the_time(modules: Path) -> None:
     module(
         modules,
@@ -424,6 +430,7 @@ def test_an_engine_in_the_background_answers_all_the_time(modules: Path) -> None
     assert (modules / "answers").read_text().split()[:3] == ["1", "64", "64"]
 
 
+@pytest.mark.process
 def test_training_in_the_background_computes() -> None:
     pytest.importorskip("torch")
     with load("training", 1) as ((process,), check):
@@ -431,6 +438,7 @@ def test_training_in_the_background_computes() -> None:
         assert process.is_running()
 
 
+@pytest.mark.process
 def test_a_background_process_that_ends_by_itself_is_no_background_load() -> None:
     with load("spin", 1) as ((process,), check):
         check()
@@ -440,6 +448,7 @@ def test_a_background_process_that_ends_by_itself_is_no_background_load() -> Non
             check()
 
 
+@pytest.mark.process
 def test_a_background_process_that_cannot_start_is_told_with_its_last_words() -> None:
     with (
         pytest.raises(ModelError, match=r"'engine' has ended by itself; .*No module named 'nowhere'"),
@@ -448,6 +457,7 @@ def test_a_background_process_that_cannot_start_is_told_with_its_last_words() ->
         pass
 
 
+@pytest.mark.process
 def test_a_background_process_that_is_stuck_is_not_waited_for(modules: Path) -> None:
     module(modules, "stuck", STUCK)
     before = own_children()
@@ -473,6 +483,7 @@ def test_what_cannot_be_started_is_told_before_anything_is_measured(
         benchmark.measure_busy(counts=[1], neighbours=["dance"])
 
 
+@pytest.mark.process
 def test_what_background_processes_compute_is_our_own() -> None:
     own = psutil.Process()
     first = own_seconds(own)
@@ -487,6 +498,7 @@ def test_what_background_processes_compute_is_our_own() -> None:
     assert own_seconds(own) - first >= spun
 
 
+@pytest.mark.process
 def test_the_counters_only_grow() -> None:
     first = read()
     with load("spin", 1) as ((process,), _):
@@ -530,6 +542,7 @@ def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     STARTED.clear()
 
 
+@pytest.mark.model
 @pytest.mark.usefixtures("without_processes")
 def test_every_system_is_measured_alone_and_beside_each_number_of_each_kind() -> None:
     told: list[str] = []

@@ -143,6 +143,7 @@ def test_a_system_message_of_anybodys_is_not_written(model: ChatLlamaCpp, home: 
     assert files(model, home) == []
 
 
+@pytest.mark.core
 def test_what_may_be_kept_is_written_once_whatever_stands_behind_it(
     model: ChatLlamaCpp, home: Path
 ) -> None:

@@ -39,6 +39,7 @@ def named(text: str) -> None:
 # Which model a name gives
 
 
+@pytest.mark.core
 def test_the_embedded_model_is_calm_unless_told_otherwise() -> None:
     calm = get_model("llamacpp:smollm2")
     assert isinstance(calm, ChatLlamaCpp)
@@ -299,6 +300,7 @@ def test_there_is_nothing_to_load_of_a_model_elsewhere() -> None:
     assert model.calls == []
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("name", "needed"), [("scripted:Hello.", "[]\n"), ("llamacpp:smollm2", "['llama_cpp']\n")]
 )

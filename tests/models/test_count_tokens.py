@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from helpers.reading_model import ReadingModel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 
@@ -31,6 +31,7 @@ def no_download(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseLanguageModel, "get_token_ids", refuse)
 
 
+@pytest.mark.core
 def test_a_local_model_counts_with_its_own_tokenizer(small_model: ChatLlamaCpp) -> None:
     assert count_tokens(small_model, "Hello world") == (2, True)
     assert count_tokens(WordByWord(), "one two three") == (3, True)
@@ -42,7 +43,6 @@ def test_of_models_without_a_tokenizer_of_their_own_tokens_are_estimated(model: 
     assert count_tokens(model, "Hello world") == (3, False)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(), st.text())
 def test_an_estimate_of_two_texts_is_that_of_both_together_but_for_rounding(one: str, other: str) -> None:
     together = estimated_tokens(one + other)

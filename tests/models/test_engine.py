@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from helpers.fake_context import END, FakeLlama, FakeVocabulary, next_token
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
@@ -416,7 +417,7 @@ LLAMAS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=2000)
+@examples(10)
 @given(st.lists(OPS, min_size=1, max_size=12), LLAMAS)
 def test_no_schedule_loses_doubles_or_mixes_a_token(ops: list[Op], context: FakeLlama) -> None:
     """Contexts come, grow and go meanwhile."""

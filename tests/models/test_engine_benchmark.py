@@ -261,6 +261,7 @@ def with_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "find_spec", lambda _: True)
 
 
+@pytest.mark.model
 @pytest.mark.usefixtures("with_ours")
 def test_both_passes_stand_in_one_answer() -> None:
     told: list[str] = []
@@ -316,6 +317,7 @@ def test_what_was_measured_while_others_computed_is_not_compared(monkeypatch: py
     assert measured["engines"]["llama_server"]["scene_s"] == 10.0
 
 
+@pytest.mark.model
 @pytest.mark.usefixtures("with_ours")
 def test_ours_as_installed_has_a_load_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "DISTURBED", {"ours, as installed"})
@@ -386,6 +388,7 @@ def test_the_raw_loop_plays_a_tiny_scene_in_its_own_process() -> None:
     assert outcome.features
 
 
+@pytest.mark.process
 def test_a_process_that_fails_is_told_with_its_last_words() -> None:
     job = EngineTask("rolellm_agents.nowhere", "w.gguf", 1, 512, 1)
     with pytest.raises(ModelError, match=r"'raw' ended with exit code 1 .*No module named") as raised:

@@ -188,6 +188,7 @@ def _likeliest_together(
     return likeliest
 
 
+@pytest.mark.model
 def test_an_adapter_never_colours_another_characters_words(
     tiny: LlamaModel, adapters: list[str], engine: Engine
 ) -> None:
@@ -202,6 +203,7 @@ def test_an_adapter_never_colours_another_characters_words(
         assert [reply.text for reply in replies] == expected
 
 
+@pytest.mark.model
 def test_an_adapter_can_change_between_two_answers_of_one_conversation(
     tiny: LlamaModel, adapters: list[str], engine: Engine
 ) -> None:
@@ -226,6 +228,7 @@ def test_a_model_is_no_adapter(tiny: LlamaModel) -> None:
         tiny.load_adapter(tiny.path)
 
 
+@pytest.mark.model
 def test_a_context_larger_than_memory_is_told_before_it_is_taken(folder: Path) -> None:
     huge = make_tiny_gguf(folder / "huge.gguf", seed=1, n_ctx=2**30)
     model = ChatLlamaCpp(model_path=huge, n_ctx=2**30, sequences=16)
@@ -233,6 +236,7 @@ def test_a_context_larger_than_memory_is_told_before_it_is_taken(folder: Path) -
         model.load()
 
 
+@pytest.mark.model
 def test_a_score_is_the_models_own_probability(tiny: LlamaModel, engine: Engine) -> None:
     prompt, continuation = tiny.prompt_tokens("Who are you?"), tiny.prompt_tokens(" Nobody at all.")
     raw = LlamaContext(tiny, n_ctx=256, sequences=1, tuning=Tuning(), threads=ONE_THREAD)
@@ -243,6 +247,7 @@ def test_a_score_is_the_models_own_probability(tiny: LlamaModel, engine: Engine)
     assert sum(np.exp(raw.log_probabilities(0))) == pytest.approx(1)
 
 
+@pytest.mark.model
 def test_a_state_moves_to_another_sequence_and_into_another_context(tiny: LlamaModel) -> None:
     prompt = tiny.prompt_tokens("A state to be moved.")
     first, second = (
@@ -280,7 +285,8 @@ OPS = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.model
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ops=OPS, sequences=st.integers(1, 3))
 def test_no_schedule_changes_a_word(
     ops: list[tuple[str, int, int, int]], sequences: int, tiny: LlamaModel, adapters: list[str]
@@ -326,6 +332,7 @@ def _alone_in_96(model: LlamaModel, prompt: tuple[int, ...], adapter: str | None
     return _ALONE[prompt, adapter]
 
 
+@pytest.mark.slow
 def test_memory_is_flat_over_a_thousand_turns(tiny: LlamaModel) -> None:
     engine = make_engine(tiny, n_ctx=512, sequences=4)
     process = psutil.Process()
@@ -366,6 +373,7 @@ def give_freed_memory_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_memory_is_flat_over_ten_thousand_conversations(tiny: LlamaModel) -> None:
     """Contexts grow and go meanwhile."""

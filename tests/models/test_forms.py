@@ -46,6 +46,7 @@ def test_a_model_that_fails_is_heard() -> None:
         fill_form(ScriptedChatModel(replies=[ModelError("gone")]), Mood, ASKED)
 
 
+@pytest.mark.model
 def test_a_model_with_forms_cannot_but_fill_it(tmp_path: Path) -> None:
     model = ChatLlamaCpp(
         model_path=make_tiny_gguf(tmp_path / "tiny.gguf", seed=3), n_ctx=512, max_tokens=30

@@ -165,6 +165,7 @@ async def test_answers_that_are_computed_at_the_same_time_are_the_same(greedy: C
     assert [answer.text for answer in answers] == [alone] * 3
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("max_tokens", [1, 3])
 def test_no_answer_is_longer_than_allowed(greedy: ChatTransformers, max_tokens: int) -> None:
     answer = greedy.invoke(STORY, max_tokens=max_tokens)
@@ -213,6 +214,7 @@ async def test_a_whole_turn_of_a_session(greedy: ChatTransformers, folder: Path,
     assert done.message.usage["output_tokens"] == 16
 
 
+@pytest.mark.core
 def test_the_model_tells_which_it_is(greedy: ChatTransformers, folder: Path) -> None:
     assert describe_model(greedy) == f"huggingface:{folder}"
 
@@ -259,6 +261,7 @@ def test_leaving_a_stream_has_ended_the_computation(greedy: ChatTransformers) ->
     assert generating() == []
 
 
+@pytest.mark.core
 async def test_an_error_while_computing_reaches_the_caller(greedy: ChatTransformers) -> None:
     llm = greedy.llm.model_copy(
         update={"pipeline_kwargs": {"max_new_tokens": 4, "top_k": -1, "do_sample": True}}
@@ -316,6 +319,7 @@ def test_an_adapter_is_loaded_with_its_base_and_changes_the_answer(
     assert tuned.invoke(QUESTION).text != greedy.invoke(QUESTION).text
 
 
+@pytest.mark.core
 def test_an_adapter_whose_base_is_gone_is_refused(adapter: Path, folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "adapter"
     shutil.copytree(adapter, place)
@@ -364,6 +368,7 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path / "notes").startswith(f"huggingface:{tmp_path / 'notes'} cannot be loaded")
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "replaced",
     [
@@ -383,12 +388,14 @@ def test_a_folder_without_a_whole_model_is_refused(
     assert refusal(place).startswith(f"huggingface:{place} cannot be loaded")
 
 
+@pytest.mark.core
 def test_weights_that_were_cut_short_are_refused(folder: Path, tmp_path: Path) -> None:
     with (folder / "model.safetensors").open("rb") as whole:
         place = copied(folder, tmp_path / "broken", {"model.safetensors": whole.read(100_000)})
     assert refusal(place).startswith(f"huggingface:{place} cannot be loaded")
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("option", "value"),
     [

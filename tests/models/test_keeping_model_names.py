@@ -1,6 +1,7 @@
 import pytest
+from helpers.hypotheses import examples
 from helpers.user_files import write_models
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -11,7 +12,7 @@ NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,20}", fullmatch=True)
 SPECS = st.text(min_size=1).map(lambda text: f"llamacpp:{text}")
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(st.dictionaries(NAMES, SPECS, max_size=4))
 def test_whatever_name_is_kept_is_read_again(wanted: dict[str, str]) -> None:
     user_paths().models_file.unlink(missing_ok=True)

@@ -29,6 +29,7 @@ def read(context: LlamaContext, sequence: int, tokens: list[int], start: int = 0
     return context.log_probabilities(len(tokens) - 1)
 
 
+@pytest.mark.model
 @pytest.mark.parametrize("flash", [False, True])
 @pytest.mark.parametrize(
     ("before", "after"), [((1, 256), (4, 512)), ((4, 512), (1, 256)), ((3, 256), (5, 256))]
@@ -47,6 +48,7 @@ def test_a_sequence_moves_to_a_context_of_another_size(
     assert np.array_equal(read(second, after[0] - 1, [tokens[3]], len(tokens)), expected)
 
 
+@pytest.mark.model
 def test_a_state_comes_back_as_it_was(tiny: LlamaModel) -> None:
     context = make_context(tiny, 3, 256)
     read(context, 1, tiny.tokenize("A state to be moved."))
@@ -59,6 +61,7 @@ def test_a_state_comes_back_as_it_was(tiny: LlamaModel) -> None:
     assert context.restore(2, back)
 
 
+@pytest.mark.model
 @given(st.data())
 def test_a_damaged_state_is_refused(tiny: LlamaModel, data: st.DataObject) -> None:
     context = make_context(tiny, 2, 256)

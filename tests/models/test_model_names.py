@@ -2,7 +2,8 @@ import json
 import os
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -106,7 +107,7 @@ def test_a_file_that_may_not_be_read_is_told() -> None:
         named_models()
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(
     models=st.dictionaries(
         WORDS,
@@ -125,7 +126,6 @@ def test_whatever_is_written_is_read(models: dict[str, dict[str, object]]) -> No
     }
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     content=st.one_of(
         st.binary(), st.text(st.sampled_from('[]{}.models"= \n\\u1x#,')).map(lambda text: text.encode())

@@ -88,6 +88,7 @@ def test_no_answer_is_longer_than_allowed(server: str, max_tokens: int) -> None:
     assert answer.response_metadata["finish_reason"] == "length"
 
 
+@pytest.mark.core
 def test_a_stop_string_ends_the_answer_and_is_not_in_it(server: str) -> None:
     assert greedy(server).invoke(QUESTION, stop=["France"]).text.strip() == "The capital of"
 
@@ -152,6 +153,7 @@ def test_a_message_longer_than_the_context_is_told_as_such(server: str, streamed
     assert str(error).endswith("; shorten it.")
 
 
+@pytest.mark.core
 async def test_a_wrong_key_fails_the_turn_and_is_not_shown(
     server: str, holmes: Persona, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,8 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
@@ -22,6 +23,10 @@ class TestScriptedStandard(ChatModelUnitTests):
     @property
     def chat_model_params(self) -> dict[str, object]:
         return {"replies": ["Elementary."]}
+
+    @property
+    def has_tool_calling(self) -> bool:
+        return False
 
 
 def joined(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk:
@@ -124,7 +129,7 @@ def test_usage_counts_the_words_read_and_said() -> None:
     assert answer.response_metadata == {"model_name": "scripted", "finish_reason": "stop"}
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 @given(reply=st.text())
 def test_whatever_the_reply_all_four_ways_give_it_word_for_word(reply: str) -> None:
     answers = asyncio.run(each_way(ScriptedChatModel(replies=[reply]), "Well?"))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.tiny_gguf import make_tiny_gguf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -125,11 +126,7 @@ def _schemas() -> st.SearchStrategy[dict[str, Any]]:
     return st.recursive(leaves, grow, max_leaves=6)
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(schema=_schemas(), seed=st.integers(0, 99), max_tokens=st.integers(1, 60))
 def test_any_schema_is_fulfilled(
     schema: dict[str, Any], seed: int, max_tokens: int, tiny: ChatLlamaCpp
@@ -144,12 +141,13 @@ def test_any_schema_is_fulfilled(
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf"]), min_size=1, max_size=9)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices=st.lists(WORDS, min_size=1, max_size=5))
 def test_a_choice_is_one_of_the_words_and_nothing_else(choices: Sequence[str], tiny: ChatLlamaCpp) -> None:
     assert tiny.invoke("Go.", choices=list(choices), max_tokens=1).text in choices
 
 
+@pytest.mark.core
 def test_the_embedded_model_fills_a_form_in(small_model: ChatLlamaCpp) -> None:
     mood = small_model.with_structured_output(Mood).invoke(
         "How would you feel if your dog died? Answer as JSON.", temperature=1.0, seed=4

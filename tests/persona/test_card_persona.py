@@ -20,7 +20,7 @@ from rolellm_agents.persona.from_card.files import (
     card_files,
     export_persona,
     import_file,
-    opened,
+    open_persona,
     read_card,
 )
 from rolellm_agents.persona.yaml import to_yaml
@@ -166,7 +166,7 @@ def test_a_lorebook_alone_is_a_lorebook(tmp_path: Path) -> None:
     (one,) = import_file(file, tmp_path / "cast", tmp_path / "books", force=False)
     assert (one.kind, one.id, one.lore) == ("lorebook", "eldoria", 1)
     assert json.loads(one.path.read_text()) == json.loads(file.read_text())
-    with opened(str(file)) as found:
+    with open_persona(str(file)) as found:
         assert found.persona.lorebook is not None
 
 

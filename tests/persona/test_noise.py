@@ -1,7 +1,8 @@
 """Profiles in which lines of others stand."""
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, list_personas
@@ -39,7 +40,6 @@ SHARES = st.floats(0, 1) | st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0])
 COUNTS = st.integers(0, 12)
 
 
-@settings(deadline=None, max_examples=200)
 @given(COUNTS, COUNTS, SHARES, st.integers(0, 5))
 def test_just_that_share_is_replaced_and_by_what_others_who_speak_the_language_say(
     lines: int, pieces: int, share: float, seed: int
@@ -65,7 +65,7 @@ def test_just_that_share_is_replaced_and_by_what_others_who_speak_the_language_s
     assert noisy.model_copy(update=unchanged) == ada
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(SHARES, st.integers(0, 1_000))
 def test_the_same_seed_replaces_the_same_lines(share: float, seed: int) -> None:
     ada = persona_of("ada", 10, 5)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from helpers.hypotheses import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
@@ -302,7 +303,7 @@ def test_a_reference_that_no_file_can_have_is_told_too(reference: str) -> None:
     assert complaint(reference).endswith(".")
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(
     st.text(max_size=30) | st.text(alphabet="./~\\ab-é孙 \0", max_size=12).map(lambda text: text + ".yaml")
 )
@@ -432,7 +433,6 @@ def personas(draw: st.DrawFn) -> Persona:
     )
 
 
-@settings(deadline=None, max_examples=200)
 @given(personas())
 def test_any_persona_that_is_dumped_reads_back_equal(persona: Persona) -> None:
     text = yaml.safe_dump(persona.model_dump(mode="json"), sort_keys=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from helpers.user_files import write_config
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -184,7 +184,6 @@ NAMES = st.text(st.characters(codec="utf-8"), max_size=LONGEST_NAME)
 ABOUTS = st.text(st.characters(codec="utf-8"), max_size=60) | st.text('a\n\r\t"\\ 李\x1b', max_size=30)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(NAMES, ABOUTS), min_size=1, max_size=4))
 @example([("A", 'x"""\n'), ("B", "\\\n\\"), ("C", "a\n"), ("D", 'x\n"')])
 def test_whatever_words_are_given_they_come_back_trimmed_and_plain(given_: list[tuple[str, str]]) -> None:

@@ -5,7 +5,7 @@ from importlib.resources import files
 from string import Formatter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -322,7 +322,6 @@ TEXTS = st.text(min_size=1, max_size=30).filter(str.strip) | st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(TEXTS, TEXTS, TEXTS, TEXTS, st.sampled_from(["en", "zh"]))
 def test_what_a_persona_and_a_user_say_arrives_letter_by_letter(
     name: str, description: str, reply: str, user: str, language: Language

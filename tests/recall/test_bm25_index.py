@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from helpers.hypotheses import examples
 from helpers.passages import persona_of, pieces, texts_of
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import Persona
@@ -188,7 +189,7 @@ def test_why_names_the_rarest_shared_words() -> None:
 WORDS = st.lists(st.sampled_from(["sea", "ship", "mast", "salt", "gull", "storm"]), min_size=1, max_size=6)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(0.4)
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=4))
 def test_the_closeness_is_nothing_without_a_shared_word_and_all_with_every_word(
     query: list[str], texts: list[list[str]]
@@ -246,7 +247,7 @@ def bm25(documents: list[list[str]], query: list[str]) -> list[float]:
     return scores
 
 
-@settings(deadline=None, max_examples=80)
+@examples(0.4)
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6), WORDS)
 @example([(["sea"], ["sea"]), (["sea"], ["sea"])], ["sea", "sea"])
 def test_the_scores_are_bm25s_and_fall_from_first_to_last(
@@ -261,7 +262,7 @@ def test_the_scores_are_bm25s_and_fall_from_first_to_last(
         assert hit.score == pytest.approx(expected[hit.passage.index], abs=2e-4)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(0.4)
 @given(
     st.text(max_size=60), st.text(min_size=1, max_size=30).filter(str.strip), st.sampled_from(["en", "zh"])
 )
@@ -270,7 +271,6 @@ def test_whatever_is_said_each_pair_is_found_once(user: str, line: str, language
     assert sorted(indexes(persona, user, 5)) == [0, 1]
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.lists(st.sampled_from([0.0, 0.25, 0.5, 3.5]) | st.floats(0, 4, width=32), min_size=1, max_size=40),
     st.integers(1, 45),
@@ -280,7 +280,7 @@ def test_the_best_few_are_those_of_the_whole_stable_ranking(scores: Sequence[flo
     assert _best(np.array(scores, dtype=np.float32), k) == whole[:k]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.2)
 @given(st.lists(WORDS, min_size=1, max_size=12), WORDS, st.integers(1, 12))
 def test_fewer_are_the_first_of_more(texts: list[list[str]], query: list[str], k: int) -> None:
     index = Bm25Index(pieces(*(" ".join(words) for words in texts)), "en")

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.hypotheses import examples
 from helpers.passages import pieces, texts_of
 from helpers.recording_embeddings import RecordingEmbeddings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -147,7 +148,7 @@ def test_the_same_words_of_two_kinds_are_two_passages(store: ChromaStore) -> Non
 LINES = st.text("abcdefg wolf bread ship 狼面包", max_size=24)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(0.1)
 @given(st.lists(LINES, min_size=1, max_size=8, unique=True), LINES, st.integers(1, 9))
 def test_the_best_are_those_with_the_highest_cosines(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], line: str, k: int

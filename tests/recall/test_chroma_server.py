@@ -33,6 +33,7 @@ def complaint_of(call: Callable[[], object]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.core
 def test_passages_are_found_in_a_server_and_nothing_is_put_into_the_users_folders(
     server: ChromaServer,
 ) -> None:

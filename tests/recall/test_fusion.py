@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 from helpers.passages import pieces, texts_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.recall import Hit, Passage
@@ -94,7 +94,6 @@ RANKINGS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(RANKINGS, st.sets(st.sampled_from(LETTERS)), st.integers(0, 10))
 def test_the_order_is_by_the_summed_inverse_ranks(
     rankings: list[list[Passage]], near: set[str], k: int

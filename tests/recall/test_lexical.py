@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.recall.lexical import DIMENSIONS, VERSION, LexicalEmbeddings
@@ -25,7 +26,6 @@ def length(text: str) -> float:
     return float(np.linalg.norm(LEXICAL.embed_query(text)))
 
 
-@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_a_vector_has_the_length_one_or_is_zero(text: str) -> None:
     vector = LEXICAL.embed_query(text)
@@ -43,7 +43,7 @@ def test_with_a_word_it_is_not(text: str) -> None:
     assert length(text) == pytest.approx(1, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(st.lists(TEXTS, max_size=4))
 def test_many_texts_have_the_vectors_that_each_has_alone(texts: list[str]) -> None:
     assert LEXICAL.embed_documents(texts) == [LEXICAL.embed_query(text) for text in texts]
@@ -65,6 +65,7 @@ def test_the_vectors_are_those_that_are_in_everybodys_collections() -> None:
     assert (VERSION, found) == ("1", FROZEN)
 
 
+@pytest.mark.core
 def test_another_process_hashes_alike() -> None:
     program = (
         "from rolellm_agents.recall.lexical import LexicalEmbeddings as L; "

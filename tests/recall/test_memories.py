@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from helpers.passages import persona_of
-from helpers.recording_model import RecordingModel
 from helpers.transcripts import PERSONA, begin, say
 
 from rolellm_agents.models.scripted import ScriptedChatModel
@@ -138,7 +137,7 @@ async def test_an_earlier_exchange_comes_to_mind_under_every_strategy(
     transcript: Transcript, strategy: str
 ) -> None:
     earlier = talk(transcript, *CAT, "It rains.", "Then stay at home.")[0]
-    model = RecordingModel(replies=["Marmalade."])
+    model = ScriptedChatModel(replies=["Marmalade."])
     session = Session(ADA, transcript, model=model, strategy=strategy, remember=True, user_name="Ben")
     recalled, answer = await say_to(session, "What is my cat called?")
     source = f"conversation {earlier.conversation} of {earlier.created[:10]}"
@@ -164,7 +163,7 @@ async def test_an_earlier_exchange_comes_to_mind_under_every_strategy(
 @pytest.mark.parametrize("strategy", ["system", "retrieval"])
 async def test_who_does_not_remember_is_sent_nothing_of_it(transcript: Transcript, strategy: str) -> None:
     talk(transcript, *CAT)
-    model = RecordingModel(replies=["No idea."])
+    model = ScriptedChatModel(replies=["No idea."])
     session = Session(ADA, transcript, model=model, strategy=strategy)
     recalled, answer = await say_to(session, "What is my cat called?")
     assert recalled == []
@@ -177,7 +176,7 @@ async def test_the_conversation_that_goes_on_is_not_remembered_beside_itself(
     transcript: Transcript,
 ) -> None:
     going_on = talk(transcript, *CAT)[0].conversation
-    model = RecordingModel(replies=["Marmalade."])
+    model = ScriptedChatModel(replies=["Marmalade."])
     session = Session(ADA, transcript, model=model, strategy="system", conversation=going_on, remember=True)
     recalled, _ = await say_to(session, "What is my cat called?")
     assert recalled == []
@@ -187,7 +186,7 @@ async def test_the_conversation_that_goes_on_is_not_remembered_beside_itself(
 async def test_what_was_swiped_away_does_not_come_to_mind(transcript: Transcript) -> None:
     asked, _ = talk(transcript, "Who ate the cat's cheese?", "The gardener, in the cellar.")
     say(transcript, asked.conversation, asked.id, "The butler, in the attic.", speaker=PERSONA)
-    model = RecordingModel(replies=["The butler."])
+    model = ScriptedChatModel(replies=["The butler."])
     session = Session(ADA, transcript, model=model, strategy="system", remember=True)
     await say_to(session, "Did the gardener eat the cheese in the cellar?")
     assert "The butler, in the attic." in model.calls[0][-2].text

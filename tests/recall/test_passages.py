@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.cards import Lorebook, LoreEntry
@@ -59,7 +59,6 @@ def test_ids_are_those_that_are_in_everybodys_collections() -> None:
     assert Passage("lore", "狼\nwolf", "y", 5).id == "5da843dc27426a441bfce5c99e7c6352"
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.text("ab\n ", max_size=3)), min_size=2, max_size=6))
 def test_two_passages_have_one_id_only_when_they_are_of_one_kind_and_say_the_same(
     told: list[tuple[Any, str]],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from helpers.passages import persona_of, pieces, texts_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -49,7 +49,6 @@ HITS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(HITS, st.integers(-1, 60))
 def test_what_is_put_in_is_near_and_fits_and_only_what_is_not_or_does_not_stays_out(
     hits: list[Hit], tokens: int
@@ -115,7 +114,6 @@ def test_the_name_of_who_is_spoken_to_is_not_looked_for(
 NAMES = st.text(min_size=1, max_size=6).filter(str.strip)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text(max_size=20), NAMES, st.sampled_from(["en", "zh"]))
 def test_of_any_line_with_a_word_a_word_is_left(line: str, name: str, language: Language) -> None:
     persona = Persona(id="x", name=name, language=language, description="-")

@@ -2,7 +2,7 @@
 
 import pytest
 from helpers.shared_data import shared_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.datasets import find_file, read_samples
@@ -181,7 +181,6 @@ def test_chinese_answers_are_judged_too(text: str, labels: list[str]) -> None:
     assert answered(text, persona=FEI) == labels
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(max_size=200), st.sampled_from([ADA, FEI]))
 def test_no_text_makes_them_fail_and_no_label_comes_twice(text: str, persona: Persona) -> None:
     for labels in (

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from helpers.hypotheses import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import StorageError
@@ -73,7 +74,7 @@ def test_damage_is_told(tmp_path: Path, file: str) -> None:
         pass
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@examples(0.15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=80), min_size=1, max_size=3), st.data())
 def test_a_line_cut_anywhere_costs_that_line_alone(
     tmp_path_factory: pytest.TempPathFactory, items: dict[str, str], data: st.DataObject
@@ -95,6 +96,7 @@ def test_a_line_cut_anywhere_costs_that_line_alone(
         assert len(run.items) == whole + 1
 
 
+@pytest.mark.core
 def test_what_was_told_to_be_written_survives_a_kill(tmp_path: Path) -> None:
     told = 0
     for _ in range(3):
@@ -140,7 +142,7 @@ def test_a_long_run_leaves_its_items_on_disk_and_finds_them_by_their_places(tmp_
         assert short.items["one"] == {"text": "again"}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@examples(0.15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 400_000), st.integers(1, 4))
 def test_a_long_line_that_was_cut_is_removed(
     tmp_path_factory: pytest.TempPathFactory, cut: int, lines: int

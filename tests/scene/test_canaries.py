@@ -17,7 +17,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from helpers.answering_model import AnsweringModel
 from helpers.canaries import (
     CANARY,
     DIRECTOR,
@@ -33,6 +32,7 @@ from helpers.canaries import (
 from langchain_core.messages import AIMessage, BaseMessage
 
 from rolellm_agents.errors import MessageError
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
@@ -353,13 +353,13 @@ class Company:
         self.remembered: dict[str, frozenset[str]] = {}
         """The words of summaries."""
         seats = {
-            seat: AnsweringModel(answer=partial(self._answer, seat), n_ctx=600, max_tokens=80)
+            seat: FunctionModel(function=partial(self._answer, seat), n_ctx=600, max_tokens=80)
             for seat in planted.loaded.seats
         }
-        self.models: dict[str, AnsweringModel] = {
+        self.models: dict[str, FunctionModel] = {
             **seats,
-            DIRECTOR: AnsweringModel(answer=self._directs),
-            NARRATOR: AnsweringModel(answer=lambda _: self.said()),
+            DIRECTOR: FunctionModel(function=self._directs),
+            NARRATOR: FunctionModel(function=lambda _: self.said()),
         }
         self.ensemble = Ensemble(
             _with_models(planted.loaded),

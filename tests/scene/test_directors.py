@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.scene_lines import BAKER_STREET, after, line, scene_with
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.scene.directors import DIRECTORS, NextSpeaker, Situation
@@ -63,7 +64,7 @@ def run(kind: str, scene: Scene, turns_to_take: int, seed: int = 1) -> list[str]
     return [one["speaker"] for one in lines]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.sampled_from(sorted(DIRECTORS)), LINES, st.integers(0, 99))
 def test_a_director_never_names_anybody_who_is_not_there(
     kind: str, happenings: list[Any], seed: int
@@ -79,7 +80,7 @@ def test_a_director_never_names_anybody_who_is_not_there(
             assert choice.seat is not None
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.sampled_from(["round-robin", "natural", "pooled"]), LINES, st.integers(0, 99))
 def test_nobody_answers_themselves_while_two_are_there(kind: str, happenings: list[Any], seed: int) -> None:
     scene = scene_of(kind)
@@ -208,7 +209,7 @@ def test_all_silent_somebody_speaks_by_chance() -> None:
     assert {asked("natural", scene, said, seed).seat for seed in range(60)} == {"watson", "lestrade"}
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(st.integers(2, 6), st.integers(0, 999), st.integers(1, 4))
 def test_pooled_lets_everybody_speak_once_before_anybody_again(size: int, seed: int, rounds: int) -> None:
     names = {f"s{number}": f"Name{number}" for number in range(size)}
@@ -273,7 +274,6 @@ def test_every_kind_that_needs_no_model_has_its_director() -> None:
     assert sorted(DIRECTORS) == ["manual", "natural", "pooled", "round-robin", "scripted"]
 
 
-@settings(deadline=None, max_examples=100)
 @given(LINES)
 def test_turns_are_what_those_in_the_seats_did(happenings: list[Any]) -> None:
     lines = [line(NARRATOR, kind="narrate"), line("holmes", opening=0), *played(scene_with(), happenings)]

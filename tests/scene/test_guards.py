@@ -5,9 +5,10 @@ import re
 import time
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.scene_lines import BAKER_STREET, line
 from helpers.shared_data import shared_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import id_of
@@ -90,7 +91,6 @@ def test_a_part_of_a_name_that_the_speaker_has_too_does_not_cut() -> None:
     assert cut_at_others("Yes.\nMr. Bennet: No.", ["Elizabeth Bennet"], ["Mr Bennet"]) == "Yes."
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.lists(st.sampled_from(["He lies.", "\n", "Watson", ": ", "**", "Holmes", " "]), max_size=12).map(
         "".join
@@ -295,7 +295,7 @@ def test_what_is_said_can_be_cut_where_something_for_few_begins() -> None:
         assert cut_at_marks(whole, BAKER_STREET, turn_kinds) == whole
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(
     st.text(max_size=80)
     | st.lists(st.sampled_from(["Watson", " says", ": ", "*", "(", ")", "…", "word "])).map("".join)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import assume, given, settings
+from helpers.hypotheses import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import list_personas
@@ -295,7 +296,7 @@ TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=60)
 MANNERS = st.sets(st.sampled_from(ALL)).map(lambda chosen: tuple(one for one in ALL if one in chosen))
 
 
-@settings(deadline=None, max_examples=1500)
+@examples(7.5)
 @given(TEXTS, MANNERS, st.data())
 def test_however_an_answer_is_cut_the_same_comes_out(
     text: str, turn_kinds: tuple[TurnKind, ...], data: st.DataObject
@@ -317,7 +318,7 @@ def test_however_an_answer_is_cut_the_same_comes_out(
         assert opening.utterance == whole
 
 
-@settings(deadline=None, max_examples=500)
+@examples(2.5)
 @given(TEXTS)
 def test_a_model_can_be_named_nobody_beyond_those_it_knows_and_keeps_its_words(text: str) -> None:
     whole = meant(text)
@@ -326,7 +327,7 @@ def test_a_model_can_be_named_nobody_beyond_those_it_knows_and_keeps_its_words(t
     assert whole.text == whole.text.strip()
 
 
-@settings(deadline=None, max_examples=500)
+@examples(2.5)
 @given(
     st.sampled_from(["whispers", "whispering", "whispers urgently", "Whispered", "aside"]),
     st.text(st.characters(blacklist_characters="()[]*_:："), max_size=60),
@@ -369,7 +370,7 @@ def names_of_the_cast() -> Mapping[str, str]:
     return {found.persona.id: found.persona.name for found in list_personas().found}
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(
     st.lists(st.sampled_from(sorted(names_of_the_cast().items())), min_size=1, max_size=5, unique=True),
     st.data(),

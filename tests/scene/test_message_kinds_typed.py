@@ -1,7 +1,8 @@
 """What a person types in a scene."""
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
@@ -132,7 +133,7 @@ TYPED = (
 )
 
 
-@settings(deadline=None, max_examples=500)
+@examples(2.5)
 @given(TYPED)
 def test_anything_typed_is_understood_or_refused_and_a_whisper_always_has_somebody(typed: str) -> None:
     told = meant_or_refused(typed)

@@ -3,8 +3,9 @@
 import time
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.scene_lines import after, line, scene_with
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.scene.line import SceneLine
@@ -23,7 +24,7 @@ def fresh(count: int) -> list[SceneLine]:
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(0.3)
 @given(st.integers(1, 40), st.integers(0, 45))
 def test_a_scene_has_so_many_turns(turns: int, taken: int) -> None:
     told = ending(scene_with(stop={"turns": turns}), fresh(taken))

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from helpers.played_scene import SECRETS, play, tea_party
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.chat_files.recognising import conversations_in
@@ -68,7 +68,6 @@ def words_of(lines: Sequence[SceneLine]) -> list[str]:
 
 
 @pytest.mark.parametrize("format_", SCENE_FORMATS)
-@settings(deadline=None, max_examples=120)
 @given(scene=scenes())
 def test_everything_that_happened_is_told_once_in_order_and_always_the_same(
     format_: str, scene: tuple[LoadedScene, list[SceneLine]]
@@ -82,7 +81,6 @@ def test_everything_that_happened_is_told_once_in_order_and_always_the_same(
 
 
 @pytest.mark.parametrize("format_", SCENE_FORMATS)
-@settings(deadline=None, max_examples=120)
 @given(scene=scenes(), seat=st.sampled_from(SEATS))
 def test_what_a_seat_did_not_witness_is_nowhere_in_what_is_written_for_it(
     format_: str, scene: tuple[LoadedScene, list[SceneLine]], seat: str
@@ -107,7 +105,6 @@ def test_a_seat_that_is_none_is_refused_with_those_there_are() -> None:
         as_seen_by(tea_party(), [], "bakker")
 
 
-@settings(deadline=None, max_examples=120)
 @given(scenes())
 def test_a_page_is_well_formed_and_words_bring_no_tags(scene: tuple[LoadedScene, list[SceneLine]]) -> None:
     checker = Nesting()
@@ -119,7 +116,6 @@ def test_a_page_is_well_formed_and_words_bring_no_tags(scene: tuple[LoadedScene,
     assert checker.empty_paragraphs == 0
 
 
-@settings(deadline=None, max_examples=120)
 @given(scenes())
 def test_a_script_has_a_block_for_each_line_and_no_more(scene: tuple[LoadedScene, list[SceneLine]]) -> None:
     loaded, lines = scene
@@ -133,7 +129,6 @@ def test_a_script_has_a_block_for_each_line_and_no_more(scene: tuple[LoadedScene
     )
 
 
-@settings(deadline=None, max_examples=120)
 @given(scenes())
 def test_a_group_chat_comes_in_again_as_a_chat_with_every_message(
     scene: tuple[LoadedScene, list[SceneLine]],

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 from helpers.played_scene import play, tea_party
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import PersonaError, SceneError
@@ -121,7 +121,6 @@ def test_a_run_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 TEXTS = st.text(max_size=20) | st.sampled_from(["\x1b[31m\x9b\u202e", '"\n\r\u2028', "茶"])
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(
         st.builds(

@@ -3,8 +3,9 @@
 import random
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.scene_lines import BAKER_STREET, line, scene_with
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.scene.line import SceneLine
@@ -34,7 +35,7 @@ def played(happenings: list[tuple[Kind, str, list[str]]]) -> list[SceneLine]:
     return lines
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(HAPPENINGS)
 def test_whispers_and_thoughts_are_witnessed_by_nobody_but_whom_they_are_for(
     happenings: list[tuple[Kind, str, list[str]]],
@@ -51,7 +52,6 @@ def test_whispers_and_thoughts_are_witnessed_by_nobody_but_whom_they_are_for(
             assert (f"canary-{number};" in seen) == is_for
 
 
-@settings(deadline=None, max_examples=200)
 @given(HAPPENINGS)
 def test_who_is_there_are_those_who_came_and_did_not_leave(
     happenings: list[tuple[Kind, str, list[str]]],
@@ -66,7 +66,6 @@ def test_who_is_there_are_those_who_came_and_did_not_leave(
         assert (seat in there) == (moves[-1] == "join" if moves else seat != "dot")
 
 
-@settings(deadline=None, max_examples=200)
 @given(HAPPENINGS)
 def test_the_narrator_is_no_witness_and_views_keep_the_order(
     happenings: list[tuple[Kind, str, list[str]]],
@@ -113,7 +112,6 @@ def test_what_the_narrator_whispers_reaches_only_whom_it_is_for() -> None:
     assert audience_of("whisper", NARRATOR, ("ben",), ("ada", "ben")) == ("ben",)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.integers(0, 2**40), st.lists(st.integers(0, 99) | st.sampled_from(list(BAKER_STREET)), max_size=4)
 )

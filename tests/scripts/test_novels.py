@@ -166,9 +166,9 @@ def test_names_of_one_person_are_put_together() -> None:
         "Miss Darcy",
     ]
     people = find_people([*names, "Mr. Darcy"], "Elizabeth put down her book. Elizabeth took up her pen.")
-    assert people.who("Miss Elizabeth Bennet") == people.who("Elizabeth") == "Elizabeth"
-    assert people.who("Darcy") == people.who("Mr. Darcy") != people.who("Miss Darcy")
-    assert people.who("Mrs. Bennet") == "Mrs. Bennet"
+    assert people.find("Miss Elizabeth Bennet") == people.find("Elizabeth") == "Elizabeth"
+    assert people.find("Darcy") == people.find("Mr. Darcy") != people.find("Miss Darcy")
+    assert people.find("Mrs. Bennet") == "Mrs. Bennet"
     assert people.gender["Elizabeth"] == "she"
     assert people.gender["Mr. Darcy"] == "he"
 

@@ -4,7 +4,8 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from helpers.hypotheses import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolellm_agents.text import did_you_mean, one_line, plain, whole
@@ -73,13 +74,12 @@ def test_only_what_is_text_is_shown(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(HOSTILE)
 def test_no_control_character_and_no_turning_mark_survives(text: str) -> None:
     assert UNWANTED.search(plain(text)) is None
 
 
-@settings(deadline=None, max_examples=200)
 @given(HOSTILE)
 @example("\r\r\n")
 @example("\x1b\x07[31m")
@@ -87,7 +87,6 @@ def test_making_plain_twice_changes_nothing_more(text: str) -> None:
     assert plain(plain(text)) == plain(text)
 
 
-@settings(deadline=None, max_examples=200)
 @given(ORDINARY)
 @example("孙悟空：“俺老孙来也！”\n\t第二行")
 @example("👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇨🇿")
@@ -97,7 +96,6 @@ def test_ordinary_text_is_left_as_it_is(text: str) -> None:
     assert plain(text) == text
 
 
-@settings(deadline=None, max_examples=200)
 @given(HOSTILE)
 @example("\ud800")
 @example("a\ud83d\udc4db\udc4d")
@@ -131,7 +129,6 @@ def test_a_text_is_folded_into_one_line_and_cut(text: str, width: int, line: str
     assert one_line(text, width) == line
 
 
-@settings(deadline=None, max_examples=200)
 @given(HOSTILE, st.integers(1, 20))
 def test_a_folded_line_fits_and_has_no_white_space_but_single_spaces(text: str, width: int) -> None:
     line = one_line(text, width)

@@ -17,7 +17,7 @@ import torch
 from helpers.commands import rolellm
 from helpers.small_rolebench import ADA, BEN, write_cast
 from helpers.tiny_gguf import make_tiny_gguf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -303,7 +303,6 @@ def test_pairs_that_are_too_long_are_counted(
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=6)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(TOKENS, TOKENS, TOKENS), min_size=1, max_size=9), st.integers(0, 3))
 def test_a_pair_is_never_parted_and_keeps_its_order(
     said: list[tuple[list[int], list[int], list[int]]], seed: int

@@ -50,6 +50,7 @@ def alone(rows: Iterable[TrainingRow]) -> list[list[TrainingRow]]:
     return [[row] for row in rows]
 
 
+@pytest.mark.core
 def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(base: OpenBase) -> None:
     rows = some_rows()
     short, too_long = encoded(alone(rows), base.encoder, 100_000)
@@ -76,6 +77,7 @@ def test_each_label_is_the_token_after_its_place(base: OpenBase) -> None:
             assert positions[place + 1] == positions[place] + 1
 
 
+@pytest.mark.core
 def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Encoder) -> None:
     model = ChatLlamaCpp(model_path=embedded_gguf())
     loaded = model.load()
@@ -90,6 +92,7 @@ def test_the_prompt_is_byte_for_byte_what_a_conversation_sends(embedded: Encoder
         assert list(one.ids[answer.start : -1]) == said
 
 
+@pytest.mark.core
 def test_in_a_conversation_all_answers_are_learned_each_as_a_conversation_would_ask_for_it(
     embedded: Encoder, tokenizer: Any
 ) -> None:
@@ -125,6 +128,7 @@ def test_rows_that_are_too_long_are_counted(base: OpenBase) -> None:
     assert max(len(one.ids) for one in short) == longest
 
 
+@pytest.mark.core
 def test_a_base_without_a_template_is_refused_with_the_way_out(tmp_path: Path, base: OpenBase) -> None:
     folder = tmp_path / "base"
     base.model.set_attn_implementation("sdpa")

@@ -4,8 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from helpers.hypotheses import examples
 from helpers.tiny_gguf import make_tiny_gguf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, ChatTemplate
@@ -78,7 +79,7 @@ def test_a_modelfile_names_base_adapter_and_what_ends_an_answer() -> None:
     assert said.endswith('PARAMETER stop "<|im_end|>"\n')
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 @given(st.text(max_size=200), st.dictionaries(st.text(max_size=20), st.text(max_size=100), max_size=5))
 def test_a_card_has_a_yaml_head_whatever_is_told_in_it(word: str, recipe: dict[str, str]) -> None:
     source = ExportSource(Path("adapter"), word, recipe=recipe, data=[word], scores={"f1": 0.5})

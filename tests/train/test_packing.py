@@ -3,7 +3,8 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_train.data.encoding import Encoded
@@ -28,7 +29,6 @@ def read_back(packs: list[PackedSequence]) -> Counter[Encoded]:
     return Counter(row for one in packs for tree in one.trees for row in tree.rows)
 
 
-@settings(deadline=None, max_examples=200)
 @given(rows(), st.integers(40, 90), st.integers(0, 5))
 def test_every_row_is_in_one_pack_once_and_no_pack_is_too_long(
     made: list[Encoded], size: int, seed: int
@@ -38,7 +38,6 @@ def test_every_row_is_in_one_pack_once_and_no_pack_is_too_long(
     assert all(len(one) <= size for one in packs)
 
 
-@settings(deadline=None, max_examples=200)
 @given(rows(), st.integers(0, 5))
 def test_what_a_tree_shares_is_alike_in_all_its_rows_and_never_an_answer(
     made: list[Encoded], seed: int
@@ -51,7 +50,7 @@ def test_what_a_tree_shares_is_alike_in_all_its_rows_and_never_an_answer(
             assert all(tree.shared < row.answers[0].start for row in tree.rows)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(0.25)
 @given(rows(), st.integers(0, 5))
 def test_the_same_seed_lays_the_same_packs(made: list[Encoded], seed: int) -> None:
     assert pack(made, 64, seed=seed) == pack(made, 64, seed=seed)

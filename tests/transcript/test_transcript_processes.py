@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from helpers.transcripts import WRITER, begin, say
 
 from rolellm_agents.transcript import Transcript
@@ -74,6 +75,7 @@ def test_processes_that_open_a_new_transcript_at_the_same_time_all_succeed(tmp_p
                     assert transcript.branches(one["conversation"]) == {"main": None}
 
 
+@pytest.mark.core
 def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "transcript.db"
     with writers() as started, Transcript(file) as transcript:

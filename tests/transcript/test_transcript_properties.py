@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.transcripts import BOTH
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -232,4 +232,4 @@ class TranscriptMachine(RuleBasedStateMachine):
 
 
 TestTranscript = TranscriptMachine.TestCase
-TestTranscript.settings = settings(deadline=None, max_examples=25, stateful_step_count=40)
+TestTranscript.settings = examples(0.1, stateful_step_count=40)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.hypotheses import examples
 from helpers.texts import is_one_sentence
 from helpers.transcripts import PERSONA, begin, say
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
@@ -226,7 +227,7 @@ TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)), max_s
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.lists(TEXTS | st.text(max_size=200), max_size=4), QUERIES)
 def test_no_query_is_an_error_and_every_snippet_is_in_order(texts: list[str], query: str) -> None:
     with Transcript() as transcript:
@@ -242,7 +243,6 @@ def test_no_query_is_an_error_and_every_snippet_is_in_order(texts: list[str], qu
             assert all(start < end for start, end in found.hits)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(TEXTS, min_size=1, max_size=5), st.sampled_from(["moon", "sun", "moonlight", "月", "亮"]))
 def test_exactly_the_messages_with_a_word_are_found(texts: list[str], word: str) -> None:
     """Told here by splitting at the gaps, which is enough for these words."""
@@ -268,7 +268,7 @@ PRINTED = st.text(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(PRINTED, st.data())
 def test_whatever_stands_between_two_spaces_is_found_as_a_phrase(text: str, data: st.DataObject) -> None:
     parts = text.split()

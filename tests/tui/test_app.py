@@ -83,6 +83,7 @@ def last_answer(transcript: Transcript, persona: str = "ada") -> tuple[str, str]
 # The chat
 
 
+@pytest.mark.core
 async def test_enter_opens_the_chat_with_a_greeting_that_is_kept_only_with_the_first_line(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -105,6 +106,7 @@ async def test_enter_opens_the_chat_with_a_greeting_that_is_kept_only_with_the_f
     ]
 
 
+@pytest.mark.core
 async def test_words_are_shown_as_they_come_and_what_is_typed_meanwhile_stays_in_the_prompt(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -121,6 +123,7 @@ async def test_words_are_shown_as_they_come_and_what_is_typed_meanwhile_stays_in
         assert [speaker for speaker, _, _ in bubbles(pilot)] == ["Ada", "You", "Ada"]
 
 
+@pytest.mark.core
 async def test_escape_stops_the_answer_which_keeps_its_words(ada: Persona, transcript: Transcript) -> None:
     async with role_app(slow(), transcript, first=ada).run_test() as pilot:
         assert "Stop" not in keys_offered(pilot)
@@ -133,6 +136,7 @@ async def test_escape_stops_the_answer_which_keeps_its_words(ada: Persona, trans
         assert "Stop" not in keys_offered(pilot)
 
 
+@pytest.mark.core
 async def test_another_answer_takes_the_place_of_the_first_and_both_are_kept(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -171,6 +175,7 @@ async def test_before_the_first_line_there_is_nothing_to_answer_again(
         assert transcript.conversations() == []
 
 
+@pytest.mark.core
 async def test_a_new_conversation_begins_empty_and_leaves_the_old_one_whole(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -188,6 +193,7 @@ async def test_a_new_conversation_begins_empty_and_leaves_the_old_one_whole(
     assert [message.text for message in transcript.path(latest.id)][1:] == ["Hello again.", "Two."]
 
 
+@pytest.mark.core
 async def test_who_goes_to_the_library_and_comes_back_finds_the_same_conversation(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -207,6 +213,7 @@ async def test_who_goes_to_the_library_and_comes_back_finds_the_same_conversatio
     assert conversation.messages == 5
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("new", [False, True])
 async def test_the_app_goes_on_with_the_last_conversation_unless_a_new_one_is_wanted(
     ada: Persona, transcript: Transcript, new: bool
@@ -248,6 +255,7 @@ async def test_of_a_long_conversation_the_last_messages_are_shown_and_the_others
 # What goes wrong
 
 
+@pytest.mark.core
 async def test_a_model_that_fails_is_told_and_the_line_can_be_answered_again(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -363,6 +371,7 @@ async def test_a_key_begins_a_new_line_and_enter_sends_both(
     assert last_answer(transcript) == ("one\ntwo", "complete")
 
 
+@pytest.mark.core
 async def test_several_pasted_lines_stay_one_message(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
         await until(pilot, lambda: prompt(pilot).has_focus)
@@ -378,6 +387,7 @@ async def test_several_pasted_lines_stay_one_message(ada: Persona, transcript: T
 # Leaving
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("key", ["ctrl+q", "ctrl+l", "ctrl+n"])
 async def test_leaving_in_mid_answer_keeps_its_words(
     ada: Persona, transcript: Transcript, key: str
@@ -400,6 +410,7 @@ async def test_leaving_in_mid_answer_keeps_its_words(
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 def test_a_chat_looks_as_it_did(ada: Persona, transcript: Transcript, snap_compare: SnapCompare) -> None:
     async def talk(pilot: Pilot[Any]) -> None:
         prompt(pilot).cursor_blink = False

@@ -31,6 +31,7 @@ def wait_for_answer(persona: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.core
 def test_one_talks_with_holmes_and_leaves() -> None:
     write_models('[models.watson]\nspec = "scripted:Elementary, 我亲爱的华生."\n')
     with terminal("chat", "sherlock-holmes", "--model", "watson") as pane:

@@ -82,6 +82,7 @@ async def be(pilot: Pilot[Any], name: str) -> None:
     await until(pilot, lambda: screen(pilot) == below)
 
 
+@pytest.mark.core
 async def test_another_name_is_used_in_the_chat_that_is_open_and_in_new_ones(
     ada: Persona, transcript: Transcript
 ) -> None:

@@ -54,6 +54,7 @@ async def talk(pilot: Pilot[Any], text: str) -> None:
     await until(pilot, lambda: len(bubbles(pilot)) == before + 2 and not answering(pilot))
 
 
+@pytest.mark.core
 async def test_one_swipes_between_answers_and_past_the_last_to_a_new_one(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -73,6 +74,7 @@ async def test_one_swipes_between_answers_and_past_the_last_to_a_new_one(
         assert len(words(pilot)) == 3
 
 
+@pytest.mark.core
 async def test_what_was_done_is_taken_back_and_done_again(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
@@ -96,6 +98,7 @@ async def test_while_one_writes_undo_is_about_the_writing(ada: Persona, transcri
         assert words(pilot) == ["Good day.", "Hello.", "One."]
 
 
+@pytest.mark.core
 async def test_an_answer_goes_on(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("Once upon", " a time."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "A story.")
@@ -130,6 +133,7 @@ async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcrip
         assert words(pilot)[-2:] == ["Otherwise.", "Three."]
 
 
+@pytest.mark.core
 async def test_a_line_is_edited_and_answered_anew(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
@@ -157,6 +161,7 @@ async def test_who_leaves_the_edit_changes_nothing(ada: Persona, transcript: Tra
         assert words(pilot) == ["Good day.", "Hello.", "One."]
 
 
+@pytest.mark.core
 async def test_the_authors_note_is_written_and_sent_along(ada: Persona, transcript: Transcript) -> None:
     model = scripted("One.")
     async with role_app(model, transcript, first=ada).run_test() as pilot:
@@ -170,6 +175,7 @@ async def test_the_authors_note_is_written_and_sent_along(ada: Persona, transcri
         assert any(message.text == "It rains." for message in model.calls[-1])
 
 
+@pytest.mark.core
 async def test_the_model_writes_the_persons_line_into_the_prompt(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -234,6 +240,7 @@ async def test_a_cards_greetings_are_swiped_before_the_first_line(transcript: Tr
         assert words(pilot) == ["Good night.", "Hello.", "One."]
 
 
+@pytest.mark.core
 async def test_one_goes_through_the_tree_to_another_answer(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
@@ -245,6 +252,7 @@ async def test_one_goes_through_the_tree_to_another_answer(ada: Persona, transcr
         await until(pilot, lambda: screen(pilot) == "ChatScreen" and words(pilot)[-1] == "One.")
 
 
+@pytest.mark.core
 async def test_why_shows_the_prompt_of_the_answer(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One."), transcript, first=ada).run_test(size=(120, 40)) as pilot:
         await talk(pilot, "Hello.")
@@ -254,6 +262,7 @@ async def test_why_shows_the_prompt_of_the_answer(ada: Persona, transcript: Tran
         await until(pilot, lambda: screen(pilot) == "ChatScreen")
 
 
+@pytest.mark.core
 async def test_several_strategies_answer_and_the_second_is_kept(
     ada: Persona, transcript: Transcript
 ) -> None:
@@ -307,6 +316,7 @@ async def test_a_conversation_picked_from_the_list_is_gone_on_with(
         await until(pilot, lambda: screen(pilot) == "ChatScreen" and "Hello, Ada." in words(pilot))
 
 
+@pytest.mark.core
 async def test_another_strategy_takes_over_in_the_same_conversation(
     ada: Persona, transcript: Transcript
 ) -> None:

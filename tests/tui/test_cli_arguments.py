@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 import typer
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
@@ -48,7 +49,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
     ),
     st.one_of(st.just([]), WORDS.map(lambda word: ["--", word])),
 )
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 def test_what_is_given_again_is_understood_alike(options: list[list[str]], name: list[str]) -> None:
     first = understood([*(word for option in options for word in option), *name])
 

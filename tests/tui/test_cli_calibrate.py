@@ -40,6 +40,7 @@ def tuning_line() -> tuple[str, str]:
     return found.state, found.found
 
 
+@pytest.mark.core
 def test_people_see_a_table_with_the_chosen_line(measured: list[Path]) -> None:
     told = rolellm_here("doctor", "--calibrate")
 
@@ -76,6 +77,7 @@ def test_programs_get_the_same_as_json(measured: list[Path]) -> None:
     assert answer["candidates"][0]["turn_seconds"] == 0.6
 
 
+@pytest.mark.core
 def test_the_defaults_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         calibration, "calibrate", lambda *_, **__: Calibration(Tuning(), DEFAULT, (DEFAULT, DEFAULT))
@@ -111,6 +113,7 @@ def test_only_what_is_needed_is_measured_and_then_nothing_is_said(measured: list
     assert len(measured) == 1
 
 
+@pytest.mark.core
 def test_without_the_condition_it_is_measured_anew(measured: list[Path]) -> None:
     keep_tuning(embedded_gguf(), Tuning())
 
@@ -120,6 +123,7 @@ def test_without_the_condition_it_is_measured_anew(measured: list[Path]) -> None
     assert kept_tuning(embedded_gguf()) == QUICK
 
 
+@pytest.mark.core
 def test_a_file_of_ones_own_is_measured_when_it_is_the_default(
     measured: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -149,6 +153,7 @@ def test_a_model_of_another_kind_leaves_nothing_to_measure(
     assert measured == []
 
 
+@pytest.mark.core
 def test_a_busy_machine_is_told_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def calibrate(*_: object, **__: object) -> Calibration:
         raise ModelError("Other programs leave only 40% of the processors; try again.")

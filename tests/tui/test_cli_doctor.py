@@ -23,6 +23,7 @@ def found_here() -> dict[str, CheckResult]:
     return {finding.what: finding for finding in run_checkup()}
 
 
+@pytest.mark.core
 def test_all_is_well_with_a_fresh_home_and_looking_leaves_only_a_cache_behind(home: Path) -> None:
     looked = rolellm("doctor", "--json")
 

@@ -140,6 +140,7 @@ def test_a_persona_file_that_is_wrong(tmp_path: Path, text: str, expected: str) 
     assert complaint(rolellm_here("persona", "show", str(file))).startswith(f"{file}, {expected}")
 
 
+@pytest.mark.core
 def test_a_home_below_a_regular_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     home = tmp_path / "file" / "home"
@@ -174,6 +175,7 @@ def test_a_transcript_that_is_none() -> None:
     assert said.startswith(f"{place} is not a transcript or is damaged")
 
 
+@pytest.mark.core
 def test_standard_input_that_is_not_utf_8() -> None:
     command = (*COMMAND, "say", "shrek", "-", *SCRIPTED)
     said = subprocess.run(command, input="café".encode("latin-1"), capture_output=True, check=False)

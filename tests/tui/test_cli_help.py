@@ -94,6 +94,7 @@ def test_no_help_loads_anything_heavy() -> None:
     assert set().union(*loaded.values()) <= {TYPERS_OWN}
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("name", ALL)
 def test_every_help_says_how_it_is_used_and_lists_its_options(name: str) -> None:
     code, text = asked()[0][name]
@@ -108,6 +109,7 @@ def test_every_help_says_how_it_is_used_and_lists_its_options(name: str) -> None
         assert shown in text or f"  {parameter.name}... " in text
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("name", ["", *LEAVES])
 def test_every_command_has_examples_that_it_understands(name: str) -> None:
     shown = examples(asked()[0][name][1])
@@ -126,6 +128,7 @@ def test_every_command_has_examples_that_it_understands(name: str) -> None:
             context = command.make_context(sub, rest, parent=context)
 
 
+@pytest.mark.core
 def test_the_version_is_the_installed_one() -> None:
     said = rolellm("--version")
 
@@ -136,6 +139,7 @@ def test_the_version_is_the_installed_one() -> None:
     )
 
 
+@pytest.mark.core
 def test_the_command_alone_shows_its_help_and_counts_as_wrong_usage() -> None:
     alone = rolellm()
 

@@ -77,6 +77,7 @@ def test_what_was_printed_before_a_signal_is_kept(
     assert complaint == ""
 
 
+@pytest.mark.core
 def test_a_reader_that_goes_away_ends_the_answer_without_a_complaint() -> None:
     """As `rolellm say … | head -c 5` does."""
     with start(*SAY) as process:

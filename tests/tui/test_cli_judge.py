@@ -256,6 +256,7 @@ def test_what_the_model_failed_at_is_an_error_after_all_else_is_shown_and_is_ask
     assert told.count("4 of 5") == 2
 
 
+@pytest.mark.core
 def test_help_names_the_commands() -> None:
     said = rolellm("judge", "--help")
     assert said.returncode == 0

@@ -57,6 +57,7 @@ def test_filters_narrow_the_list(filters: tuple[str, ...], expected: set[str]) -
     assert {one["id"] for one in json.loads(listed.stdout)} == expected
 
 
+@pytest.mark.core
 def test_a_broken_file_is_told_on_stderr_and_stdout_stays_json() -> None:
     write_persona()
     broken = write_persona(BROKEN, "broken.yaml")

@@ -121,6 +121,7 @@ def test_the_whole_cast_is_checked_and_the_voices_are_told() -> None:
     assert "among five (chance 20%)" in checked.stdout
 
 
+@pytest.mark.slow
 def test_findings_name_the_persona_and_exit_with_two(tmp_path: Path) -> None:
     holmes = load_persona("sherlock-holmes")
     copied = holmes.model_copy(update={"id": "thief", "name": "A Thief"})

@@ -48,6 +48,7 @@ def recalled(*arguments: str, **options: Any) -> list[dict[str, Any]]:
 # rolellm recall
 
 
+@pytest.mark.core
 def test_a_table_shows_what_comes_back_and_why() -> None:
     done = rolellm("recall", "sherlock-holmes", "How did you first meet Watson?", "--k", "3")
 

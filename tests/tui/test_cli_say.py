@@ -6,8 +6,10 @@ import json
 import re
 from contextlib import redirect_stdout
 
+import pytest
 from helpers.commands import rolellm
 from helpers.here import rolellm_here
+from helpers.hypotheses import examples
 from helpers.user_files import (
     conversation_ids,
     kept,
@@ -16,7 +18,7 @@ from helpers.user_files import (
     write_models,
     write_persona,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
@@ -32,6 +34,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;owned\x07title \x9b1mbell\x07 \u202eback"
 
 
+@pytest.mark.core
 def test_the_answer_is_printed_and_the_exchange_kept() -> None:
     said = rolellm("say", "sherlock-holmes", "Who are you?", "--model", "scripted:I am the reply.")
 
@@ -157,7 +160,7 @@ def test_an_output_that_knows_no_chinese_does_not_lose_the_answer() -> None:
         max_size=12,
     ).map("".join)
 )
-@settings(deadline=None, max_examples=40)
+@examples(0.2)
 def test_no_answer_brings_control_characters_to_the_terminal_however_it_is_cut(reply: str) -> None:
     ada = Persona(id="ada", name="Ada", description="Ada is a mathematician.")
     shown = io.StringIO()

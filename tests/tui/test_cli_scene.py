@@ -163,6 +163,7 @@ def test_a_scene_that_is_not_there(command: str, scene: str, expected: str) -> N
     assert (said.returncode, said.stdout, said.stderr) == (2, "", f"rolellm: {expected}\n")
 
 
+@pytest.mark.core
 def test_scenes_are_listed_by_the_command_itself() -> None:
     said = rolellm("scene", "list", "--json")
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from helpers.here import rolellm_here
+from helpers.hypotheses import examples
 from helpers.improvising_model import Asked, improvising
 from helpers.small_scene import NAMES, PRIVATE, SEATS, small_scene
 from helpers.user_files import conversation_ids, kept, write_config
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -191,7 +192,7 @@ def play_on(scene: Path, out: Path) -> subprocess.CompletedProcess[str]:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=14)
+@examples(0.1)
 def test_a_file_that_was_cut_anywhere_becomes_what_it_would_have_been(
     whole: dict[str, Path], data: st.DataObject
 ) -> None:

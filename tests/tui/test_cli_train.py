@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from helpers.commands import rolellm
 from helpers.tiny_gguf import make_tiny_gguf
 
@@ -23,6 +24,7 @@ evaluations: 0
 """
 
 
+@pytest.mark.core
 def test_the_recipes_are_shown() -> None:
     shown = rolellm("train", "--recipes")
     assert shown.returncode == 0

@@ -198,6 +198,7 @@ async def test_without_a_line_there_is_nothing_to_compare(transcript: Transcript
 # Answers
 
 
+@pytest.mark.core
 async def test_the_line_is_said_once_and_each_voice_answers_it(transcript: Transcript) -> None:
     session = session_with(transcript, "Two. *counts* Three.")
     async with app_of(session).run_test(size=(80, 24)) as pilot:
@@ -516,6 +517,7 @@ def test_the_form_looks_as_it_did(transcript: Transcript, snap_compare: SnapComp
     assert snap_compare(app, run_before=look, terminal_size=(80, 24))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("size", [(80, 24), (160, 40)])
 def test_answers_look_as_they_did(
     transcript: Transcript,

@@ -127,6 +127,7 @@ async def to_list(pilot: Pilot[Any], count: int) -> None:
 # What is listed
 
 
+@pytest.mark.core
 async def test_the_latest_come_first_with_all_that_is_known(
     transcript: Transcript, three: dict[str, str]
 ) -> None:
@@ -215,6 +216,7 @@ async def test_typing_narrows_by_title_and_persona(transcript: Transcript, three
         await until(pilot, lambda: len(listed(pilot)) == 3)
 
 
+@pytest.mark.core
 async def test_typing_finds_what_was_said_in_any_conversation(
     transcript: Transcript, three: dict[str, str]
 ) -> None:
@@ -277,6 +279,7 @@ async def test_a_search_that_is_too_long_is_told(transcript: Transcript, three: 
 # Going on
 
 
+@pytest.mark.core
 async def test_enter_goes_on_with_the_highlighted_conversation(
     transcript: Transcript, three: dict[str, str]
 ) -> None:
@@ -341,6 +344,7 @@ async def test_escape_leaves(transcript: Transcript, three: dict[str, str], keys
 # Changing
 
 
+@pytest.mark.core
 async def test_a_conversation_is_renamed_and_the_old_title_comes_back(
     transcript: Transcript, three: dict[str, str]
 ) -> None:
@@ -386,6 +390,7 @@ async def test_a_title_that_stays_changes_nothing(
         assert "Undo" not in keys_offered(pilot)
 
 
+@pytest.mark.core
 async def test_what_is_put_away_is_found_among_the_archived_and_comes_back(
     transcript: Transcript, three: dict[str, str]
 ) -> None:
@@ -481,6 +486,7 @@ def path(pilot: Pilot[Any]) -> Input:
     return pilot.app.screen.query_one("#path", Input)
 
 
+@pytest.mark.core
 async def test_enter_writes_the_conversation_into_the_current_folder(
     transcript: Transcript, three: dict[str, str], here: Path
 ) -> None:
@@ -610,6 +616,7 @@ async def bring_in(pilot: Pilot[Any], file: str, persona: str = "") -> None:
     await pilot.press("enter")
 
 
+@pytest.mark.core
 async def test_what_is_brought_in_is_highlighted(
     transcript: Transcript, three: dict[str, str], here: Path
 ) -> None:
@@ -703,6 +710,7 @@ async def test_where_there_is_no_room_the_list_has_it_all(
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 def test_the_conversations_look_as_they_did(
     transcript: Transcript, three: dict[str, str], snap_compare: SnapCompare, size: tuple[int, int]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from helpers.cards import book, entry, v2
+from helpers.hypotheses import examples
 from helpers.reading_model import ReadingModel
-from helpers.recording_model import RecordingModel
 from helpers.role_app import keys_offered, shown, until
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, messages_to_dict
 from textual.app import App
@@ -22,6 +22,7 @@ from rolellm_agents.cards import Card
 from rolellm_agents.errors import StorageError
 from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
+from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.transcript import Message, Transcript
@@ -108,7 +109,7 @@ class Host(App[None]):
 
 
 def session_of(persona: Persona, transcript: Transcript, *replies: str, **options: Any) -> Session:
-    model = options.pop("model", None) or RecordingModel(replies=list(replies or ["It is lit."]))
+    model = options.pop("model", None) or ScriptedChatModel(replies=list(replies or ["It is lit."]))
     return Session(persona, transcript, model=model, model_name="script", **options)
 
 
@@ -160,8 +161,9 @@ async def to_tab(pilot: Pilot[Any], name: str) -> None:
 # The prompt
 
 
+@pytest.mark.core
 async def test_the_prompt_is_shown_byte_for_byte_as_the_model_was_sent_it(transcript: Transcript) -> None:
-    model = RecordingModel(replies=["I keep the lamp.", "So it is."])
+    model = ScriptedChatModel(replies=["I keep the lamp.", "So it is."])
     persona = ada(LAMP, post_history_instructions="[b]Stay[/b] dry.", description=f"{ROOM}\n\n  Alone.")
     session = session_of(persona, transcript, model=model, strategy="few-shot-dialogue")
     session.set_note("A storm comes up.")
@@ -382,7 +384,6 @@ TURNS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(TURNS, st.integers(0, 300))
 def test_the_messages_that_a_local_model_drops_are_those_that_are_shown_as_left_out(
     turns: list[tuple[str, int]], spare: int
@@ -415,7 +416,6 @@ def test_the_messages_that_a_local_model_drops_are_those_that_are_shown_as_left_
     assert left_out(parts_of(messages_to_dict(made)), dropped) == gone
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.sampled_from(["instruction", "lore", "history"]), st.text()), max_size=6),
     st.integers(0, 500),
@@ -431,6 +431,7 @@ def test_counts_by_kind_are_those_of_the_parts(texts: list[tuple[Any, str]], rea
 # What was recalled
 
 
+@pytest.mark.core
 async def test_what_was_recalled_is_told_with_its_words_and_what_brought_it_up(lamp: WrittenLine) -> None:
     async with Host(lamp.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
@@ -597,6 +598,7 @@ def measured(told: WrittenLine, **usage: Any) -> WrittenLine:
     return replace(told, message=message)
 
 
+@pytest.mark.core
 async def test_the_numbers_are_told(lamp: WrittenLine) -> None:
     assert lamp.made.prompted is not None
     sampling = {"temperature": 0.7, "top_k": 40, "seed": 7}
@@ -672,7 +674,6 @@ KEYS = (
 TOKENS = ("input_tokens", "output_tokens", "total_tokens", "input_token_details")
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.dictionaries(st.sampled_from([*KEYS, "recalled", "lore_fired"]), JSON),
     st.dictionaries(st.sampled_from(TOKENS), JSON),
@@ -814,7 +815,7 @@ TEXTS = st.text(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(TEXTS, st.integers(1, 30))
 def test_rows_are_the_text_without_its_newlines_and_nothing_else(text: str, width: int) -> None:
     safe = visible(text)
@@ -824,7 +825,6 @@ def test_rows_are_the_text_without_its_newlines_and_nothing_else(text: str, widt
     assert all("\n" not in safe[span] for span in spans)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(st.sampled_from("abc 今晚。，"), max_size=80), st.integers(2, 30))
 def test_no_row_is_wider_than_there_is_room(text: str, width: int) -> None:
     for span in rows_of(text, width):
@@ -832,7 +832,6 @@ def test_no_row_is_wider_than_there_is_room(text: str, width: int) -> None:
         assert sum(2 if character > "\xff" else 1 for character in words) <= max(width, 2)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(max_size=60))
 def test_visible_text_has_no_control_characters_and_is_as_long_as_before(text: str) -> None:
     safe = visible(text)

@@ -55,6 +55,7 @@ async def ask(pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: name_of_screen(pilot) == "KeysScreen")
 
 
+@pytest.mark.core
 async def test_each_key_stands_with_what_it_does_where_it_works() -> None:
     async with ScreenApp(Below()).run_test(size=(120, 40)) as pilot:
         await ask(pilot)

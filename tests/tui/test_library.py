@@ -70,6 +70,7 @@ async def pick(pilot: Pilot[Any], menu: str, *keys: str) -> None:
 # Whom one finds
 
 
+@pytest.mark.core
 async def test_the_library_lists_the_whole_cast_and_typing_narrows_it() -> None:
     everybody = [found.persona.id for found in list_personas().found]
     async with LibraryApp().run_test() as pilot:
@@ -210,6 +211,7 @@ async def test_letters_go_into_the_search_from_wherever_one_is() -> None:
 # Filters and order
 
 
+@pytest.mark.core
 async def test_filters_and_the_search_hold_together_and_escape_lets_everybody_in() -> None:
     write_persona()
     write_persona(EVE, "eve.yaml")
@@ -286,6 +288,7 @@ async def test_when_one_comes_back_from_a_talk_the_order_is_new_and_the_highligh
 # The card
 
 
+@pytest.mark.core
 async def test_on_a_wide_terminal_the_card_follows_the_highlight() -> None:
     async with LibraryApp().run_test(size=WIDE) as pilot:
         await read(pilot)
@@ -459,6 +462,7 @@ def test_every_key_of_the_library_says_what_it_does() -> None:
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 def test_a_narrow_library_looks_as_it_did(snap_compare: SnapCompare) -> None:
     write_persona()
     write_persona(EVE, "eve.yaml")

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from helpers.cards import based, book, entry, png, v2, v3
+from helpers.hypotheses import examples
 from helpers.library_app import LibraryApp, card, carded, cast, highlighted, read
 from helpers.piloting import shown, type_fast, until
 from helpers.shared_cards import shared_card
 from helpers.user_files import write_persona
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 from textual.pilot import Pilot
@@ -88,6 +89,7 @@ def own_files() -> list[str]:
 # By a path
 
 
+@pytest.mark.core
 async def test_a_card_is_shown_before_it_comes_in_and_highlighted_afterwards(lamp: Path) -> None:
     app = LibraryApp(user="Kim")
     async with app.run_test(size=SIZE) as pilot:
@@ -337,14 +339,14 @@ def test_a_card_of_other_people_is_seen_as_it_comes_in() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="other quotes")
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.text(st.characters(blacklist_characters="\0\r\n", blacklist_categories=["Cs"]), min_size=1))
 def test_what_a_shell_would_quote_is_read_back(name: str) -> None:
     meant = f"/nowhere/{name}"
     assert path_in(f" {shlex.quote(meant)}\n") == Path(meant)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.text())
 def test_any_text_is_a_path_or_none_but_no_crash(text: str) -> None:
     path_in(text)

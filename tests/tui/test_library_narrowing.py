@@ -4,7 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import FoundPersona, Persona, Source
@@ -108,14 +108,12 @@ casts = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(casts, letters)
 def test_each_is_found_by_their_own_whole_name(cast: list[FoundPersona], search: str) -> None:
     for one in cast:
         assert one in narrowed(indexed(cast), PersonaQuery(words_of(one.persona.name)))
 
 
-@settings(deadline=None, max_examples=200)
 @given(casts, letters, letters)
 def test_another_word_never_lets_anybody_in(cast: list[FoundPersona], first: str, second: str) -> None:
     every = indexed(cast)
@@ -124,13 +122,11 @@ def test_another_word_never_lets_anybody_in(cast: list[FoundPersona], first: str
     assert all(one in narrowed(every, PersonaQuery(words_of(second))) for one in both)
 
 
-@settings(deadline=None, max_examples=100)
 @given(casts)
 def test_without_a_search_everybody_is_there_in_the_order_of_the_cast(cast: list[FoundPersona]) -> None:
     assert narrowed(indexed(cast), PersonaQuery()) == cast
 
 
-@settings(deadline=None, max_examples=100)
 @given(casts, letters)
 def test_among_equals_the_order_of_the_cast_stays(cast: list[FoundPersona], search: str) -> None:
     twins = [

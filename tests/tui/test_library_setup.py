@@ -56,6 +56,7 @@ def settings_of(chosen: LibraryScreen.Chosen) -> tuple[str | None, str | None, i
     return chosen.strategy, chosen.model, chosen.greeting, chosen.new
 
 
+@pytest.mark.core
 async def test_enter_alone_begins_as_usual_with_whom_one_has_not_met() -> None:
     write_persona()
     app = LibraryApp()
@@ -77,6 +78,7 @@ async def test_with_whom_one_has_talked_one_goes_on() -> None:
         assert settings_of(await outcome(app, pilot)) == (None, None, 0, False)
 
 
+@pytest.mark.core
 async def test_every_choice_can_be_made_by_keys() -> None:
     write_models('[models.workstation]\nspec = "openai:qwen3-8b"\n')
     with_three_greetings()

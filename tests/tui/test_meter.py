@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from helpers.role_app import shown
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
@@ -65,6 +65,7 @@ async def test_before_the_first_answer_there_is_nothing() -> None:
         assert pilot.app.screen.query_one(Meter).size.width == 0
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("message", "context_size", "told"),
     [
@@ -142,7 +143,6 @@ def test_words_are_counted_in_english_and_chinese(text: str, words: int) -> None
     assert words_in(text) == words
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.floats(allow_nan=False), st.integers(1, 60))
 def test_a_bar_is_as_wide_as_it_shall_be_and_grows_with_its_share(share: float, width: int) -> None:
     filled = bar(share, width)
@@ -154,7 +154,6 @@ def _eighths(filled: str) -> int:
     return sum(" ▏▎▍▌▋▊▉█".index(cell) for cell in filled)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(0, 10_000), max_size=8), st.integers(0, 40_000), st.integers(0, 120))
 def test_shares_of_a_bar_are_true_to_a_cell_and_nothing_that_is_there_vanishes(
     amounts: list[int], total: int, width: int
@@ -174,6 +173,7 @@ def test_shares_of_a_bar_are_true_to_a_cell_and_nothing_that_is_there_vanishes(
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 def test_a_full_meter_looks_as_it_did(snap_compare: SnapCompare) -> None:
     app = Host()
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_tui.widgets.common.formatting import local_now, relative_time
@@ -37,7 +37,6 @@ def test_the_clock_and_the_day_are_those_of_the_place() -> None:
     assert relative_time("2026-11-21T13:59:00.000Z", east) == "yesterday 23:59"
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.integers(0, 4_000_000_000), st.integers(-12, 14))
 def test_whatever_the_moment_is_it_has_words(seconds: int, hours: int) -> None:
     now = NOW.astimezone(timezone(timedelta(hours=hours)))

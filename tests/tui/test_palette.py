@@ -77,6 +77,7 @@ async def run(pilot: Pilot[Any], text: str, first: str) -> None:
     await until(pilot, lambda: name_of_screen(pilot) == "Below")
 
 
+@pytest.mark.core
 async def test_at_first_it_offers_what_the_screen_below_can_do(transcript: Transcript) -> None:
     async with ScreenApp(Below(), transcript).run_test() as pilot:
         await open_palette(pilot)
@@ -97,6 +98,7 @@ async def test_an_action_is_done_on_the_screen_it_belongs_to(transcript: Transcr
         await until(pilot, lambda: name_of_screen(pilot) == "KeysScreen")
 
 
+@pytest.mark.core
 async def test_everybody_can_be_talked_with(transcript: Transcript) -> None:
     app = ScreenApp(Below(), transcript)
     async with app.run_test() as pilot:

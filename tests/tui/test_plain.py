@@ -254,6 +254,7 @@ def test_an_error_of_the_model_is_told_in_a_line_and_the_line_can_be_answered_ag
     assert talk("/again", model=MODEL) == ["You: /again", "Ada: One.", ""]
 
 
+@pytest.mark.core
 def test_a_line_that_is_no_text_is_told_and_the_next_one_is_heard() -> None:
     done = subprocess.run(
         (*COMMAND, "chat", "ada", "--plain", "--model", MODEL),

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
@@ -29,7 +30,7 @@ LONE: list[Name] = [
 
 
 @given(LINES)
-@settings(deadline=None, max_examples=500)
+@examples(2.5)
 def test_every_line_is_a_command_or_a_mistake_told_in_one_sentence(line: str) -> None:
     try:
         command = parse(line)
@@ -45,7 +46,7 @@ def test_every_line_is_a_command_or_a_mistake_told_in_one_sentence(line: str) ->
 
 
 @given(st.text())
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 def test_whatever_does_not_begin_with_a_slash_is_said_as_it_is(line: str) -> None:
     line = line.lstrip().lstrip("/")
 
@@ -53,13 +54,13 @@ def test_whatever_does_not_begin_with_a_slash_is_said_as_it_is(line: str) -> Non
 
 
 @given(st.text())
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 def test_two_slashes_stand_for_one_that_is_said(text: str) -> None:
     assert parse(f"//{text}") == Command("say", f"/{whole(text)}".strip())
 
 
 @given(NUMBERS, WORDS, SPACE, SPACE)
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 def test_an_edit_is_read_with_its_number_and_all_its_words(
     number: int, words: str, before: str, between: str
 ) -> None:
@@ -67,13 +68,11 @@ def test_an_edit_is_read_with_its_number_and_all_its_words(
 
 
 @given(st.sampled_from(["swipe", "branch", "branches"]), NUMBERS, SPACE)
-@settings(deadline=None, max_examples=100)
 def test_a_number_is_read(name: Name, number: int, space: str) -> None:
     assert parse(f"/{name}{space}{number}{space}") == Command(name, number=number)
 
 
 @given(WORDS, SPACE)
-@settings(deadline=None, max_examples=200)
 def test_a_note_is_read_whole(words: str, space: str) -> None:
     assert parse(f"/note{space}{words}") == Command("note", words)
 

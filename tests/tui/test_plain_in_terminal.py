@@ -26,6 +26,7 @@ def enter(pane: Terminal, line: str) -> None:
     pane.press("Enter")
 
 
+@pytest.mark.core
 def test_one_talks_in_lines_and_leaves_with_ctrl_d() -> None:
     with terminal(*PLAIN, "quick") as pane:
         pane.wait_for("Ada: Good day.\nYou:")

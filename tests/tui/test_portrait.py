@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import pytest
 from helpers.cards import chunk
+from helpers.hypotheses import examples
 from helpers.library_app import LibraryApp, card, on_card, read
 from helpers.piloting import shown, until
 from helpers.user_files import ADA, write_persona
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from rich.color import Color as RichColor
@@ -163,7 +164,6 @@ def test_a_name_that_no_file_can_have_is_told() -> None:
         load_portrait(odd)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.sampled_from(["PNG", "JPEG", "WEBP", "GIF"]), st.data())
 def test_a_damaged_picture_is_drawn_or_told_and_nothing_else(form: str, data: st.DataObject) -> None:
     whole = bytearray(picture(8, 12, form))
@@ -180,7 +180,7 @@ def test_a_damaged_picture_is_drawn_or_told_and_nothing_else(form: str, data: st
 # Drawing it
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 60), st.integers(1, 40))
 def test_a_picture_fills_its_box_in_one_direction_and_keeps_its_shape(
     width: int, height: int, columns: int, rows: int
@@ -285,6 +285,7 @@ async def test_who_has_no_portrait_is_shown_by_initials_in_a_colour_of_their_own
         assert app.picture() is None
 
 
+@pytest.mark.core
 async def test_a_portrait_is_drawn_in_half_blocks_in_its_shape() -> None:
     app = Face()
     async with app.run_test() as pilot:

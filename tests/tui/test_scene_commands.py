@@ -1,7 +1,8 @@
 """What is typed into a scene."""
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
@@ -57,7 +58,7 @@ def test_a_name_that_two_share_is_asked_for_in_full() -> None:
         typed_in_scene("/next Ann", {"a": "Ann Grey", "b": "Ann Wells"}, {})
 
 
-@settings(deadline=None, max_examples=300)
+@examples(1.5)
 @given(st.text(max_size=60) | st.from_regex(r"/(next|in|out|as|skip|w|me) ?.{0,30}", fullmatch=True))
 def test_whatever_is_typed_is_understood_or_complained_of_in_one_line(text: str) -> None:
     match understood(text):

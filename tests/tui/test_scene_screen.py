@@ -159,6 +159,7 @@ async def test_a_scene_that_has_not_begun_tells_where_it_is_and_how_to_begin(
     assert transcript.conversations() == []
 
 
+@pytest.mark.core
 async def test_what_is_said_whispered_thought_done_and_narrated_is_told_apart(
     transcript: Transcript,
 ) -> None:
@@ -186,6 +187,7 @@ async def test_what_is_said_whispered_thought_done_and_narrated_is_told_apart(
         assert told(pilot)[-2:] == ["→ Dan climbs over the rail.", "← Cat Moore leaves."]
 
 
+@pytest.mark.core
 async def test_words_are_shown_as_they_come_and_escape_keeps_them(transcript: Transcript) -> None:
     stage = ferry(transcript, slow())
     async with app_of(stage).run_test(size=WIDE) as pilot:
@@ -267,6 +269,7 @@ def _said(stage: Stage, text: str) -> Message:
 # Who knows what
 
 
+@pytest.mark.core
 async def test_choosing_a_seat_shows_what_it_witnessed_and_escape_shows_everything(
     transcript: Transcript,
 ) -> None:
@@ -343,6 +346,7 @@ async def test_where_there_is_no_room_the_cast_comes_by_its_key_and_goes_again(
 # Playing
 
 
+@pytest.mark.core
 async def test_turn_follows_turn_until_one_rests(transcript: Transcript) -> None:
     waves = [f"Wave {number}." for number in range(50)]
     stage = ferry(transcript, ScriptedChatModel(replies=waves, seconds_per_word=0.1))
@@ -487,6 +491,7 @@ async def test_a_model_that_fails_stops_the_play_and_is_told_in_a_sentence(trans
 # A person in a seat
 
 
+@pytest.mark.core
 async def test_a_persons_turn_gets_the_focus_and_the_play_goes_on_behind_it(transcript: Transcript) -> None:
     stage = ferry(transcript, scripted("Hello.", "Yes?", "No."), persons=("ben",), stop={"turns": 4})
     async with app_of(stage).run_test(size=WIDE) as pilot:
@@ -503,6 +508,7 @@ async def test_a_persons_turn_gets_the_focus_and_the_play_goes_on_behind_it(tran
         assert stage.messages[2].made_by == {"person": True}
 
 
+@pytest.mark.core
 async def test_what_is_typed_is_whispered_done_thought_and_narrated(transcript: Transcript) -> None:
     stage = ferry(transcript, scripted(), persons=("ann",))
     async with app_of(stage).run_test(size=WIDE) as pilot:
@@ -678,6 +684,7 @@ async def test_a_branch_begins_at_the_line_under_the_cursor(transcript: Transcri
         await until(pilot, lambda: name_of_screen(pilot) == "SceneScreen")
 
 
+@pytest.mark.core
 async def test_why_shows_the_very_prompt_of_what_was_said(transcript: Transcript) -> None:
     stage = ferry(transcript, scripted("One.", "Two."), persons=("cat",))
     async with app_of(stage).run_test(size=WIDE) as pilot:
@@ -738,6 +745,7 @@ async def play(pilot: Pilot[Any]) -> None:
     hold_picture(pilot)
 
 
+@pytest.mark.core
 def test_a_scene_looks_as_it_did(transcript: Transcript, snap_compare: SnapCompare) -> None:
     assert snap_compare(app_of(played(transcript)), run_before=play, terminal_size=WIDE)
 

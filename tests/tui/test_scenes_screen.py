@@ -116,6 +116,7 @@ async def test_a_file_that_is_no_scene_is_told(transcript: Transcript) -> None:
         assert "The Ferry" in text_of(pilot, "#scenes")
 
 
+@pytest.mark.core
 async def test_one_plays_a_scene_from_the_library_leaves_it_and_goes_on_with_it(
     transcript: Transcript,
 ) -> None:

@@ -89,6 +89,7 @@ async def test_looking_changes_nothing() -> None:
     assert not user_paths().settings_file.exists()
 
 
+@pytest.mark.core
 async def test_what_holds_is_shown() -> None:
     write_models('[models.workstation]\nspec = "openai:qwen3-8b"\n')
     write_config(
@@ -208,6 +209,7 @@ async def test_a_strategy_that_suits_the_model_is_no_line_in_the_file() -> None:
         )
 
 
+@pytest.mark.core
 async def test_a_switch_is_kept() -> None:
     async with SettingsApp().run_test(size=TALL) as pilot:
         await filled(pilot)
@@ -510,6 +512,7 @@ async def test_a_file_of_ones_own_that_is_broken_is_told(home: Path) -> None:
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("size", [NARROW, (120, 40)])
 def test_the_settings_look_as_they_did(
     snap_compare: SnapCompare, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]

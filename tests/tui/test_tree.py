@@ -133,6 +133,7 @@ def said_so_far(session: Session) -> list[str]:
 # What is drawn
 
 
+@pytest.mark.core
 async def test_the_tree_shows_who_said_what_where_it_forks_and_where_branches_point(
     session: Session,
 ) -> None:
@@ -254,6 +255,7 @@ async def test_enter_opens_a_fold_and_f_opens_and_folds_all(session: Session) ->
         assert not app_of(session).dismissed
 
 
+@pytest.mark.core
 async def test_enter_goes_to_the_message_and_the_chat_goes_on_from_there(session: Session) -> None:
     app = app_of(session)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -497,6 +499,7 @@ async def test_of_ten_thousand_messages_only_those_in_view_are_drawn(
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_the_tree_looks_as_it_did(
     session: Session, snap_compare: SnapCompare, size: tuple[int, int]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import log2
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.transcript import Message
@@ -57,7 +57,6 @@ def some_of(tree: ConversationTree, draw: st.DataObject) -> set[int]:
     return draw.draw(st.sets(st.sampled_from(range(len(tree.messages))))) if tree.messages else set()
 
 
-@settings(deadline=None, max_examples=200)
 @given(trees(), st.data())
 def test_every_message_stands_in_exactly_one_row_or_one_fold(
     tree: ConversationTree, data: st.DataObject
@@ -70,7 +69,6 @@ def test_every_message_stands_in_exactly_one_row_or_one_fold(
     ]
 
 
-@settings(deadline=None, max_examples=200)
 @given(trees())
 def test_parents_stand_above_children_and_the_present_path_in_the_first_lane(
     tree: ConversationTree,
@@ -81,7 +79,6 @@ def test_parents_stand_above_children_and_the_present_path_in_the_first_lane(
     assert {rows[tree.row_of(place, rows)].depth for place in tree.path} <= {0}
 
 
-@settings(deadline=None, max_examples=200)
 @given(trees())
 def test_a_fold_is_a_stretch_without_forks_ends_or_branches(tree: ConversationTree) -> None:
     heads = {tree.here}
@@ -95,7 +92,6 @@ def test_a_fold_is_a_stretch_without_forks_ends_or_branches(tree: ConversationTr
             assert None not in {tree.parents[place] for place in places}
 
 
-@settings(deadline=None, max_examples=100)
 @given(trees())
 def test_what_a_branch_points_to_is_never_folded(tree: ConversationTree) -> None:
     again = ConversationTree(tree.messages, branches=[message.id for message in tree.messages[::7]])
@@ -106,7 +102,6 @@ def test_what_a_branch_points_to_is_never_folded(tree: ConversationTree) -> None
     )
 
 
-@settings(deadline=None, max_examples=100)
 @given(trees(), st.data())
 def test_opening_one_fold_after_another_restores_all(tree: ConversationTree, data: st.DataObject) -> None:
     shown: set[int] = set()
@@ -118,7 +113,6 @@ def test_opening_one_fold_after_another_restores_all(tree: ConversationTree, dat
     assert [row.size for row in tree.rows(shown)] == [1] * len(tree.messages)
 
 
-@settings(deadline=None, max_examples=200)
 @given(trees(), st.data())
 def test_what_must_be_shown_is_shown(tree: ConversationTree, data: st.DataObject) -> None:
     shown = some_of(tree, data)
@@ -126,7 +120,6 @@ def test_what_must_be_shown_is_shown(tree: ConversationTree, data: st.DataObject
     assert not any(rows[tree.row_of(place, rows)].folded for place in shown)
 
 
-@settings(deadline=None, max_examples=200)
 @given(trees())
 def test_a_lane_is_one_line_with_only_later_lanes_beside_it(tree: ConversationTree) -> None:
     rows = tree.rows(tree.order)
@@ -147,7 +140,6 @@ def test_a_lane_is_one_line_with_only_later_lanes_beside_it(tree: ConversationTr
             assert all(one.depth > row(place).depth for one in between)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(0, 10_000), max_size=200), st.data())
 def test_n_messages_need_no_more_than_1_and_log2_n_lanes_beside_the_first(
     seeds: list[int], data: st.DataObject
@@ -159,7 +151,6 @@ def test_n_messages_need_no_more_than_1_and_log2_n_lanes_beside_the_first(
     assert max(depths, default=0) <= 1 + log2(max(1, len(messages)))
 
 
-@settings(deadline=None, max_examples=200)
 @given(trees(), st.data())
 def test_to_a_sibling_and_back_is_where_one_was(tree: ConversationTree, data: st.DataObject) -> None:
     for place in range(len(tree.messages)):
@@ -172,7 +163,6 @@ def test_to_a_sibling_and_back_is_where_one_was(tree: ConversationTree, data: st
             assert fork < beside
 
 
-@settings(deadline=None, max_examples=100)
 @given(trees(), st.data())
 def test_two_messages_share_the_way_up_to_where_they_part(
     tree: ConversationTree, data: st.DataObject

@@ -261,6 +261,8 @@ async def test_one_talks_in_a_browser_with_the_same_options_and_home() -> None:
     assert said[-1].made_by["strategy"] == "system"
 
 
+@pytest.mark.core
+@pytest.mark.process
 async def test_each_tab_is_an_app_of_its_own_and_ends_with_it() -> None:
     write_persona()
     async with rolellm_web("ada", "--model", "scripted:Hi.") as (process, link):
@@ -273,6 +275,7 @@ async def test_each_tab_is_an_app_of_its_own_and_ends_with_it() -> None:
         assert process.returncode is None
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("sent", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
 )

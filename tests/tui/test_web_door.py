@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_tui.web.door import Door
@@ -81,7 +81,6 @@ def test_where_all_addresses_are_served_no_name_but_this_machines_is(called: str
 
 
 @given(st.text())
-@settings(deadline=None, max_examples=200)
 def test_nothing_but_the_token_opens(offered: str) -> None:
     door = Door("127.0.0.1", 8000)
 

@@ -41,6 +41,7 @@ async def there(pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: pilot.app.screen.query("#greeting"))
 
 
+@pytest.mark.core
 async def test_the_greeting_comes_word_by_word_within_a_second_and_nothing_moves() -> None:
     holmes = load_persona("sherlock-holmes")
     whole = " ".join(holmes.greeting.split())
@@ -89,6 +90,7 @@ async def test_a_key_answers_even_while_one_is_greeted(key: str, answer: Answer)
         await pilot.pause(1)
 
 
+@pytest.mark.core
 async def test_it_tells_what_this_is_what_runs_and_what_the_keys_do() -> None:
     app = Door(load_persona("shrek"))
     async with app.run_test(size=SIZE) as pilot:
@@ -139,6 +141,7 @@ def test_a_greeter_is_one_of_the_language_that_was_asked_for() -> None:
 SnapCompare = Callable[..., bool]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("size", "persona"), [(SIZE, "hal-9000"), ((120, 40), "sun-wukong")])
 def test_the_welcome_looks_as_it_did(
     size: tuple[int, int], persona: str, snap_compare: SnapCompare

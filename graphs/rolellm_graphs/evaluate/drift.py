@@ -1,7 +1,7 @@
-"""Interviews of several turns, and how far a persona drifts while they last.
+"""Measures persona drift over conversations of several turns.
 
-An interviewer keeps to a course of questions, or a model asks on by what it hears. What was said goes
-into a run; a judge reads it afterwards.
+The questions come from a fixed course, or a model asks them in reaction to the answers. The conversations
+are recorded in a run and judged afterwards.
 """
 
 import json
@@ -39,27 +39,27 @@ from rolellm_graphs.runs.items import Failures, Generation, RunCallbacks, RunLim
 
 TURNS: Final = 10
 INTERVIEWS: Final = 7
-"""Of each persona: with so many, each question of the course's middle stands at each place once."""
+"""Conversations of each persona: as many as the course rotates questions through all positions."""
 RESULTS: Final = "results.json"
 SCORED: Final = "interviews.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftRequest:
-    """Who is interviewed, and how long."""
+    """The settings of a drift evaluation."""
 
     personas: tuple[Persona, ...]
     strategy: str = "system"
     turns: int = TURNS
     interviews: int = INTERVIEWS
     interviewer: SystemUnderTest | None = None
-    """A model that asks; the bundled course when None."""
+    """A model that asks the questions; the bundled course when None."""
     seed: int = 0
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """One interview that is to be held."""
+class _PlannedConversation:
+    """One interview that is to be conversations."""
 
     number: int
     """Among all of the run."""
@@ -67,7 +67,7 @@ class _Planned:
     model: str
     persona: Persona
     nth: int
-    """Of this persona."""
+    """The index among the persona's conversations."""
 
 
 async def run_drift(
@@ -79,18 +79,18 @@ async def run_drift(
     limits: RunLimits | None = None,
     callbacks: RunCallbacks | None = None,
 ) -> DriftResult:
-    """Hold the interviews that are missing, have them judged, and tell how they go on by turn.
+    """Run the missing conversations and judge their answers.
 
     Args:
         request: the settings.
         systems: models that answer, one after the other.
         folder: the run's folder; a stopped run resumes.
-        judge: of single replies; none when None. It may be another than before.
-        limits: how many interviews are held at the same time.
+        judge: a judge of single replies, or None; it may change between starts.
+        limits: how many interviews are conversations at the same time.
         callbacks: report progress and notices.
 
     Raises:
-        SettingsError: nobody is named, or there is no such strategy.
+        SettingsError: no persona or model is given, or the strategy is unknown.
         ModelError: a model cannot be loaded; finished items are kept.
         StorageError: the folder cannot be written, or contains another run.
     """
@@ -104,18 +104,20 @@ async def run_drift(
         finished = FinishedItems(run, lambda: (one.key for one in planned))
         failures = Failures()
         for system in systems:
-            failed = await _hold(request, system, planned, finished, limits, callbacks)
+            failed = await _converse_all(request, system, planned, finished, limits, callbacks)
             failures.count += failed.count
             failures.first = failures.first or failed.first
-        held = [_interview(one, finished.get(one.number)) for one in planned if one.number in finished]
-        verdicts, broken = await _judge(held, judge, folder, limits, callbacks)
+        conversations = [
+            _recorded(one, finished.get(one.number)) for one in planned if one.number in finished
+        ]
+        verdicts, judge_failure = await _judge(conversations, judge, folder, limits, callbacks)
         result = DriftResult(
             config=config,
-            complete=len(held) == len(planned) and not broken,
+            complete=len(conversations) == len(planned) and not judge_failure,
             failed=failures.count,
             first_failure=failures.first,
-            interviews=[one.with_verdicts(verdicts) for one in held],
-            notes=[broken] if broken else [],
+            interviews=[one.with_verdicts(verdicts) for one in conversations],
+            notes=[judge_failure] if judge_failure else [],
         )
         _write(run, result, judge)
     return result
@@ -123,8 +125,8 @@ async def run_drift(
 
 def run_name(request: DriftRequest, models: Sequence[str], at_once: int, max_tokens: int | None) -> str:
     """The default folder name of a run with these settings."""
-    told = json.dumps([_settings(request), list(models), at_once, max_tokens], sort_keys=True)
-    return f"interviews-{digest_of(told)[:8]}"
+    settings = json.dumps([_settings(request), list(models), at_once, max_tokens], sort_keys=True)
+    return f"interviews-{digest_of(settings)[:8]}"
 
 
 def _check(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> None:
@@ -134,61 +136,67 @@ def _check(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> None:
             raise SettingsError(f"No {what} is named; name at least one.")
 
 
-def _planned(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> Iterator[_Planned]:
+def _planned(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> Iterator[_PlannedConversation]:
     personas = {one.id: one for one in request.personas}.values()
     number = 0
     for system in systems:
         for persona in personas:
             for nth in range(request.interviews):
                 key = f"{system.name}/{persona.id}/{nth}"
-                yield _Planned(number, key, system.name, with_macros(persona, DEFAULT_USER), nth)
+                yield _PlannedConversation(
+                    number, key, system.name, with_macros(persona, DEFAULT_USER), nth
+                )
                 number += 1
 
 
-async def _hold(
+async def _converse_all(
     request: DriftRequest,
     system: SystemUnderTest,
-    planned: Sequence[_Planned],
+    planned: Sequence[_PlannedConversation],
     finished: FinishedItems,
     limits: RunLimits,
     callbacks: RunCallbacks,
 ) -> Failures:
-    """The interviews of one model that are missing."""
+    """Run the missing conversations of one model."""
     model = prepared(system.model, limits.at_once).model_copy()
     generation = Generation(finished, model, limits, callbacks)
-    asking = generation
+    interviewer = generation
     if request.interviewer is not None:
         asks = prepared(request.interviewer.model, limits.at_once).model_copy()
-        asking = Generation(finished, asks, limits, RunCallbacks())
+        interviewer = Generation(finished, asks, limits, RunCallbacks())
     generation.expect(len(planned))
 
-    async def hold(one: _Planned) -> None:
+    async def converse(one: _PlannedConversation) -> None:
         async def make() -> dict[str, Any]:
-            return await _Interviewing(request, one, generation, asking).hold()
+            return await _Conversation(request, one, generation, interviewer).converse()
 
         await generation.item(one.number, one.key, make)
 
-    await generation.work_through((one for one in planned if one.model == system.name), hold)
+    await generation.work_through((one for one in planned if one.model == system.name), converse)
     return generation.failures
 
 
-class _Interviewing:
-    """One interview while it lasts."""
+class _Conversation:
+    """One running conversation."""
 
     def __init__(
-        self, request: DriftRequest, one: _Planned, generation: Generation, asking: Generation
+        self,
+        request: DriftRequest,
+        one: _PlannedConversation,
+        generation: Generation,
+        interviewer: Generation,
     ) -> None:
         self._request = request
         self._one = one
-        self._calls, self._asking = generation.calls, asking.calls
+        self._calls, self._interviewer_calls = generation.calls, interviewer.calls
         self._seed = seed_of(request.seed, one.key)
         self._prompting = Prompting(one.persona, request.strategy, user=DEFAULT_USER)
-        self._heard: list[BaseMessage] = []
+        self._history: list[BaseMessage] = []
         self._tokens = Tokens()
 
-    async def hold(self) -> dict[str, Any]:
+    async def converse(self) -> dict[str, Any]:
         """All of it, as the run keeps it."""
-        began = time.perf_counter()
+        started = time.perf_counter()
         turns = [await self._turn(turn) for turn in range(self._request.turns)]
         return {
             "model": self._one.model,
@@ -199,26 +207,26 @@ class _Interviewing:
             "nth": self._one.nth,
             "turns": turns,
             "tokens": {"read": self._tokens.read, "written": self._tokens.written},
-            "seconds": round(time.perf_counter() - began, 3),
+            "seconds": round(time.perf_counter() - started, 3),
         }
 
     async def _turn(self, turn: int) -> dict[str, Any]:
         asked = await self._question(turn)
-        found = self._prompting.look_up(self._heard, asked.text, {}, seed=self._seed)
-        messages = self._prompting.compose(self._heard, found.recalled, asked.text)
+        found = self._prompting.look_up(self._history, asked.text, {}, seed=self._seed)
+        messages = self._prompting.compose(self._history, found.recalled, asked.text)
         reply = await self._calls.say(messages, seed=self._seed)
         self._tokens += reply.tokens
         said = reply.text.strip()
-        self._heard += [HumanMessage(asked.text), AIMessage(said or "…")]
+        self._history += [HumanMessage(asked.text), AIMessage(said or "…")]
         return {**asked.model_dump(mode="json"), "reply": said, "cut": reply.unfinished}
 
     async def _question(self, turn: int) -> PlannedQuestion:
         course = self._course()
         if self._request.interviewer is None or turn == 0:
             return course[turn]
-        reply = await self._asking.say(self._seen_by_interviewer(), seed=self._seed + turn)
+        reply = await self._interviewer_calls.say(self._interviewer_view(), seed=self._seed + turn)
         self._tokens += reply.tokens
-        # Who says nothing is helped on by the course.
+        # An empty question is replaced by the course's.
         text = " ".join(reply.text.split())
         return PlannedQuestion(id=f"asked-{turn}", text=text) if text else course[turn]
 
@@ -233,8 +241,8 @@ class _Interviewing:
             more=[one.text for one in bundled_instructions().of(persona.language)],
         )
 
-    def _seen_by_interviewer(self) -> list[BaseMessage]:
-        """The talk with the parts changed: the questions are the model's own."""
+    def _interviewer_view(self) -> list[BaseMessage]:
+        """The conversation with swapped roles, in which the interviewer is the assistant."""
         persona = self._one.persona
         prompt = load_prompt("interviewer-asks", persona.language).fill(
             visitor=load_prompt("interviewer-name", persona.language).text,
@@ -244,32 +252,32 @@ class _Interviewing:
         )
         turned = [
             HumanMessage(one.text) if isinstance(one, AIMessage) else AIMessage(one.text)
-            for one in self._heard
+            for one in self._history
         ]
-        # Chat templates want the user's words first.
+        # Chat templates require the user's turn first.
         return [SystemMessage(prompt), HumanMessage(persona.name), *turned]
 
 
-def _interview(one: _Planned, item: Mapping[str, Any]) -> DriftConversation:
+def _recorded(one: _PlannedConversation, item: Mapping[str, Any]) -> DriftConversation:
     return DriftConversation.of(one.key, one.persona, item)
 
 
 async def _judge(
-    held: Sequence[DriftConversation],
+    conversations: Sequence[DriftConversation],
     judge: NamedJudge | None,
     folder: Path,
     limits: RunLimits,
     callbacks: RunCallbacks,
 ) -> tuple[Sequence[Any], str]:
-    """All verdicts, and why there are no more if the judge could not go on."""
-    if judge is None or not held:
+    """All verdicts, and why the judge stopped early, or an empty text."""
+    if judge is None or not conversations:
         return [], ""
     if not hasattr(judge.judge, "judge"):
         raise SettingsError(f"The judge {judge.name!r} compares replies; likelihood or rubric judge one.")
     back = 1 if judge.name == "likelihood" else None
     items = [
         Judged(key=key, persona=one.persona, turns=turns, reply=reply)
-        for one in held
+        for one in conversations
         for key, turns, reply in _judged_turns(one, back)
     ]
     own = folder / FOLDER / judge.name
@@ -293,10 +301,10 @@ def _judged_turns(
     """Each answer's key, what the judge reads before it, and the answer.
 
     Args:
-        one: the interview.
-        back: how many turns before the answer are read; all when None. The likelihood judge reads the
-            question alone: what the character said earlier would tell nobody in particular, too, who
-            speaks, and its gain would fall whatever the answers are like.
+        one: the conversation.
+        back: how many turns before the answer the judge reads; None for all. The likelihood judge reads the
+            question only: earlier answers would reveal the speaker to its unconditional prompt, too, and
+            lower the gain of any answer.
     """
     said: list[ConversationTurn] = []
     for turn, answer in enumerate(one.answers, 1):
@@ -342,7 +350,7 @@ def _write(run: Run, result: DriftResult, judge: NamedJudge | None) -> None:
         "scored": SCORED,
         "judges": {judge.name: f"{FOLDER}/{judge.name}"} if judge else {},
     }
-    told = json.dumps({**result.to_json(), "files": files}, ensure_ascii=False, indent=2)
-    write_atomically(run.folder / RESULTS, f"{told}\n", StorageError)
+    content = json.dumps({**result.to_json(), "files": files}, ensure_ascii=False, indent=2)
+    write_atomically(run.folder / RESULTS, f"{content}\n", StorageError)
     if result.complete:
         run.finish({"interviews": len(result.interviews)})

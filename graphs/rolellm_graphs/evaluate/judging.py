@@ -1,4 +1,4 @@
-"""Judges in a benchmark: each reply by itself, or beside the first system's; kept as runs of their own."""
+"""Judges of an evaluation's replies, single or paired with the first system's; each judge is a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,30 +14,30 @@ from rolellm_graphs.judge.judges import judges_replies
 from rolellm_graphs.runs.items import RunCallbacks
 
 FOLDER: Final = "judges"
-"""In a run's folder; below it lies a run of each judge, by its name."""
+"""Subfolder of an evaluation's run that contains the judges' runs by name."""
 
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """A judge, and what the run calls it."""
+    """A judge and its name in the run."""
 
     name: str
     judge: ReplyJudge | PairJudge
     config: Mapping[str, Any]
-    """What its verdicts depend on beside the replies, as `judge_config` tells it."""
+    """What its verdicts depend on besides the replies, from `judge_config`."""
 
 
 @dataclass(frozen=True)
-class Judging:
-    """What a judge came to."""
+class JudgeOutcome:
+    """The result of one judge."""
 
     scored: Sequence[ScoredReply]
-    """The replies, with its verdicts beside those of others."""
+    """The replies with the judge's verdicts added."""
     failure: str = ""
-    """Why it could not go on; empty when it is through."""
+    """Why the judge stopped early; empty when it finished."""
 
 
-async def judged_by(
+async def judge_scored(
     named: NamedJudge,
     scored: Sequence[ScoredReply],
     first: System,
@@ -45,21 +45,21 @@ async def judged_by(
     *,
     at_once: int,
     callbacks: RunCallbacks,
-) -> Judging:
-    """Have a judge judge all replies, as far as it has not yet.
+) -> JudgeOutcome:
+    """Judge the replies that a judge has not judged yet.
 
-    One that judges pairs lays each system's reply beside the first system's to the same question.
+    A judge of pairs compares each system's reply with the first system's reply to the same question.
 
     Args:
-        named: who judges.
+        named: the judge.
         scored: all replies.
-        first: what others are compared with.
-        folder: of the benchmark's run.
+        first: the system that others are compared with.
+        folder: the evaluation's folder.
         at_once: concurrency limit.
         callbacks: report progress and notices.
 
     Raises:
-        StorageError: the folder cannot be written, or another judge of this name was at work there.
+        StorageError: the folder cannot be written, or contains a run of another judge of this name.
     """
     own, failure = folder / FOLDER / named.name, ""
     try:
@@ -70,7 +70,7 @@ async def judged_by(
     by_reply: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_reply.setdefault(verdict.subject, []).append(verdict)
-    return Judging([_with_verdicts(one, named.name, by_reply) for one in scored], failure)
+    return JudgeOutcome([_with_verdicts(one, named.name, by_reply) for one in scored], failure)
 
 
 async def _verdicts(
@@ -112,7 +112,7 @@ def _pairs(scored: Sequence[ScoredReply], first: System) -> list[tuple[ScoredRep
 
 
 def _once(scored: Sequence[ScoredReply]) -> list[ScoredReply]:
-    """Each reply once, question by question, so that what a judge is told of a persona stays the same."""
+    """Each reply once, by question, so that consecutive prompts share the persona's description."""
     different: dict[str, ScoredReply] = {}
     for one in scored:
         different.setdefault(one.key, one)

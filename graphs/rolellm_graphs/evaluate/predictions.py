@@ -1,4 +1,4 @@
-"""The replies of a benchmark: each model under each strategy is asked the same questions, many at once."""
+"""The replies of an evaluation: each model under each strategy answers the same questions, concurrently."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from rolellm_graphs.runs.model_calls import ModelReply
 
 @dataclass(frozen=True)
 class SystemUnderTest:
-    """A model that takes part, and what the run calls it."""
+    """A model and its name in the run."""
 
     name: str
     model: BaseChatModel
@@ -33,10 +33,10 @@ class SystemUnderTest:
 
 @dataclass(frozen=True)
 class PlannedReply:
-    """One reply that is to be made."""
+    """One reply of the plan."""
 
     number: int
-    """Among all of the run."""
+    """The reply's index in the plan."""
     key: str
     system: System
     sample: Sample
@@ -44,10 +44,10 @@ class PlannedReply:
 
 
 class ReplyPlan:
-    """All replies of a run, in the order in which they are made.
+    """All replies of a run, in the order of generation.
 
-    One model after the other, so that only one is in memory; of each, persona by persona and strategy by
-    strategy, so that prompts begin as the one before did.
+    They are sorted by model, so that only one is in memory, then by persona and strategy, so that
+    consecutive prompts share a prefix.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class ReplyPlan:
         asked: Sequence[Sample],
         speakers: RolePersonas,
     ) -> None:
-        """Know who answers what.
+        """Plan the replies.
 
         Args:
-            models: their names, each once.
-            strategies: each once.
-            asked: the questions; one that stands twice is asked once.
-            speakers: a persona for each role that is asked.
+            models: unique names.
+            strategies: unique names.
+            asked: the questions; duplicates are asked once.
+            speakers: a persona for each role.
         """
         self.models = models
         self.systems = [System(model, strategy) for model in models for strategy in strategies]
@@ -74,8 +74,8 @@ class ReplyPlan:
         self._samples = sorted(different, key=lambda sample: roles[role_key(sample.role)])
         self.size = sum(1 for _ in self.keys())
 
-    def wanted(self) -> Iterator[PlannedReply]:
-        """Every reply."""
+    def replies(self) -> Iterator[PlannedReply]:
+        """All replies."""
         number = 0
         for model in self.models:
             for _, group in groupby(self._samples, key=lambda sample: role_key(sample.role)):
@@ -89,12 +89,12 @@ class ReplyPlan:
                             number += 1
 
     def keys(self) -> Iterator[str]:
-        """Of every reply."""
-        return (wanted.key for wanted in self.wanted())
+        """The keys of all replies."""
+        return (planned.key for planned in self.replies())
 
 
 def reply_key(system: System, sample: Sample) -> str:
-    """By which a run keeps a system's reply to a question."""
+    """The key of a system's reply to a question in a run."""
     return "/".join((*system, *_question(sample)))
 
 
@@ -102,8 +102,8 @@ def _question(sample: Sample) -> tuple[str, str, str]:
     return sample.kind, sample.role, question_key(sample.question)
 
 
-class Answering:
-    """The making of a run's replies."""
+class ReplyMaker:
+    """Makes a run's replies."""
 
     def __init__(
         self,
@@ -117,10 +117,10 @@ class Answering:
         """Prepare the calls.
 
         Args:
-            plan: what is to be made.
-            finished: what is there already.
-            recall: how passages are looked up.
-            own_store: where vectors of personas go that are not as the user's own chats know them.
+            plan: the planned replies.
+            finished: the finished replies.
+            recall: options of the recall.
+            own_store: Chroma folder for personas that differ from those of the user's chats.
             seed: sampling seed.
         """
         self._plan = plan
@@ -130,13 +130,13 @@ class Answering:
         self._seed = seed
 
     async def run(self, system: SystemUnderTest, limits: RunLimits, callbacks: RunCallbacks) -> Failures:
-        """Make those replies of one model that are missing.
+        """Make the missing replies of one model.
 
         Raises:
             StorageError: the disk is full or read-only; finished items are kept.
             ModelError: the model cannot be loaded.
         """
-        # What a copy loads goes with it: the next model may need the memory.
+        # A copy, so that its weights are freed afterwards: the next model may need the memory.
         model = prepared(system.model, limits.at_once).model_copy()
         generation = Generation(self._finished, model, limits, callbacks)
         generation.expect(self._plan.size)
@@ -146,52 +146,54 @@ class Answering:
         return generation.failures
 
     def _missing(self, model: str) -> Iterator[tuple[PlannedReply, Prompting]]:
-        """What is left of a model's replies; one persona under one strategy looks up in one place."""
+        """The missing replies of a model; those of one persona and strategy share a `Prompting`."""
         open_items = (
-            wanted
-            for wanted in self._plan.wanted()
-            if wanted.system.model == model and wanted.number not in self._finished
+            planned
+            for planned in self._plan.replies()
+            if planned.system.model == model and planned.number not in self._finished
         )
         for _, group in groupby(open_items, key=lambda one: (role_key(one.sample.role), one.system)):
             first, *others = group
             prompting = self._prompting(first)
-            for wanted in (first, *others):
-                yield wanted, prompting
+            for planned in (first, *others):
+                yield planned, prompting
 
-    def _prompting(self, wanted: PlannedReply) -> Prompting:
-        known = self._plan.speakers.is_as_it_was(wanted.sample.role)
+    def _prompting(self, planned: PlannedReply) -> Prompting:
+        known = self._plan.speakers.is_as_it_was(planned.sample.role)
         return Prompting(
-            with_macros(wanted.persona, DEFAULT_USER),
-            wanted.system.strategy,
+            with_macros(planned.persona, DEFAULT_USER),
+            planned.system.strategy,
             user=DEFAULT_USER,
             recall=self._recall if known else self._own_recall,
         )
 
-    async def _make(self, generation: Generation, wanted: PlannedReply, prompting: Prompting) -> None:
+    async def _make(self, generation: Generation, planned: PlannedReply, prompting: Prompting) -> None:
         async def make() -> dict[str, Any]:
-            began = time.perf_counter()
-            found = prompting.look_up([], wanted.sample.question, {}, seed=self._seed)
-            messages = prompting.compose([], found.recalled, wanted.sample.question)
+            started = time.perf_counter()
+            found = prompting.look_up([], planned.sample.question, {}, seed=self._seed)
+            messages = prompting.compose([], found.recalled, planned.sample.question)
             reply = await generation.calls.say(messages, seed=self._seed)
-            return _item(wanted, reply, [one["why"] for one in found.recalled], began)
+            return _item(planned, reply, [one["why"] for one in found.recalled], started)
 
-        await generation.item(wanted.number, wanted.key, make)
+        await generation.item(planned.number, planned.key, make)
 
 
-def _item(wanted: PlannedReply, reply: ModelReply, recalled: Sequence[str], began: float) -> dict[str, Any]:
-    """What the run keeps of a reply."""
+def _item(
+    planned: PlannedReply, reply: ModelReply, recalled: Sequence[str], started: float
+) -> dict[str, Any]:
+    """The recorded item of a reply."""
     return {
-        "model": wanted.system.model,
-        "strategy": wanted.system.strategy,
-        "kind": wanted.sample.kind,
-        "role": wanted.sample.role,
-        "persona": wanted.persona.id,
-        "question": wanted.sample.question,
+        "model": planned.system.model,
+        "strategy": planned.system.strategy,
+        "kind": planned.sample.kind,
+        "role": planned.sample.role,
+        "persona": planned.persona.id,
+        "question": planned.sample.question,
         "recalled": list(recalled),
         "reply": reply.text.strip(),
         "cut": reply.unfinished,
         "tokens": {"read": reply.tokens.read, "written": reply.tokens.written},
         "reused": reply.reused,
-        "seconds": round(time.perf_counter() - began, 3),
+        "seconds": round(time.perf_counter() - started, 3),
         "ended": round(time.time(), 3),
     }

@@ -1,6 +1,6 @@
-"""Models and strategies over RoleBench: the same questions to all, one table of what they are worth.
+"""Evaluates models and strategies on RoleBench.
 
-`docs/design/benchmark.md` says what is measured, what a run's folder holds, and why.
+`docs/design/benchmark.md` describes the measures and the files of a run.
 """
 
 import json
@@ -29,8 +29,8 @@ from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
-from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge, judged_by
-from rolellm_graphs.evaluate.predictions import Answering, ReplyPlan, SystemUnderTest, reply_key
+from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge, judge_scored
+from rolellm_graphs.evaluate.predictions import ReplyMaker, ReplyPlan, SystemUnderTest, reply_key
 from rolellm_graphs.runs.items import Failures, RunCallbacks, RunLimits
 
 __all__ = ["NamedJudge", "RoleBenchRequest", "SystemUnderTest", "run_name", "run_rolebench"]
@@ -43,7 +43,7 @@ _CHROMA: Final = "chroma"
 
 @dataclass(frozen=True, kw_only=True)
 class RoleBenchRequest:
-    """What is asked of whom."""
+    """The settings of an evaluation."""
 
     data: Path
     """A folder of RoleBench."""
@@ -52,9 +52,9 @@ class RoleBenchRequest:
     kinds: tuple[Kind, ...] = KINDS
     language: Language = "en"
     limit: int | None = None
-    """Questions of each kind at most, spread over the roles; all when None."""
+    """The most questions of each kind, spread over the roles; None for all."""
     roles: tuple[str, ...] = ()
-    """Their names, or ids, names or files of personas; all roles of the data when empty."""
+    """Names of roles, or ids, names or files of personas; empty for all roles of the data."""
     seed: int = 0
     """Sampling seed."""
     recall: RecallOptions = field(default_factory=RecallOptions)
@@ -69,23 +69,23 @@ async def run_rolebench(
     limits: RunLimits | None = None,
     callbacks: RunCallbacks | None = None,
 ) -> Result:
-    """Have models answer the questions, score the answers, and have them judged, as far as not done yet.
+    """Answer the questions, score the answers and judge them; finished items are reused.
 
     Args:
         request: the settings.
-        systems: models, which are opened one after the other and let go when they have answered.
+        systems: models, which are loaded one after the other.
         folder: the run's folder; a stopped run resumes.
-        judges: may be others than before: the answers stay.
-        limits: how much is asked at the same time.
+        judges: judges of the answers; they may change between starts.
+        limits: the concurrency limit.
         callbacks: report progress and notices.
 
     Returns:
-        What there is, also where some answers could not be made; `results.json` holds the same.
+        The result, also when some answers failed; `results.json` contains the same.
 
     Raises:
         RoleBenchError: there are no such questions, or a file of the data is damaged.
-        PersonaError: no role has a profile, or there is nobody of a name.
-        SettingsError: there is no such strategy, or no model or strategy at all.
+        PersonaError: no role has a profile, or a name is unknown.
+        SettingsError: a strategy is unknown, or no model or strategy is given.
         ModelError: a model cannot be loaded; finished items are kept.
         StorageError: the folder cannot be written, or contains another run.
     """
@@ -101,15 +101,15 @@ async def run_rolebench(
     with open_run(folder, config, in_memory=False) as run:
         run.reopen()
         finished = FinishedItems(run, plan.keys)
-        answering = Answering(
+        maker = ReplyMaker(
             plan, finished, recall=request.recall, own_store=folder / _CHROMA, seed=request.seed
         )
-        failures = await _answer(answering, systems, limits, callbacks)
+        failures = await _answer(maker, systems, limits, callbacks)
         replies = [*_replies(plan, material, finished), *_published(material)]
-        judged, broken = await _judge(replies, judges, plan.systems[0], folder, limits, callbacks)
+        judged, judge_failures = await _judge(replies, judges, plan.systems[0], folder, limits, callbacks)
         result = Result(
             config=config,
-            complete=finished.count == plan.size and not broken,
+            complete=finished.count == plan.size and not judge_failures,
             failed=failures.count,
             first_failure=failures.first,
             rows=_rows(judged, plan, material),
@@ -119,7 +119,7 @@ async def run_rolebench(
             training_rows=material.training_rows,
             overlap=overlap_of(material.asked, material.overlap),
             speakers=material.speakers,
-            notes=[*material.notes, *broken],
+            notes=[*material.notes, *judge_failures],
         )
         _write(run, result, judged, judges)
     return result
@@ -177,7 +177,7 @@ def _config(
     systems: Sequence[SystemUnderTest],
     limits: RunLimits,
 ) -> dict[str, Any]:
-    """All that the replies depend on; a batch of another size rounds otherwise."""
+    """Everything that the replies depend on, including the batch size, which affects rounding."""
     asked = "\n".join(f"{one.kind} {one.role} {one.question} {one.references}" for one in material.asked)
     personas = {
         key: digest_of(one.model_dump_json()) for key, one in sorted(material.speakers.personas.items())
@@ -193,12 +193,12 @@ def _config(
 
 
 async def _answer(
-    answering: Answering, systems: Iterable[SystemUnderTest], limits: RunLimits, callbacks: RunCallbacks
+    maker: ReplyMaker, systems: Iterable[SystemUnderTest], limits: RunLimits, callbacks: RunCallbacks
 ) -> Failures:
-    """All that failed, of whichever model."""
+    """Make the replies of all models, and return the failures."""
     failures = Failures()
     for system in systems:
-        failed = await answering.run(system, limits, callbacks)
+        failed = await maker.run(system, limits, callbacks)
         failures.count += failed.count
         failures.first = failures.first or failed.first
     return failures
@@ -212,24 +212,24 @@ async def _judge(
     limits: RunLimits,
     callbacks: RunCallbacks,
 ) -> tuple[Sequence[ScoredReply], list[str]]:
-    """The replies with the verdicts on them, and a sentence for each judge that could not go on."""
-    broken = []
+    """The replies with their verdicts, and a sentence for each judge that stopped early."""
+    judge_failures = []
     for named in judges:
         callbacks.notice(f"The judge {named.name} is at work.")
-        judging = await judged_by(
+        outcome = await judge_scored(
             named, replies, first, folder, at_once=limits.at_once, callbacks=callbacks
         )
-        replies = judging.scored
-        if judging.failure:
-            broken.append(f"The judge {named.name} gave up: {judging.failure}")
-    return replies, broken
+        replies = outcome.scored
+        if outcome.failure:
+            judge_failures.append(f"The judge {named.name} gave up: {outcome.failure}")
+    return replies, judge_failures
 
 
 def _replies(
     plan: ReplyPlan, material: EvaluationMaterial, finished: FinishedItems
 ) -> Iterator[ScoredReply]:
-    """What the models replied, system by system, scored."""
-    numbers = {wanted.key: wanted.number for wanted in plan.wanted() if wanted.number in finished}
+    """The scored replies, by system."""
+    numbers = {planned.key: planned.number for planned in plan.replies() if planned.number in finished}
     for system in plan.systems:
         for question, sample in enumerate(material.asked):
             key, persona = reply_key(system, sample), material.speakers.of(sample)
@@ -246,7 +246,7 @@ def _replies(
 
 
 def _published(material: EvaluationMaterial) -> Iterator[ScoredReply]:
-    """What RoleGPT replied to the same questions, as far as it did, scored."""
+    """The scored replies that RoleGPT's authors published for the same questions."""
     for question, (sample, reply) in enumerate(zip(material.asked, material.published, strict=True)):
         persona = material.speakers.of(sample)
         if reply is not None and persona is not None:
@@ -280,10 +280,10 @@ def _costs(item: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _throughput(plan: ReplyPlan, finished: FinishedItems, at_once: int) -> list[Throughput]:
-    made: dict[str, list[Any]] = {model: [] for model in plan.models}
-    for wanted in plan.wanted():
-        if wanted.number in finished:
-            made[wanted.system.model].append(finished.get(wanted.number))
+    items_of: dict[str, list[Any]] = {model: [] for model in plan.models}
+    for planned in plan.replies():
+        if planned.number in finished:
+            items_of[planned.system.model].append(finished.get(planned.number))
     return [
         Throughput(
             model=model,
@@ -292,12 +292,12 @@ def _throughput(plan: ReplyPlan, finished: FinishedItems, at_once: int) -> list[
             tokens=sum(item["tokens"]["written"] for item in items),
             seconds=busy_seconds((item["ended"] - item["seconds"], item["ended"]) for item in items),
         )
-        for model, items in made.items()
+        for model, items in items_of.items()
     ]
 
 
 def _write(run: Run, result: Result, replies: Iterable[ScoredReply], judges: Iterable[NamedJudge]) -> None:
-    """Every reply with its scores, the results, and when nothing is left to do the manifest."""
+    """Write the scored replies, the results and, when the run is complete, the manifest."""
     with writing_atomically(run.folder / SCORED, StorageError) as out:
         for one in replies:
             out.write(json_line(one.to_json()))
@@ -306,7 +306,7 @@ def _write(run: Run, result: Result, replies: Iterable[ScoredReply], judges: Ite
         "scored": SCORED,
         "judges": {judge.name: f"{FOLDER}/{judge.name}" for judge in judges},
     }
-    told = json.dumps(result.to_file(files), ensure_ascii=False, indent=2)
-    write_atomically(run.folder / RESULTS, f"{told}\n", StorageError)
+    content = json.dumps(result.to_file(files), ensure_ascii=False, indent=2)
+    write_atomically(run.folder / RESULTS, f"{content}\n", StorageError)
     if result.complete:
         run.finish({"items": sum(one.answers for one in result.throughput), "rows": len(result.rows)})

@@ -1,4 +1,4 @@
-"""Who is speaking? Published answers of RoleBench, without the names, given to several candidates."""
+"""Speaker identification on RoleBench's published answers, from which names are removed."""
 
 import asyncio
 import random
@@ -23,41 +23,41 @@ from rolellm_agents.runs.seeds import digest_of
 from rolellm_graphs.judge.likelihood import LikelihoodJudge
 
 _LANGUAGE: Final = "en"
-"""RoleBench's Chinese part has five roles: too few to tell one among."""
+"""RoleBench's Chinese part has only five roles."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpeakersRequest:
-    """What is measured."""
+    """The settings of a speaker identification."""
 
     data: Path
     """A folder of RoleBench."""
     part: Part = "test"
     candidates: tuple[int, ...] = (5, 100)
-    """Among how many; the whole cast where there are fewer."""
+    """Numbers of candidates; at most the cast's size."""
     replies: tuple[int, ...] = (1, 5)
-    """From how many replies of one speaker."""
+    """Numbers of replies per decision."""
     speakers: int | None = None
-    """How many are drawn; all when None."""
+    """The number of sampled speakers; all when None."""
     background: int = 0
-    """Training answers by anybody that tell what each candidate's prompt does for every answer."""
+    """The number of training answers from which each candidate's mean evidence is estimated."""
     seed: int = 0
-    """Of speakers, candidates and background."""
+    """Seed of the sampled speakers, candidates and background."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What is given to whom."""
+    """The sampled speakers and their replies."""
 
     speakers: Sequence[Speaker]
     texts: Mapping[str, str]
     """Replies by key."""
     background: Sequence[str]
     most: int
-    """Candidates of each speaker."""
+    """The most candidates of each speaker."""
 
     def for_candidate(self, name: str) -> list[str]:
-        """The keys of the replies that are given to one candidate."""
+        """The keys of the replies that are scored for one candidate."""
         return [
             key
             for speaker in self.speakers
@@ -74,9 +74,9 @@ def measure_speakers(
     folder: Path,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[dict[str, Any]]:
-    """Have the likelihood judge tell who gave RoleBench's answers.
+    """Identify the speakers of RoleBench's answers by the likelihood judge.
 
-    What was asked is not told: the questions mostly begin with the name.
+    The questions are not used, because most of them contain the speaker's name.
 
     Args:
         request: the settings.
@@ -87,8 +87,8 @@ def measure_speakers(
 
     Returns:
         For each number of candidates and of replies `candidates`, `replies`, `background`, `n`, `right`,
-        `ci95` (percentile bootstrap, clustered by speaker), `chance` and `seconds`: the time an answer
-        takes, prompts included.
+        `ci95` (percentile bootstrap, clustered by speaker), `chance` and `seconds` per answer, including
+        the prompts.
 
     Raises:
         RoleBenchError: there are no such answers.
@@ -104,7 +104,7 @@ def measure_speakers(
     task = _task(request, [*cast])
     judge = LikelihoodJudge(model, model_name=model_name)
     with open_run(folder, _config(request, model_name, cast)) as run:
-        asyncio.run(_weigh(task, cast, judge, run, on_progress))
+        asyncio.run(_collect_evidence(task, cast, judge, run, on_progress))
         rows = _rows(task, request, run)
         run.finish({"rows": rows})
     return rows
@@ -134,7 +134,7 @@ def _task(request: SpeakersRequest, cast: Sequence[str]) -> _Task:
 
 
 def _answers(data: Path, part: Part) -> dict[str, list[str]]:
-    """Each role's answers without its name, the first of each row, in the order of the file."""
+    """The first answer of each row by role, without the role's name."""
     file = find_file(data, part, kind="role_specific", language=_LANGUAGE)
     answers: defaultdict[str, list[str]] = defaultdict(list)
     for sample in read_samples(file):
@@ -148,31 +148,33 @@ def _background(request: SpeakersRequest, judged: Mapping[str, str]) -> list[str
     if not request.background:
         return []
     taken = set(judged.values())
-    free = [text for some in _answers(request.data, "train").values() for text in some if text not in taken]
-    draw = random.Random(request.seed)  # noqa: S311 (a sample, no secret)
-    return draw.sample(free, min(request.background, len(free)))
+    unused = [
+        text for some in _answers(request.data, "train").values() for text in some if text not in taken
+    ]
+    generator = random.Random(request.seed)  # noqa: S311 (a sample, no secret)
+    return generator.sample(unused, min(request.background, len(unused)))
 
 
-async def _weigh(
+async def _collect_evidence(
     task: _Task,
     cast: Mapping[str, Persona],
     judge: LikelihoodJudge,
     run: Run,
     on_progress: Callable[[int, int], None],
 ) -> None:
-    """Candidate by candidate, so that each prompt is read once."""
+    """Score all replies by candidate, so that each prompt is prefilled once."""
     needed = [name for name in cast if task.for_candidate(name)]
     for done, name in zip(count(1), needed, strict=False):
         keys = task.for_candidate(name)
         if name not in run.items:
-            began = time.perf_counter()
+            started = time.perf_counter()
             found = await judge.evidence([*(task.texts[key] for key in keys), *task.background], cast[name])
             run.append(
                 name,
                 {
                     "evidence": dict(zip(keys, found, strict=False)),
                     "background": found[len(keys) :],
-                    "seconds": round(time.perf_counter() - began, 3),
+                    "seconds": round(time.perf_counter() - started, 3),
                 },
             )
         on_progress(done, len(needed))
@@ -187,9 +189,9 @@ def _rows(task: _Task, request: SpeakersRequest, run: Run) -> list[dict[str, Any
     for wanted in request.candidates:
         candidates = min(wanted, task.most)
         for pooled in request.replies:
-            for taken_off in ({}, background) if task.background else ({},):
+            for background_scores in ({}, background) if task.background else ({},):
                 found = identification_rate(
-                    task.speakers, evidence, taken_off, candidates=candidates, pooled=pooled
+                    task.speakers, evidence, background_scores, candidates=candidates, pooled=pooled
                 )
                 if found is None:
                     continue
@@ -198,7 +200,7 @@ def _rows(task: _Task, request: SpeakersRequest, run: Run) -> list[dict[str, Any
                     {
                         "candidates": candidates,
                         "replies": pooled,
-                        "background": len(task.background) if taken_off else 0,
+                        "background": len(task.background) if background_scores else 0,
                         "n": found.n,
                         "right": round(found.mean, 4),
                         "ci95": [round(found.low or 0.0, 4), round(found.high or 0.0, 4)]
@@ -212,7 +214,7 @@ def _rows(task: _Task, request: SpeakersRequest, run: Run) -> list[dict[str, Any
 
 
 def _config(request: SpeakersRequest, model_name: str, cast: Mapping[str, Persona]) -> dict[str, Any]:
-    told = "".join(one.model_dump_json() for one in cast.values())
+    personas = "".join(one.model_dump_json() for one in cast.values())
     return {
         "data": str(request.data.resolve()),
         "part": request.part,
@@ -222,5 +224,5 @@ def _config(request: SpeakersRequest, model_name: str, cast: Mapping[str, Person
         "background": request.background,
         "seed": request.seed,
         "model": model_name,
-        "cast": digest_of(told),
+        "cast": digest_of(personas),
     }

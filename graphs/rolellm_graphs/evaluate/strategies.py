@@ -1,6 +1,5 @@
-"""The strategies side by side: the same questions of RoleBench, answered by one model under each."""
+"""Compares strategies: one model answers the same questions of RoleBench under each."""
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessageChunk
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Kind, Sample, find_file, read_samples
 from rolellm_agents.errors import PersonaError, RoleLLMError
+from rolellm_agents.evaluation.formatting import bounds
 from rolellm_agents.metrics import difference_interval, mean_interval, paper_recall, rouge_l_f1, word_count
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.persona import Persona, list_personas, load_persona
@@ -24,10 +24,11 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.runs.folder import Run, open_run
+from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
 
 COMPARED_WITH = "system"
-"""The strategy that the others' differences are told from: the paper's own."""
+"""The paper's strategy, to which the differences of the others refer."""
 
 _MEASURED = ("rouge_l_f1", "rouge_l_recall")
 _COUNTED = ("words", "prompt_tokens", "new_tokens", "first_token_s", "seconds")
@@ -35,20 +36,20 @@ _COUNTED = ("words", "prompt_tokens", "new_tokens", "first_token_s", "seconds")
 
 @dataclass(frozen=True, kw_only=True)
 class StrategiesRequest:
-    """What is compared."""
+    """The settings of a comparison."""
 
     data: Path
     """A folder of RoleBench."""
     personas: tuple[str, ...] = ()
-    """Ids, names or files; all of the cast that are in the data when empty."""
+    """Ids, names or files; empty for all of the cast that are in the data."""
     strategies: tuple[str, ...] = tuple(STRATEGIES)
     kind: Kind = "role_specific"
     limit: int | None = None
-    """Questions of each persona; all when None."""
+    """The most questions of each persona; None for all."""
     noise: float = 0.0
-    """The share of a profile's lines that are replaced by other characters'."""
+    """The share of a profile's lines that are replaced by other characters' lines."""
     seed: int = 0
-    """Of the noise, and of the model's answers where it takes one."""
+    """Seed of the noise and of the recall."""
     recall: RecallOptions = field(default_factory=RecallOptions)
 
 
@@ -74,45 +75,45 @@ def compare_strategies(
 
     Returns:
         For each strategy `strategy`, `n`, each measure's mean and `…_ci95` (percentile bootstrap,
-        clustered by persona; None with one persona), the means of what was counted, and
+        clustered by persona; None with one persona), the means of counts and times, and
         `rouge_l_f1_less_system` with its interval: the paired difference to `system`.
 
     Raises:
         RoleBenchError: there are no such questions.
         PersonaError: none of the personas is in the data.
-        SettingsError: there is no such strategy.
+        SettingsError: a strategy is unknown.
         ModelError: the model cannot be used; finished items are kept.
         StorageError: the folder cannot be written, or contains another run.
     """
-    asked = list(_questions(request))
-    total = len(asked) * len(request.strategies)
+    questions = list(_questions(request))
+    total = len(questions) * len(request.strategies)
     with open_run(folder, _config(request, model_name)) as run:
-        answered = 0
-        for persona, group in groupby(asked, key=lambda pair: pair[0]):
+        done = 0
+        for persona, group in groupby(questions, key=lambda pair: pair[0]):
             samples = [sample for _, sample in group]
             for sample, strategy, prompting in _prompted(persona, samples, request, run.folder):
                 key = f"{persona.id}/{strategy}/{sample.question}"
                 if key not in run.items:
                     run.append(key, _answer(model, prompting, sample, request.seed))
-                answered += 1
-                on_progress(answered, total)
+                done += 1
+                on_progress(done, total)
         rows = _rows(run, request.strategies)
         run.finish({"rows": rows})
     return rows
 
 
 def _questions(request: StrategiesRequest) -> Iterator[tuple[Persona, Sample]]:
-    """Each persona's questions, persona by persona."""
+    """The questions by persona."""
     cast = [found.persona for found in list_personas().found]
-    wanted = [load_persona(name) for name in request.personas] or cast
-    languages: set[Language] = {one.language for one in wanted} if request.personas else {"en"}
+    chosen = [load_persona(name) for name in request.personas] or cast
+    languages: set[Language] = {one.language for one in chosen} if request.personas else {"en"}
     by_role: dict[str, list[Sample]] = {}
     for language in sorted(languages):
         file = find_file(request.data, "test", kind=request.kind, language=language)
         for sample in read_samples(file):
             by_role.setdefault(sample.role, []).append(sample)
     found = False
-    for persona in wanted:
+    for persona in chosen:
         for sample in by_role.get(persona.name, [])[: request.limit]:
             found = True
             yield with_macros(with_noise(persona, cast, request.noise, request.seed), DEFAULT_USER), sample
@@ -126,8 +127,8 @@ def _questions(request: StrategiesRequest) -> Iterator[tuple[Persona, Sample]]:
 def _prompted(
     persona: Persona, samples: Sequence[Sample], request: StrategiesRequest, folder: Path
 ) -> Iterator[tuple[Sample, str, Prompting]]:
-    """Question by question, so that whatever else the machine does befalls all strategies alike."""
-    # A profile with noise in it must not get into the collections that chats use.
+    """By question, then by strategy, so that the machine's load affects all strategies equally."""
+    # A noisy profile must not enter the collections that chats use.
     recall = replace(request.recall, chroma_folder=folder / "chroma") if request.noise else request.recall
     prompting = {
         strategy: Prompting(persona, strategy, user=DEFAULT_USER, recall=recall)
@@ -139,14 +140,14 @@ def _prompted(
 
 
 def _answer(model: BaseChatModel, prompting: Prompting, sample: Sample, seed: int) -> dict[str, Any]:
-    began = time.perf_counter()
+    started = time.perf_counter()
     found = prompting.look_up([], sample.question.strip(), {}, seed=seed)
     messages = prompting.compose([], found.recalled, sample.question.strip())
     first = 0.0
     reply: BaseMessageChunk | None = None
     try:
         for chunk in model.stream(messages):
-            first = first or (time.perf_counter() - began if chunk.text else 0.0)
+            first = first or (time.perf_counter() - started if chunk.text else 0.0)
             reply = chunk if reply is None else reply + chunk
     except Exception as error:
         explained: RoleLLMError | None = explain_failure(error, model)
@@ -166,7 +167,7 @@ def _answer(model: BaseChatModel, prompting: Prompting, sample: Sample, seed: in
         "prompt_tokens": usage["input_tokens"] if usage else None,
         "new_tokens": usage["input_tokens"] - reused if usage else None,
         "first_token_s": round(first, 4),
-        "seconds": round(time.perf_counter() - began, 4),
+        "seconds": round(time.perf_counter() - started, 4),
     }
 
 
@@ -186,7 +187,7 @@ def _row(
     for measure in _MEASURED:
         interval = mean_interval([item[measure] for item in items], clusters)
         row[measure] = round(interval.mean, 4)
-        row[f"{measure}_ci95"] = _bounds(interval.low, interval.high)
+        row[f"{measure}_ci95"] = bounds(interval)
     for counted in _COUNTED:
         known = [item[counted] for item in items if item[counted] is not None]
         row[counted] = round(sum(known) / len(known), 3) if known else None
@@ -196,12 +197,8 @@ def _row(
         other = [theirs[item["persona"], item["question"]] for item in items]
         difference = difference_interval(own, other, clusters)
         row["rouge_l_f1_less_system"] = round(difference.mean, 4)
-        row["rouge_l_f1_less_system_ci95"] = _bounds(difference.low, difference.high)
+        row["rouge_l_f1_less_system_ci95"] = bounds(difference)
     return row
-
-
-def _bounds(low: float | None, high: float | None) -> list[float] | None:
-    return None if low is None or high is None else [round(low, 4), round(high, 4)]
 
 
 def _config(request: StrategiesRequest, model_name: str) -> dict[str, Any]:
@@ -222,4 +219,4 @@ def _config(request: StrategiesRequest, model_name: str) -> dict[str, Any]:
 def run_name(request: StrategiesRequest, model_name: str) -> str:
     """The default folder name of a run with these settings."""
     settings = json.dumps(_config(request, model_name), sort_keys=True)
-    return f"strategies-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
+    return f"strategies-{digest_of(settings)[:8]}"

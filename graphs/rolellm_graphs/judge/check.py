@@ -1,4 +1,4 @@
-"""Run a judge on planted faults and on replies that people have judged, and tell how far it is right."""
+"""Measures a judge's reliability on planted faults and on replies with human labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,41 +33,41 @@ from rolellm_graphs.judge.graph import Pair, Progress, compare_replies, judge_re
 from rolellm_graphs.judge.run import digest_of_item
 
 _OTHER: Final = "other"
-"""Ends the key of the reply that people compared the first one with."""
+"""Suffix of the key of a pair's second reply."""
 
 
 class Running(TypedDict, total=False):
-    """How a run goes."""
+    """Options of a run."""
 
     folder: Path | None
-    """Where it is kept, to go on where it was stopped; None keeps nothing."""
+    """The run's folder; a stopped run resumes. None records nothing."""
     config: Mapping[str, Any]
-    """What the verdicts depend on, such as model and prompts."""
+    """The settings that the verdicts depend on, such as model and prompts."""
     at_once: int
-    """Replies, or pairs, at the same time."""
+    """Concurrency limit."""
     progress: Progress
     """Called with the number of finished items and of all items."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureCheck:
-    """How far one measure of a judge can be believed."""
+    """The reliability of one measure of a judge."""
 
     measure: str
     detected: Mapping[str, Rate]
-    """How often the clean reply came out higher, by kind of fault."""
+    """How often the clean reply scored higher, by kind of fault."""
     length: Correlated | None
-    """Spearman's correlation of values with words over clean replies; None for a judge of pairs."""
+    """Spearman's correlation of values with word counts over clean replies; None for a judge of pairs."""
     orders: PositionBias | None
-    """Whether the order of two replies matters; None for a judge that looks at one at a time."""
+    """The position bias; None for a judge of single replies."""
     labels: tuple[Agreement, ...]
     unscored: Mapping[str, int]
-    """How many verdicts have no value, and why."""
+    """The number of verdicts without a value, by status."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Material:
-    """What is judged, as judges take it; persona by persona, so that a model reads each of them once."""
+    """The replies to judge."""
 
     faults: Sequence[Fault]
     labels: Sequence[HumanLabel]
@@ -75,7 +75,7 @@ class _Material:
     """By the fault's key."""
     faulty: Mapping[str, Judged]
     labelled: Mapping[str, Judged]
-    """By the label's key; the other reply of a pair has `other` behind it."""
+    """By the label's key; the second reply of a pair has the suffix `/other`."""
 
 
 async def check_reply_judge(
@@ -84,18 +84,18 @@ async def check_reply_judge(
     labels: Sequence[HumanLabel] = (),
     **running: Unpack[Running],
 ) -> list[MeasureCheck]:
-    """Have every reply judged once, and compare with what is known of it.
+    """Judge every reply once, and compare the verdicts with faults and labels.
 
     Of two replies the one with the higher value counts as preferred.
 
     Args:
-        judge: is shown one reply at a time.
-        faults: planted ones.
-        labels: what people said.
-        running: of the run.
+        judge: a judge of single replies.
+        faults: planted faults.
+        labels: human labels.
+        running: options of the run.
 
     Returns:
-        One for each measure.
+        One check for each measure.
 
     Raises:
         PersonaError: a persona does not exist.
@@ -115,18 +115,18 @@ async def check_reply_judge(
 async def check_pair_judge(
     judge: PairJudge, faults: Sequence[Fault], labels: Sequence[HumanLabel] = (), **running: Unpack[Running]
 ) -> list[MeasureCheck]:
-    """Have every pair compared in both orders, and compare with what is known of it.
+    """Compare every pair in both orders, and compare the verdicts with faults and labels.
 
-    Scores that people gave to single replies are no use here and left out.
+    Human scores of single replies are ignored.
 
     Args:
-        judge: is shown two replies at a time.
-        faults: planted ones.
-        labels: what people said.
-        running: of the run.
+        judge: a judge of pairs.
+        faults: planted faults.
+        labels: human labels.
+        running: options of the run.
 
     Returns:
-        The one for the judge's measure.
+        One check, for the judge's measure.
 
     Raises:
         PersonaError: a persona does not exist.
@@ -150,7 +150,7 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
     return _Material(
         faults=faults,
         labels=labels,
-        # A clean reply that several faults are made of is judged once.
+        # A clean reply that occurs in several faults is judged once.
         clean={
             one.key: judged(
                 f"clean/{one.persona}/{digest_of_item([one.question, one.clean])}",
@@ -171,7 +171,7 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
 
 
 def _pairs(material: _Material) -> dict[str, Pair]:
-    """By the fault's or the label's key."""
+    """The pairs by the fault's or the label's key."""
     faults = {one.key: (material.clean[one.key], material.faulty[one.key]) for one in material.faults}
     labels = {
         one.key: (material.labelled[one.key], material.labelled[f"{one.key}/{_OTHER}"])

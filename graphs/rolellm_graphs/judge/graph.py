@@ -1,7 +1,7 @@
-"""The judge graph, and runs of judges: many replies at once, gone on with where they were stopped.
+"""The judge graph, and runs of judges, which resume where they were stopped.
 
-The graph sends one reply to every judge at the same time. A run keeps what is finished; what a model failed
-at is not kept, so that the next start asks again.
+The graph sends one reply to every judge concurrently. A run records finished items. Items at which a model
+failed are not recorded, so that the next start tries them again.
 """
 
 import operator
@@ -25,7 +25,7 @@ from rolellm_agents.judging.json_form import (
 from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge
 from rolellm_agents.judging.recorded import about_pair, about_reply, about_scene
 from rolellm_agents.judging.verdict import Verdict
-from rolellm_graphs.judge.panel import JudgesScenes
+from rolellm_graphs.judge.panel import SceneJudging
 from rolellm_graphs.judge.run import JudgingItem, digest_of_item, run_works
 from rolellm_graphs.runs.items import AT_ONCE
 
@@ -56,7 +56,7 @@ class JudgeState(TypedDict, total=False):
 
 
 class JudgeSeat(TypedDict):
-    """What one judge is sent."""
+    """The input of one judge."""
 
     judge: int
     judged: dict[str, Any]
@@ -66,7 +66,7 @@ JudgeGraph = CompiledStateGraph[JudgeState, None, JudgeInput, JudgeOutput]
 
 
 def judge_graph(judges: Sequence[ReplyJudge]) -> JudgeGraph:
-    """Build the graph in which every judge judges one reply, all at the same time.
+    """Build the graph in which all judges judge one reply concurrently.
 
     Args:
         judges: at least one.
@@ -97,19 +97,19 @@ async def judge_replies(
     at_once: int = AT_ONCE,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Verdict]:
-    """Have every judge judge every reply.
+    """Judge every reply by every judge.
 
     Args:
         judges: at least one.
-        items: what is judged, each with a key of its own.
+        items: the replies, with unique keys.
         folder: the run's folder; a stopped run resumes. None records nothing.
-        config: what the verdicts depend on beside the items, such as models and prompts; a run goes on
-            only with the same.
+        config: what the verdicts depend on besides the items, such as models and prompts; it must be the
+            same on resuming.
         at_once: concurrency limit.
         progress: called with the number of finished items and of all items.
 
     Returns:
-        The verdicts in the order of the items, of each in the order of the judges and their measures.
+        The verdicts by item, then by judge and measure.
 
     Raises:
         StorageError: the folder cannot be written, or contains another run; finished items are kept.
@@ -141,7 +141,7 @@ async def compare_replies(
     at_once: int = AT_ONCE,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Verdict]:
-    """Have a judge compare the replies of each pair; see `judge_replies`.
+    """Compare the replies of each pair; see `judge_replies`.
 
     Returns:
         One verdict for each pair, in their order.
@@ -166,7 +166,7 @@ async def compare_replies(
 
 
 async def judge_scenes(
-    judge: JudgesScenes,
+    judge: SceneJudging,
     scenes: Sequence[JudgedScene],
     *,
     folder: Path | None = None,
@@ -174,10 +174,10 @@ async def judge_scenes(
     at_once: int = AT_ONCE,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Verdict]:
-    """Have a judge look through scenes; see `judge_replies`.
+    """Judge scenes; see `judge_replies`.
 
     Returns:
-        The verdicts in the order of the scenes, of each in the order of the measures.
+        The verdicts by scene, then by measure.
 
     Raises:
         StorageError: the folder cannot be written, or contains another run; finished items are kept.
@@ -185,10 +185,10 @@ async def judge_scenes(
     """
     works = [
         JudgingItem(
-            key=f"{scene.key}#{digest_of_item(told)}",
-            about=told,
+            key=f"{scene.key}#{digest_of_item(about)}",
+            about=about,
             judge=partial(judge.judge, scene),
         )
-        for scene, told in ((scene, about_scene(scene)) for scene in scenes)
+        for scene, about in ((scene, about_scene(scene)) for scene in scenes)
     ]
     return await run_works("scenes", works, folder, config or {}, at_once, progress)

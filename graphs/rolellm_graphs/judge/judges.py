@@ -1,4 +1,4 @@
-"""Judges by their names: the one place where a name becomes a judge."""
+"""Judges by name, and their settings for run configs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, get_args
@@ -62,7 +62,7 @@ def judge_named(
             `rolellm.judges`, a `JudgeFactory`.
         model: the judging model.
         model_name: the model's name in verdicts; its own name when None.
-        rubrics: of the rubric judge; all bundled ones when None.
+        rubrics: the rubric judge's rubrics; all bundled ones when None.
         at_once: concurrency limit.
         seed: sampling seed, if the model supports one.
 
@@ -93,7 +93,7 @@ def reply_judge_named(name: str, model: BaseChatModel, **options: Any) -> ReplyJ
     """The judge of replies of this name; see `judge_named`.
 
     Raises:
-        JudgingError: there is none of this name that judges a reply by itself.
+        JudgingError: there is no such judge of single replies.
     """
     judge = judge_named(name, model, **options)
     if not judges_replies(judge):
@@ -107,7 +107,7 @@ def pair_judge_named(name: str, model: BaseChatModel, **options: Any) -> PairJud
     """The judge of pairs of this name; see `judge_named`.
 
     Raises:
-        JudgingError: there is none of this name that compares two replies.
+        JudgingError: there is no such judge of pairs.
     """
     judge = judge_named(name, model, **options)
     if not judges_pairs(judge):
@@ -126,9 +126,9 @@ def judges_pairs(judge: ReplyJudge | PairJudge) -> TypeIs[PairJudge]:
 
 
 def default_reply_judge(model: BaseChatModel) -> JudgeName:
-    """Who judges replies when nobody is named: by probabilities where a model gives them.
+    """The default judge of replies: `likelihood` if the model returns log-probabilities.
 
-    Only models in this process do, and most of these are too small to keep to a rubric.
+    Only models in this process do, and most of them are too small to follow a rubric.
     """
     return "likelihood" if isinstance(model, ScoringModel) else "rubric"
 
@@ -140,12 +140,12 @@ def judge_config(
     rubrics: RubricChoice | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """What verdicts of a judge depend on, for a run's config.
+    """The settings that a judge's verdicts depend on, for a run's config.
 
     Args:
-        name: of the judge, or `scene`.
-        models: each with what the run calls it.
-        rubrics: of the rubric judge.
+        name: the judge's name, or `scene`.
+        models: the models with their names in the run.
+        rubrics: the rubric judge's rubrics.
         seed: sampling seed.
     """
     config: dict[str, Any] = {
@@ -168,7 +168,7 @@ def judge_config(
 
 
 def _prompts(name: str) -> list[str]:
-    """Of all that a judge may ask, in both languages."""
+    """The names of all prompts that a judge may use, in both languages."""
     if name == "likelihood":
         return [prompts_used(language) for language in _LANGUAGES]
     prompts = _PROMPTS.get(name, ())

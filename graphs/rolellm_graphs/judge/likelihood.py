@@ -1,4 +1,4 @@
-"""A judge that follows no instructions: how much likelier a reply is under its persona."""
+"""A judge by log-probabilities: how much more likely a reply is under its persona."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ MEASURE: Final = "likelihood"
 
 
 class _Gained(NamedTuple):
-    """A reply's gain, and what it is made of: means a token."""
+    """A reply's gain, and the mean log-probabilities per token under persona and nobody."""
 
     gain: float
     persona: float
@@ -39,10 +39,10 @@ class _Gained(NamedTuple):
 
 
 class LikelihoodJudge:
-    """How much likelier a model finds replies under their personas than under nobody in particular.
+    """How much more likely replies are under their personas than under no particular speaker.
 
-    Values are nats a token. Above 0 the persona makes the reply likelier; among replies of one persona the
-    higher is more its own. It knows nothing of whether a reply is true, or polite, or an answer at all.
+    Values are in nats per token. Above 0 the persona makes the reply more likely; among replies of one
+    persona a higher value is more in character. Truth, politeness and relevance are not judged.
     """
 
     measures = (MEASURE,)
@@ -64,7 +64,7 @@ class LikelihoodJudge:
         self._nobody: dict[tuple[Language, str], list[float]] = {}
 
     async def judge(self, judged: Judged) -> list[Verdict]:
-        """How much likelier the reply is under its persona, after what was said before it.
+        """How much more likely the reply is under its persona, given the conversation.
 
         Raises:
             ModelError: the model cannot be loaded.
@@ -81,7 +81,7 @@ class LikelihoodJudge:
     async def compare(self, first: Judged, second: Judged) -> Verdict:
         """Which of two replies of one persona gains more from it: 1 the first, 0 the second, 0.5 a tie.
 
-        Each is scored by itself, so that the order in which they stand cannot matter.
+        Each is scored separately, so their order does not matter.
 
         Raises:
             ModelError: the model cannot be loaded.
@@ -104,31 +104,30 @@ class LikelihoodJudge:
     async def identify_speaker(
         self, replies: Sequence[str], candidates: Sequence[Persona], *, background: Sequence[str] = ()
     ) -> dict[str, float]:
-        """Which candidate gave all these replies, judged by nothing but their words.
+        """Speaker identification: score which candidate gave all these replies.
 
         Args:
-            replies: of one and the same speaker, not empty; what they answered is not looked at.
-            candidates: with ids of their own.
-            background: replies of the same origin, such as the same model's, by all kinds of speakers; what
-                a candidate's prompt does for anybody's replies is told by them and taken off.
+            replies: non-empty replies of one speaker; their questions are ignored.
+            candidates: personas with unique ids.
+            background: replies of the same origin, such as the same model, by various speakers. A
+                candidate's mean evidence on them is subtracted, since some prompts raise it for any reply.
 
         Returns:
-            For each candidate's id, in the candidates' order, how much speaks for it; the highest is the
-            likeliest speaker.
+            The score of each candidate by id; the highest is the most probable speaker.
 
         Raises:
             ModelError: the model cannot be loaded, or a reply does not fit into its context.
         """
         found: dict[str, list[float]] = {}
         usual: dict[str, list[float]] = {}
-        # Candidate by candidate, so that each one's prompt is read once.
+        # By candidate, so that each prompt is prefilled once.
         for one in candidates:
             both = await self.evidence([*replies, *background], one)
             found[one.id], usual[one.id] = both[: len(replies)], both[len(replies) :]
         return speaker_scores(found, usual)
 
     async def evidence(self, replies: Sequence[str], persona: Persona) -> list[float]:
-        """How much each reply speaks for the persona, whatever it answered.
+        """The evidence of each reply for the persona, independent of its question.
 
         Raises:
             ModelError: the model cannot be loaded, or a reply does not fit into its context.
@@ -148,7 +147,7 @@ class LikelihoodJudge:
     async def _of_nobody(
         self, prompt: Sequence[BaseMessage], language: Language, reply: str
     ) -> list[float]:
-        """Computed once for each reply, however many candidates there are."""
+        """Computed once for each reply and cached for all candidates."""
         if (language, reply) not in self._nobody:
             self._nobody[language, reply] = await self._scoring.score(prompt, reply)
         return self._nobody[language, reply]

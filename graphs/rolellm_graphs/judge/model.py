@@ -1,4 +1,4 @@
-"""A model that judges: many questions at once, each answered in its form, and no failure ever raised."""
+"""A judging model: concurrent questions with structured answers; failures become verdicts."""
 
 import asyncio
 from dataclasses import dataclass
@@ -20,31 +20,31 @@ from rolellm_graphs.runs.items import AT_ONCE, prepared
 from rolellm_graphs.runs.model_calls import ModelCalls, ModelReply
 
 _SHOWN = 160
-"""Characters of words that make no judgement."""
+"""The most characters that an error message quotes of an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeReply(Generic[Read]):
-    """What a model said to one question."""
+    """A model's answer to one question."""
 
     read: Read | None
     """None unless the status is `scored`."""
     status: Status
     trouble: str
-    """What went wrong; empty when nothing did."""
+    """The reason why there is no judgement; empty otherwise."""
     prompt: str
     tokens: Tokens
     seconds: float
 
     @property
     def cost(self) -> dict[str, Any]:
-        """What a verdict's details say of it."""
+        """The tokens and seconds for a verdict's details."""
         tokens = {"read": self.tokens.read, "written": self.tokens.written}
         return {"tokens": tokens, "seconds": self.seconds}
 
 
-class _Here(NamedTuple):
-    """What belongs to one event loop."""
+class _LoopState(NamedTuple):
+    """The objects that belong to one event loop."""
 
     loop: asyncio.AbstractEventLoop
     calls: ModelCalls
@@ -52,7 +52,7 @@ class _Here(NamedTuple):
 
 
 class JudgingModel:
-    """One model, asked as often as judges like; all that share it share its limit."""
+    """A model for any number of judges, which share its concurrency limit."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class JudgingModel:
         """Prepare the calls.
 
         Args:
-            model: any chat model; one that takes no forms has its words read.
+            model: any chat model; without structured output its text is parsed.
             model_name: the model's name in verdicts; its own name when None.
             at_once: concurrency limit.
             seed: sampling seed, if the model supports one.
@@ -74,23 +74,23 @@ class JudgingModel:
         self.model = prepared(model, at_once)
         self._at_once = at_once
         self._seed = seed
-        self._here: _Here | None = None
+        self._state: _LoopState | None = None
         self._is_loaded = False
 
     async def ask(self, question: JudgeQuestion[Read], key: str) -> JudgeReply[Read]:
-        """Put a question, and read the answer.
+        """Ask a question and parse the answer.
 
         Args:
-            question: what is asked.
-            key: tells it from all others; the answer's seed follows from it.
+            question: the question.
+            key: a unique key, from which the answer's seed is derived.
 
         Raises:
             ModelError: the model cannot be loaded.
         """
-        here = await self._ready()
+        state = await self._ready()
         messages = [HumanMessage(question.text)]
         try:
-            reply = await here.calls.fill(
+            reply = await state.calls.fill(
                 messages, dict(question.form), seed=seed_of(self._seed, key), at_least=question.tokens
             )
         except Exception as error:
@@ -101,7 +101,7 @@ class JudgingModel:
         return _answer(question, reply)
 
     def not_scored(self, answer: JudgeReply[Any], subject: str, measure: str, **details: Any) -> Verdict:
-        """The verdict that an answer without a judgement makes."""
+        """The verdict for an answer without a judgement."""
         return Verdict(
             subject=subject,
             measure=measure,
@@ -113,18 +113,18 @@ class JudgingModel:
             details={**details, **answer.cost},
         )
 
-    async def _ready(self) -> _Here:
+    async def _ready(self) -> _LoopState:
         loop = asyncio.get_running_loop()
-        if self._here is None or self._here.loop is not loop:
-            # A semaphore belongs to the loop it was first waited for in.
+        if self._state is None or self._state.loop is not loop:
+            # A semaphore belongs to one event loop.
             calls = ModelCalls(self.model, at_once=self._at_once, budget=Budget(), backoff=Backoff())
-            self._here = _Here(loop, calls, asyncio.Lock())
-        here = self._here
-        async with here.loading:
+            self._state = _LoopState(loop, calls, asyncio.Lock())
+        state = self._state
+        async with state.loading:
             if not self._is_loaded:
                 await asyncio.to_thread(load_model, self.model)
                 self._is_loaded = True
-        return here
+        return state
 
 
 def _answer(question: JudgeQuestion[Read], reply: ModelReply) -> JudgeReply[Read]:

@@ -1,60 +1,75 @@
-"""Panels: several judges over the same replies, each verdict kept beside the pooled one."""
+"""Panels: several judges of the same items; the pooled verdict's details contain each judge's verdict."""
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from rolellm_agents.judging.flaws import JudgedScene
-from rolellm_agents.judging.judged import Judged, PairJudge, ReplyJudge
+from rolellm_agents.judging.judged import Judged, PairJudge
 from rolellm_agents.judging.pooling import Pooling, pooled
 from rolellm_agents.judging.verdict import Verdict
 
+_Item = TypeVar("_Item", contravariant=True)
 
-class JudgesScenes(Protocol):
-    """Judges a whole scene."""
+
+class _Judges(Protocol[_Item]):
+    """Judges items of one kind."""
 
     @property
     def measures(self) -> Sequence[str]:
         """The measures of its verdicts, one verdict each."""
         ...
 
-    async def judge(self, scene: JudgedScene) -> list[Verdict]:
+    async def judge(self, item: _Item, /) -> list[Verdict]:
         """One verdict for each measure."""
         ...
 
 
-class ReplyPanel:
-    """Several judges of replies that have the same measures."""
+SceneJudging = _Judges[JudgedScene]
+"""A scene judge or a panel of scene judges."""
 
-    def __init__(self, judges: Sequence[ReplyJudge], pooling: Pooling = "mean") -> None:
-        """Take at least one judge.
+
+class _Panel(Generic[_Item]):
+    def __init__(self, judges: Sequence[_Judges[_Item]], pooling: Pooling = "mean") -> None:
+        """Use at least one judge.
 
         Raises:
-            ValueError: there is none, or their measures differ.
+            ValueError: there is no judge, or their measures differ.
         """
-        _check_alike(judges)
+        if not judges:
+            raise ValueError("a panel needs a judge")
         self.measures = tuple(judges[0].measures)
+        if any(tuple(judge.measures) != self.measures for judge in judges):
+            raise ValueError("the judges of a panel have the same measures")
         self._judges = judges
         self._pooling = pooling
 
-    async def judge(self, judged: Judged) -> list[Verdict]:
+    async def judge(self, item: _Item, /) -> list[Verdict]:
         """The pooled verdicts; each judge's own are in `details["verdicts"]`.
 
         Raises:
             ModelError: a model cannot be loaded.
         """
-        given = await asyncio.gather(*(judge.judge(judged) for judge in self._judges))
-        return [pooled(of_measure, self._pooling) for of_measure in zip(*given, strict=True)]
+        verdicts = await asyncio.gather(*(judge.judge(item) for judge in self._judges))
+        return [pooled(of_measure, self._pooling) for of_measure in zip(*verdicts, strict=True)]
+
+
+class ReplyPanel(_Panel[Judged]):
+    """Several judges of replies with the same measures."""
+
+
+class ScenePanel(_Panel[JudgedScene]):
+    """Several judges of scenes with the same measures."""
 
 
 class PairPanel:
     """Several judges of pairs."""
 
     def __init__(self, judges: Sequence[PairJudge], pooling: Pooling = "majority") -> None:
-        """Take at least one judge.
+        """Use at least one judge.
 
         Raises:
-            ValueError: there is none.
+            ValueError: there is no judge.
         """
         if not judges:
             raise ValueError("a panel needs a judge")
@@ -68,36 +83,5 @@ class PairPanel:
         Raises:
             ModelError: a model cannot be loaded.
         """
-        given = await asyncio.gather(*(judge.compare(first, second) for judge in self._judges))
-        return pooled(given, self._pooling)
-
-
-class ScenePanel:
-    """Several judges of scenes; the flaws of all of them are in their own verdicts."""
-
-    def __init__(self, judges: Sequence[JudgesScenes], pooling: Pooling = "mean") -> None:
-        """Take at least one judge.
-
-        Raises:
-            ValueError: there is none, or their measures differ.
-        """
-        _check_alike(judges)
-        self.measures = tuple(judges[0].measures)
-        self._judges = judges
-        self._pooling = pooling
-
-    async def judge(self, scene: JudgedScene) -> list[Verdict]:
-        """The pooled verdicts.
-
-        Raises:
-            ModelError: a model cannot be loaded.
-        """
-        given = await asyncio.gather(*(judge.judge(scene) for judge in self._judges))
-        return [pooled(of_measure, self._pooling) for of_measure in zip(*given, strict=True)]
-
-
-def _check_alike(judges: Sequence[ReplyJudge] | Sequence[JudgesScenes]) -> None:
-    if not judges:
-        raise ValueError("a panel needs a judge")
-    if any(tuple(judge.measures) != tuple(judges[0].measures) for judge in judges):
-        raise ValueError("the judges of a panel have the same measures")
+        verdicts = await asyncio.gather(*(judge.compare(first, second) for judge in self._judges))
+        return pooled(verdicts, self._pooling)

@@ -1,4 +1,4 @@
-"""The paper's ranking judge: which of several replies is the better one, asked in both orders."""
+"""The paper's ranking judge, which ranks replies in both orders."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from rolellm_graphs.judge.model import JudgeReply, JudgingModel
 
 
 class RankingJudge:
-    """Ranks replies; a pair that it ranks by its place, one way in each order, is a tie."""
+    """Ranks replies; a pair whose ranking depends on the order of the replies is a tie."""
 
     measure = MEASURE
 
@@ -33,7 +33,7 @@ class RankingJudge:
     async def compare(self, first: Judged, second: Judged) -> Verdict:
         """Which of two replies is better: 1 the first, 0 the second, 0.5 a tie.
 
-        An empty reply loses without being shown, and the same words are a tie.
+        An empty reply loses and identical replies are a tie, without a question to the model.
 
         Raises:
             ModelError: the model cannot be loaded.
@@ -44,11 +44,11 @@ class RankingJudge:
     async def rank(self, replies: Sequence[Judged]) -> list[Verdict]:
         """For each reply the share of the others that it is better than, between 0 and 1.
 
-        Empty replies come after all others without being shown, and are a tie among themselves.
+        Empty replies rank last, as a tie, without a question to the model.
 
         Args:
-            replies: of one persona in one conversation, with keys of their own; at most `MOST_RANKED` that
-                are not empty.
+            replies: replies of one persona in one conversation, with unique keys; at most `MOST_RANKED` of
+                them not empty.
 
         Raises:
             ValueError: fewer than two replies, or too many.
@@ -58,7 +58,7 @@ class RankingJudge:
             raise ValueError("one reply alone has no rank")
         worded = [one for one in replies if one.reply.strip()]
         empty, others = len(replies) - len(worded), len(replies) - 1
-        asked = {one.subject: one for one in await self._ranked(worded)} if len(worded) > 1 else {}
+        ranked = {one.subject: one for one in await self._ranked(worded)} if len(worded) > 1 else {}
 
         def among_all(reply: Judged) -> Verdict:
             if not worded:
@@ -66,9 +66,9 @@ class RankingJudge:
             if not reply.reply.strip():
                 reason = "The reply is empty and comes last unasked."
                 return unasked(reply, (empty - 1) / 2 / others, EMPTY_RULE, reason)
-            if reply.key not in asked:
+            if reply.key not in ranked:
                 return unasked(reply, 1.0, EMPTY_RULE, "All other replies are empty.")
-            verdict = asked[reply.key]
+            verdict = ranked[reply.key]
             if verdict.value is None:
                 return verdict
             return replace(verdict, value=(verdict.value * (len(worded) - 1) + empty) / others)
@@ -76,7 +76,7 @@ class RankingJudge:
         return [among_all(one) for one in replies]
 
     async def _ranked(self, replies: Sequence[Judged]) -> list[Verdict]:
-        """Ask in both orders; a verdict for each reply."""
+        """Ask in both orders, and return a verdict for each reply."""
         count = len(replies)
         shown = shown_orders(count)
         answers = await asyncio.gather(
@@ -88,7 +88,7 @@ class RankingJudge:
                 for number, order in enumerate(shown)
             )
         )
-        # What each order gave, as places among the replies in the order in which they were handed in.
+        # Each order's ranking as indices of `replies`.
         rankings = [
             tuple(order[place] for place in answer.read.best_first) if answer.read else None
             for order, answer in zip(shown, answers, strict=True)

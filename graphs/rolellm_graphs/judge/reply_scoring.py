@@ -1,4 +1,4 @@
-"""Log-probabilities of replies: many at once, each beginning of a prompt read once."""
+"""Log-probabilities of replies, computed concurrently; each prompt prefix is prefilled once."""
 
 import asyncio
 from collections import OrderedDict
@@ -14,19 +14,19 @@ from rolellm_agents.models.local import load_model
 from rolellm_graphs.runs.items import AT_ONCE, prepared
 
 _REMEMBERED: Final = 2 * AT_ONCE
-"""Beginnings of which it is known that they were read; older ones have made room in the model."""
+"""Instructions that are assumed to be in the KV cache; older ones may have been evicted."""
 
 
 @runtime_checkable
 class ScoringModel(Protocol):
-    """A model that tells how likely it finds an answer."""
+    """A model that returns log-probabilities of given answers."""
 
     def score(self, messages: Sequence[BaseMessage], continuation: str) -> "Future[list[float]]":
         """The natural logarithm of each token's probability."""
 
 
 class ReplyScoring:
-    """A model that scores replies, for as many callers at once as like."""
+    """Scores replies for concurrent callers."""
 
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
         """Take a model.
@@ -60,7 +60,7 @@ class ReplyScoring:
         """
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            # What waits belongs to the loop it waits in.
+            # Locks and futures belong to one event loop.
             self._loop, self._loading = loop, asyncio.Lock()
             self._read.clear()
         async with self._loading:
@@ -71,12 +71,12 @@ class ReplyScoring:
     async def score(self, prompt: Sequence[BaseMessage], reply: str) -> list[float]:
         """The natural logarithm of the probability of each of the reply's tokens.
 
-        The first reply after an instruction goes ahead and the others wait for it: the model keeps what it
-        has read, so that it reads the instruction once and not once for each of them.
+        The first reply to an instruction is scored alone and the others wait for it, so that the
+        instruction is prefilled once.
 
         Args:
-            prompt: begins with the instruction.
-            reply: not empty.
+            prompt: the messages, the instruction first.
+            reply: a non-empty reply.
 
         Raises:
             ModelError: the prompt does not fit, or the model cannot be loaded.
@@ -98,5 +98,5 @@ class ReplyScoring:
 
     async def _scored(self, prompt: Sequence[BaseMessage], reply: str) -> list[float]:
         future = await asyncio.to_thread(self._model.score, prompt, reply)
-        # A score under way cannot be called off: the model's thread will set its result.
+        # A running score cannot be cancelled: the model's thread will set its result.
         return await asyncio.shield(asyncio.wrap_future(future))

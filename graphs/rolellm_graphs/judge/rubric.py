@@ -1,4 +1,4 @@
-"""The rubric judge: a grade from 1 to 5 by each rubric, each asked by itself."""
+"""The rubric judge: a grade from 1 to 5 for each rubric, each in a question of its own."""
 
 import asyncio
 
@@ -10,10 +10,10 @@ from rolellm_graphs.judge.model import JudgingModel
 
 
 class RubricJudge:
-    """Grades a reply by rubrics; one question for each, so that a grade does not follow another."""
+    """Grades a reply by rubrics, with separate questions, so that grades do not influence each other."""
 
     def __init__(self, model: JudgingModel, rubrics: RubricChoice | None = None) -> None:
-        """Take a model and rubrics, all that are bundled when None."""
+        """Use a model and rubrics; None for all bundled ones."""
         self._model = model
         self._rubrics = rubrics or RubricChoice()
         self.measures = self._rubrics.ids

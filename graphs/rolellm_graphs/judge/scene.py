@@ -30,16 +30,16 @@ class SceneJudge:
     async def judge(self, scene: JudgedScene) -> list[Verdict]:
         """A score for each dimension; `details` holds the `flaws`, and how many were `dropped`.
 
-        Where one part of a long scene gets no answer, its dimension has no score.
+        If one part of a long scene gets no answer, its dimension has no score.
 
         Raises:
             ModelError: the model cannot be loaded.
         """
         if not scene.spoken:
             return [self._skipped(scene, dimension) for dimension in DIMENSIONS]
-        return [*await asyncio.gather(*(self._look(scene, dimension) for dimension in DIMENSIONS))]
+        return [*await asyncio.gather(*(self._critique(scene, dimension) for dimension in DIMENSIONS))]
 
-    async def _look(self, scene: JudgedScene, dimension: Dimension) -> Verdict:
+    async def _critique(self, scene: JudgedScene, dimension: Dimension) -> Verdict:
         answers = await asyncio.gather(
             *(
                 self._model.ask(

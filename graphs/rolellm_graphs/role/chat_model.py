@@ -1,7 +1,7 @@
-"""A persona as a LangChain chat model: whatever takes a chat model can talk with a character."""
+"""A persona as a LangChain chat model."""
 
 # LangChain has no public way to call a chat model inside another's run; called through `invoke` it would be
-# a second run, whose tokens every stream and every count of usage would show again.
+# a second run, and every stream and every count of usage would show its tokens twice.
 # ruff: noqa: SLF001
 
 import asyncio
@@ -39,39 +39,39 @@ from rolellm_graphs.tracing.tags import RECALLED, recalled_documents, run_metada
 
 
 class RoleChatModel(BaseChatModel):
-    """A persona that answers as any LangChain chat model does; inside it another model speaks.
+    """A persona that answers like any LangChain chat model; another model inside it generates the answers.
 
-    What it is sent becomes the very prompt that `role_graph` makes of the same conversation: the last
-    `HumanMessage` is the line, what was said before is the history, and system messages before the line are
-    told to the persona as the scene it is in, after its description. What follows the line, such as tool
-    calls with their results, stands after the prompt as it is. Users' messages must be words.
+    The prompt is the one that `role_graph` makes of the same conversation: the last `HumanMessage` is the
+    line, the messages before it are the history, and system messages before the line become the scene,
+    which follows the persona's description. Messages after the line, such as tool calls with their results,
+    follow the prompt unchanged. User messages must be text.
 
-    Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) go on to the
+    Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) are passed to the
     model inside. The answer has the persona's id as its `name`; its `response_metadata` are those of the
-    model inside, with `persona`, `strategy` and, where something came to the persona's mind, `recalled`.
+    model inside, with `persona`, `strategy` and, if anything was recalled, `recalled`.
 
-    It keeps nothing between calls. Timed effects of lorebooks (sticky, cooldown) begin anew with each; for
-    those there is `role_graph` with a checkpointer.
+    The model keeps nothing between calls, so timed effects of lorebooks (sticky, cooldown) restart with
+    each call; use `role_graph` with a checkpointer for them.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     persona: Persona = Field(frozen=True)
-    """As it was given, its macros not filled."""
+    """The persona as given, with its macros unfilled."""
     model: BaseChatModel = Field(frozen=True)
     """The model inside."""
     strategy: str = Field(frozen=True)
-    """How the persona reaches the model; see `rolellm_agents.prompting.strategies`."""
+    """Name of the strategy; see `rolellm_agents.prompting.strategies`."""
     user: str = Field(frozen=True)
     """The display name of the person who talks with it."""
     lorebooks: tuple[Lorebook, ...] = Field(frozen=True)
-    """Of the world, beside the persona's own."""
+    """Further lorebooks beside the persona's own."""
     recall: RecallOptions | None = Field(frozen=True)
-    """How passages are looked up; what suits the strategy when None."""
+    """How passages are looked up; the strategy's method when None."""
     memories: tuple[Passage, ...] = Field(frozen=True)
-    """Of earlier conversations, as `rolellm_agents.recall.memories_of` reads them."""
+    """Passages of earlier conversations, as `rolellm_agents.recall.memories_of` reads them."""
     temperature: float | None = None
-    """Of every answer, unless a call says otherwise; the model's inside when None. So are the next two."""
+    """Default of all calls, like the next two; the setting of the model inside when None."""
     max_tokens: int | None = None
     stop: list[str] | None = None
 
@@ -96,12 +96,12 @@ class RoleChatModel(BaseChatModel):
             model: any LangChain chat model, or a spec for `get_model`.
             strategy: a strategy or its name; the model's preferred strategy when None.
             user: the display name of the person who talks with it, for `{{user}}` in cards.
-            lorebooks: of the world, beside the persona's own.
-            recall: how passages are looked up; what suits the strategy when None.
-            memories: of earlier conversations.
+            lorebooks: further lorebooks beside the persona's own.
+            recall: how passages are looked up; the strategy's method when None.
+            memories: passages of earlier conversations.
             chat_model: `temperature`, `max_tokens` and `stop` of every answer, and what every LangChain
-                chat model takes, such as `callbacks`, `tags` or `cache`; what is not said is as the model
-                inside has it. Its connection (`api_key`, `timeout`, `max_retries`, `streaming`) is its own.
+                chat model takes, such as `callbacks`, `tags` or `cache`; defaults are those of the model
+                inside. Connection options (`api_key`, `timeout`, `max_retries`, `streaming`) are ignored.
 
         Raises:
             PersonaError: there is no such persona, or its lorebook cannot be used.
@@ -126,22 +126,22 @@ class RoleChatModel(BaseChatModel):
             lorebooks=tuple(lorebooks),
             recall=recall,
             memories=tuple(memories),
-            **{**_manners_of(inner), **_given(chat_model)},
+            **{**_call_settings_of(inner), **_given(chat_model)},
         )
-        told = run_metadata(found, prompting.strategy, describe_model(inner))
+        provenance = run_metadata(found, prompting.strategy, describe_model(inner))
         self.tags = [*run_tags(found, prompting.strategy), *(inner.tags or []), *(self.tags or [])]
-        self.metadata = {**(inner.metadata or {}), **(self.metadata or {}), **told}
+        self.metadata = {**(inner.metadata or {}), **(self.metadata or {}), **provenance}
         self._prompting = prompting
 
     def prompt(self, messages: LanguageModelInput, *, seed: int | None = None) -> list[BaseMessage]:
-        """The very messages that the model inside is sent.
+        """The messages that the model inside receives.
 
         Args:
             messages: a conversation, or a line.
-            seed: of the lore's probabilities; None draws it from the conversation.
+            seed: for the lore's probabilities; derived from the conversation when None.
 
         Raises:
-            MessageError: none of the messages is the user's, or one of those holds more than words.
+            MessageError: there is no user message, or one holds more than text.
             StorageError: the store of passages cannot be used.
             ModelError: the embeddings cannot be used.
         """
@@ -154,15 +154,15 @@ class RoleChatModel(BaseChatModel):
         tool_choice: Any = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The persona with tools, which the model inside must know how to call.
+        """The persona with tools; the model inside must support tool calls.
 
         Args:
             tools: as the model inside takes them.
-            tool_choice: the tool it must call, as the model inside takes it.
-            kwargs: what else the model inside takes with tools.
+            tool_choice: the tool that must be called, as the model inside takes it.
+            kwargs: further options of the model inside.
 
         Raises:
-            NotImplementedError: the model inside knows no tools.
+            NotImplementedError: the model inside does not support tools.
         """
         choice = {} if tool_choice is None else {"tool_choice": tool_choice}
         return self._through_persona(self.model.bind_tools(tools, **choice, **kwargs))
@@ -170,15 +170,15 @@ class RoleChatModel(BaseChatModel):
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, Any]:
-        """The persona's answers as objects of `schema`, as the model inside makes them.
+        """The persona's answers as objects of `schema`, as the model inside produces them.
 
         Args:
             schema: as the model inside takes it.
-            include_raw: give the message, what was parsed, and the parser's error, if any.
-            kwargs: what else the model inside takes, such as `method`.
+            include_raw: return the message, the parsed object and the parser's error, if any.
+            kwargs: further options of the model inside, such as `method`.
 
         Raises:
-            NotImplementedError: the model inside knows no structured output.
+            NotImplementedError: the model inside does not support structured output.
         """
         return self._through_persona(
             self.model.with_structured_output(schema, include_raw=include_raw, **kwargs)
@@ -192,7 +192,7 @@ class RoleChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> LLMResult:
         """Answers to several conversations, one after the other."""
-        return self._signed(super().generate(messages, stop, callbacks, **kwargs))
+        return self._with_name(super().generate(messages, stop, callbacks, **kwargs))
 
     async def agenerate(
         self,
@@ -202,7 +202,7 @@ class RoleChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> LLMResult:
         """Answers to several conversations at once."""
-        return self._signed(await super().agenerate(messages, stop, callbacks, **kwargs))
+        return self._with_name(await super().agenerate(messages, stop, callbacks, **kwargs))
 
     def get_token_ids(self, text: str) -> list[int]:
         """The tokens of the model inside for `text`."""
@@ -241,10 +241,10 @@ class RoleChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         prompt = self._prompt(messages, kwargs.get("seed"))
         options = self._options(kwargs)
-        told = self._told(prompt)
+        provenance = self._provenance(prompt)
         for chunk in self.model._stream(prompt.messages, self._stop(stop), run_manager, **options):
-            yield self._chunk_in_role(chunk, told)
-            told = {}
+            yield self._chunk_in_role(chunk, provenance)
+            provenance = {}
 
     async def _astream(
         self,
@@ -255,20 +255,22 @@ class RoleChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         prompt = await self._prompt_async(messages, kwargs.get("seed"))
         options = self._options(kwargs)
-        told = self._told(prompt)
+        provenance = self._provenance(prompt)
         answer = self.model._astream(prompt.messages, self._stop(stop), run_manager, **options)
-        # Whoever leaves early frees the model inside at once.
+        # A caller that stops early frees the model inside at once.
         async with aclosing(answer) as chunks:  # type: ignore[type-var]  # all models' are generators
             async for chunk in chunks:
-                yield self._chunk_in_role(chunk, told)
-                told = {}
+                yield self._chunk_in_role(chunk, provenance)
+                provenance = {}
 
     def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        heard = conversation_of(messages)
-        # Nothing is kept between calls, so timed effects begin with none.
-        recalled = self._prompting.look_up(heard.history, heard.line, {}, seed=seed).recalled
-        prompt = self._prompting.compose(heard.history, recalled, heard.line, scene=heard.scene)
-        return _Prompt([*prompt, *heard.since], recalled)
+        conversation = conversation_of(messages)
+        # Nothing is kept between calls, so there are no timed effects yet.
+        recalled = self._prompting.look_up(conversation.history, conversation.line, {}, seed=seed).recalled
+        prompt = self._prompting.compose(
+            conversation.history, recalled, conversation.line, scene=conversation.scene
+        )
+        return _Prompt([*prompt, *conversation.since], recalled)
 
     async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
         if self._prompting.looks_up_vectors:
@@ -285,7 +287,7 @@ class RoleChatModel(BaseChatModel):
     def _through_persona(
         self, chain: Runnable[LanguageModelInput, Any]
     ) -> Runnable[LanguageModelInput, Any]:
-        """What the model inside made of itself, with the persona in its place."""
+        """The chain that the model inside made of itself, with the persona in its place."""
         through = with_model(chain, self.model, self)
         if through is None:
             raise NotImplementedError(
@@ -293,31 +295,31 @@ class RoleChatModel(BaseChatModel):
             )
         return through
 
-    def _told(self, prompt: "_Prompt") -> dict[str, Any]:
-        """What an answer tells of how it came about."""
+    def _provenance(self, prompt: "_Prompt") -> dict[str, Any]:
+        """Provenance for an answer's `response_metadata`."""
         documents = recalled_documents(self._prompting.persona, prompt.recalled)
         recalled = [{"text": one.page_content, **one.metadata} for one in documents]
-        told = {"persona": self.persona.id, "strategy": self.strategy}
-        return {**told, **({RECALLED: recalled} if recalled else {})}
+        provenance = {"persona": self.persona.id, "strategy": self.strategy}
+        return {**provenance, **({RECALLED: recalled} if recalled else {})}
 
     def _in_role(self, result: ChatResult, prompt: "_Prompt") -> ChatResult:
-        told = self._told(prompt)
+        provenance = self._provenance(prompt)
         for generation in result.generations:
-            metadata = {**generation.message.response_metadata, **told}
+            metadata = {**generation.message.response_metadata, **provenance}
             generation.message = generation.message.model_copy(
                 update={"name": self.persona.id, "response_metadata": metadata}
             )
         return result
 
-    def _chunk_in_role(self, chunk: ChatGenerationChunk, told: dict[str, Any]) -> ChatGenerationChunk:
-        """The chunk; what is `told` stands on one of an answer, as texts of several are joined."""
+    def _chunk_in_role(self, chunk: ChatGenerationChunk, provenance: dict[str, Any]) -> ChatGenerationChunk:
+        """The chunk; only the first one carries provenance, because LangChain joins metadata texts."""
         chunk.message.name = self.persona.id
-        if told:
-            chunk.message.response_metadata = {**chunk.message.response_metadata, **told}
+        if provenance:
+            chunk.message.response_metadata = {**chunk.message.response_metadata, **provenance}
         return chunk
 
-    def _signed(self, result: LLMResult) -> LLMResult:
-        """Chunks that LangChain has put together are nobody's: it leaves their name out."""
+    def _with_name(self, result: LLMResult) -> LLMResult:
+        """Set the name, which LangChain drops when it merges chunks."""
         for generations in result.generations:
             for generation in generations:
                 generation.message.name = self.persona.id  # type: ignore[union-attr]  # all are a chat's
@@ -349,14 +351,14 @@ class RoleChatModel(BaseChatModel):
 
     @cached_property
     def _digest(self) -> str:
-        """Of what else decides over the prompt, so that LangChain's cache keeps unlike personas apart."""
+        """Digest of all else that changes the prompt, so that LangChain's cache separates personas."""
         # Two strategies of one's own may have one name.
         own = () if self.strategy in STRATEGIES else (self._prompting.strategy_function,)
-        told = repr((self.persona, self.lorebooks, self.recall, self.memories, *own))
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        inputs = repr((self.persona, self.lorebooks, self.recall, self.memories, *own))
+        return hashlib.sha256(inputs.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        # Every trace shows it: whole personas and lorebooks have no place there.
+        # Every trace shows it, so complete personas and lorebooks are left out.
         yield "persona", self.persona.id
         yield "model", describe_model(self.model)
         yield "strategy", self.strategy
@@ -365,15 +367,15 @@ class RoleChatModel(BaseChatModel):
 _WORDS_ALONE = ModelProfile(
     image_inputs=False, image_url_inputs=False, audio_inputs=False, video_inputs=False, pdf_inputs=False
 )
-"""What a persona does not take, whatever the model inside may take."""
+"""Inputs that a persona does not accept, even if the model inside does."""
 
 
 _LEFT_INSIDE = ("api_key", "timeout", "max_retries", "streaming")
-"""What LangChain has every chat model take, and the model inside was told when it was made."""
+"""Parameters of every LangChain chat model that only matter to the model inside."""
 
 
 class _Prompt(NamedTuple):
-    """What the model inside is sent, and what was looked up for it."""
+    """The messages for the model inside, and the recalled items."""
 
     messages: list[BaseMessage]
     recalled: list[RecalledItem]
@@ -383,8 +385,8 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _LEFT_INSIDE}
 
 
-def _manners_of(model: BaseChatModel) -> dict[str, Any]:
-    """What LangChain does around a model's calls, which must go on when the model is inside another."""
+def _call_settings_of(model: BaseChatModel) -> dict[str, Any]:
+    """The settings by which LangChain wraps a model's calls; they must also apply to the outer model."""
     can_stream = model._should_stream(async_api=True, stream=True)
     return {
         "cache": model.cache,

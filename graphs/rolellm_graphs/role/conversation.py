@@ -1,4 +1,4 @@
-"""A conversation as a persona hears it: from a caller's messages to what the prompt is made of."""
+"""From a caller's messages to the parts of a persona's prompt."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,23 +9,22 @@ from rolellm_agents.errors import MessageError
 
 
 class Conversation(NamedTuple):
-    """What a persona is told, and what it is to answer."""
+    """A caller's messages, split at the last user message."""
 
     scene: str
-    """The caller's system messages, with blank lines between them."""
+    """The caller's system messages, joined with blank lines."""
     history: list[BaseMessage]
     line: str
-    """What the user says."""
+    """The user's line."""
     since: list[BaseMessage]
-    """What came after the line, such as the persona's calls of tools and their results."""
+    """The messages after the line, such as tool calls and their results."""
 
 
 def conversation_of(messages: Sequence[BaseMessage]) -> Conversation:
-    """Take a caller's messages apart at the user's last one.
+    """Split a caller's messages at the last user message.
 
     Args:
-        messages: in their order. System messages before the line are the scene's; those after it stay
-            where they are.
+        messages: in order. System messages before the line become the scene; later ones stay in place.
 
     Raises:
         MessageError: none of the messages is the user's, or one of those holds more than words.

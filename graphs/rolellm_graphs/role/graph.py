@@ -1,7 +1,7 @@
 """The role graph: one persona, one conversation. recall → compose → speak.
 
-It is shaped like `MessagesState`, so it can stand alone, as a node of another graph, or behind any
-checkpointer, called with `invoke`, `stream`, or their async twins.
+Its state extends `MessagesState`, so it works alone, as a node of another graph, and with any checkpointer,
+through `invoke`, `stream` and their async variants.
 """
 
 import asyncio
@@ -38,31 +38,31 @@ from rolellm_graphs.tracing.tags import run_metadata, run_tags, tell_recalled, t
 
 
 class RoleInput(MessagesState, total=False):
-    """What the graph takes."""
+    """The graph's input."""
 
     lore: dict[str, Any]
     """Timed effects of the lorebook so far, for callers that keep their own state."""
 
 
 _INPUT: type[MessagesState] = RoleInput
-"""Callers who keep no state of their own need not know of more than messages."""
+"""Typed as `MessagesState`, because most callers pass only messages."""
 
 
 class RoleState(MessagesState):
-    """What the graph keeps: the conversation, and what this turn needs."""
+    """The graph's state: the conversation, and the data of this turn."""
 
     lore: dict[str, Any]
-    """Timed effects of the lorebook: what stays active, and what cannot be active yet."""
+    """Timed effects of the lorebook: which entries stay active, and which cannot be active yet."""
 
     recalled: list[RecalledItem]
-    """What was looked up for the last user line."""
+    """The items that were recalled for the last user line."""
     prompt: Annotated[list[dict[str, Any]], EphemeralValue]
-    """The very messages the model is sent, as plain values (messages in a node's update would show up
-    in everybody's message stream); gone from the state when the model has answered."""
+    """The messages for the model, as plain values, because messages in a node's update would appear in
+    message streams; removed from the state after the answer."""
 
 
 class RoleOutput(MessagesState):
-    """What the graph gives back."""
+    """The graph's output."""
 
     recalled: list[RecalledItem]
     lore: dict[str, Any]
@@ -70,20 +70,20 @@ class RoleOutput(MessagesState):
 
 @dataclass(frozen=True, kw_only=True)
 class RoleContext:
-    """What may differ from call to call without being part of the conversation."""
+    """Options of one call that are not part of the conversation."""
 
     seed: int | None = None
-    """For this answer; None leaves it to the model."""
+    """Sampling seed of this answer; the model's own when None."""
     note: str = ""
-    """The author's, which stands in the prompt a few messages before its end."""
+    """The author's note, placed in the prompt a few messages before its end."""
     begun: str = ""
-    """Words that the answer begins with and goes on from; it is what follows them."""
+    """Prefix that the answer continues; the returned message holds only the continuation."""
     scene: str = ""
-    """What the persona is told of the scene it is in, after its description."""
+    """What the persona knows of its scene, placed after its description."""
     stop: tuple[str, ...] = ()
-    """Words before which the answer ends."""
+    """Stop sequences."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    """Further options of the model's call."""
+    """Further options of the model's call, such as `temperature`."""
 
 
 def role_graph(
@@ -103,11 +103,11 @@ def role_graph(
         persona: a persona, or its id, name or path.
         model: any LangChain chat model, or a spec for `get_model`.
         strategy: a strategy or its name; the model's preferred strategy when None.
-        checkpointer: anybody's; None keeps nothing between calls.
+        checkpointer: any LangGraph checkpointer; None keeps nothing between calls.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
-        lorebooks: of the world, beside the persona's own.
-        recall: how passages are looked up; what suits the strategy when None.
-        memories: of earlier conversations, as `rolellm_agents.recall.memories_of` reads them.
+        lorebooks: further lorebooks beside the persona's own.
+        recall: how passages are looked up; the strategy's method when None.
+        memories: passages of earlier conversations, as `rolellm_agents.recall.memories_of` reads them.
 
     Raises:
         PersonaError: there is no such persona.
@@ -131,7 +131,7 @@ def role_graph(
 def prompted_role_graph(
     prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
-    """The same graph for those who hold the persona's prompting already."""
+    """The same graph for callers that already have a `Prompting`."""
 
     def look_up(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
@@ -192,7 +192,7 @@ def _call_options() -> dict[str, Any]:
 
 
 def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:
-    """The turns before, and the user's line."""
+    """The history and the user's line."""
     if not messages or not isinstance(messages[-1], HumanMessage):
         raise MessageError(
             "The last message must be the user's, so that the persona can answer it; "

@@ -1,4 +1,4 @@
-"""The prompt that a model was sent, cut into the parts it was made of."""
+"""The parts of a prompt: which message is instruction, example, insert, history or line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class PromptPart:
 
 
 def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
-    """The messages of a prompt, as the graph's `compose` hands them to `speak`.
+    """The parts of a prompt that the graph's node `compose` made.
 
     Args:
         prompt: `type` and `data` for each message, as `messages_to_dict` gives them.

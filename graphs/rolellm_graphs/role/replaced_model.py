@@ -1,4 +1,4 @@
-"""A LangChain chain with another model in it."""
+"""Replacing the model inside a LangChain chain."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel
 def with_model(
     chain: Runnable[Any, Any], model: BaseChatModel, other: BaseChatModel
 ) -> Runnable[Any, Any] | None:
-    """The chain with the other model wherever it had the first, bound to the same options.
+    """A chain with its model replaced, bound to the same options.
 
     Args:
-        chain: such as `bind_tools` and `with_structured_output` of the first model give.
-        model: the very model that the chain calls.
-        other: what it is to call instead.
+        chain: the result of the model's `bind_tools` or `with_structured_output`.
+        model: the model that the chain calls, compared by identity.
+        other: the replacement.
 
     Returns:
         A chain of the same form; None when the model cannot be found in it.

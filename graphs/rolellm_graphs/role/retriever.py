@@ -31,24 +31,24 @@ from rolellm_agents.recall.recaller import without_name
 from rolellm_graphs.tracing.tags import run_metadata, run_tags
 
 Searched = Literal["demonstration", "knowledge", "lore"]
-"""What of a persona can be searched."""
+"""The parts of a persona that can be searched."""
 
 
 class PersonaRetriever(BaseRetriever):
-    """Finds what a persona said and knows, best first.
+    """Finds a persona's demonstrations, knowledge and lore, best first.
 
     Each document is one demonstration, one piece of knowledge, or one entry of a lorebook. Its `metadata`
-    are `persona` (the id), `kind`, `title`, `place` (in the work, where it is known), `score` (the
-    method's own; higher is nearer), `closeness` (from 0, nothing in common, to 1) and `why`.
+    are `persona` (the id), `kind`, `title`, `place` (in the work, if known), `score` (the method's own;
+    higher is nearer), `closeness` (from 0, nothing in common, to 1) and `why`.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     persona: Persona = Field(frozen=True)
     kinds: tuple[Searched, ...] = Field(frozen=True)
-    """What is searched."""
+    """The parts that are searched."""
     k: int = Field(ge=0)
-    """Documents at most; a call may say otherwise."""
+    """Most documents of a result; a call can override it."""
     floor: float = Field(ge=0, le=1)
     """The closeness below which a document is left out."""
     method: str | IndexFactory = Field(frozen=True)
@@ -75,21 +75,21 @@ class PersonaRetriever(BaseRetriever):
         user: str = DEFAULT_USER,
         **retriever: Any,
     ) -> None:
-        """Hold what is searched; the index is made at the first call.
+        """Collect the passages; the first call builds the index.
 
         Args:
             persona: a persona, or its id, name or path.
-            k: documents at most; fewer only if there are not so many, or by the floor.
-            kinds: what is searched: `demonstration`, `knowledge`, and `lore` that nothing but its keys
-                keeps back.
+            k: most documents of a result; the floor may leave fewer.
+            kinds: the parts to search: `demonstration`, `knowledge`, and `lore` without conditions other
+                than keys.
             method: `bm25` by words, `chroma` by vectors, `hybrid`, both fused, or a method of your own.
-            floor: the closeness, from 0 to 1, below which a document is left out; 0 keeps the `k` nearest
+            floor: the closeness, from 0 to 1, below which a document is left out; 0 keeps the `k` nearest,
                 however far.
             embeddings: for vectors; a name for `rolellm_agents.recall.embeddings.get_embeddings`.
-            chroma_url: a Chroma server; a folder when None.
-            chroma_folder: in the user's cache when None.
-            user: the display name of the person who talks with it, for `{{user}}` in cards.
-            retriever: what every LangChain retriever takes, such as `tags` or `metadata`.
+            chroma_url: URL of a Chroma server; a local folder when None.
+            chroma_folder: a folder; in the user's cache when None.
+            user: the user's display name, for `{{user}}` in cards.
+            retriever: options of every LangChain retriever, such as `tags` or `metadata`.
 
         Raises:
             PersonaError: there is no such persona, or its lorebook cannot be used.
@@ -118,13 +118,13 @@ class PersonaRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        wanted = self.k if k is None else k
-        if not self._passages or wanted <= 0:
+        limit = self.k if k is None else k
+        if not self._passages or limit <= 0:
             return []
         with self._lock:
             if self._index is None:
                 self._index = self._make_index()
-        hits = self._index.search(without_name(query, self.persona), wanted)
+        hits = self._index.search(without_name(query, self.persona), limit)
         return [self._document(hit) for hit in hits if hit.closeness >= self.floor]
 
     def _make_index(self) -> Index:
@@ -159,7 +159,7 @@ class PersonaRetriever(BaseRetriever):
         return passage.source, ""
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
-        # Every trace shows it: a whole persona has no place there.
+        # Every trace shows it, so the complete persona is left out.
         return [("persona", self.persona.id), ("method", self.method), ("k", self.k)]
 
 

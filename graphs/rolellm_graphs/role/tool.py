@@ -1,4 +1,4 @@
-"""A persona as a tool: another agent asks a character one thing."""
+"""A persona as a tool of another agent."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.tracing.tags import run_metadata, run_tags
 
 _LONGEST_NAME = 64
-"""Characters that models' servers take in a tool's name."""
+"""Most characters that model servers accept in a tool's name."""
 _DESCRIBED = 400
-"""Characters of a persona's description that the asking model reads with each of its prompts."""
+"""Most characters of a persona's description in the tool's description."""
 
 
 def persona_tool(
@@ -36,21 +36,21 @@ def persona_tool(
     name: str | None = None,
     description: str | None = None,
 ) -> BaseTool:
-    """A tool that asks a persona one thing and gives the answer's words; the persona hears nothing else.
+    """A tool that asks a persona one question and returns the answer's text, without further context.
 
     For `langchain.agents.create_agent`, LangGraph's `ToolNode`, or any model that takes tools; sync and
     async.
 
     Args:
         persona: a persona, or its id, name or path.
-        model: who plays it: any LangChain chat model, or a spec for `get_model`.
+        model: any LangChain chat model, or a spec for `get_model`.
         strategy: a strategy or its name; the model's preferred strategy when None.
-        user: what the persona calls whoever asks, for `{{user}}` in cards.
-        lorebooks: of the world, beside the persona's own.
-        recall: how passages are looked up; what suits the strategy when None.
-        memories: of earlier conversations.
-        name: the tool's; `ask_` with the persona's id when None.
-        description: what the asking model is told of the tool; who the persona is when None.
+        user: the asking agent's display name, for `{{user}}` in cards.
+        lorebooks: further lorebooks beside the persona's own.
+        recall: how passages are looked up; the strategy's method when None.
+        memories: passages of earlier conversations.
+        name: the tool's name; `ask_` with the persona's id when None.
+        description: the tool's description for the asking model; the persona's when None.
 
     Raises:
         PersonaError: there is no such persona, or its lorebook cannot be used.
@@ -66,7 +66,7 @@ def persona_tool(
         recall=recall,
         memories=memories,
     )
-    asked = chat.persona
+    found = chat.persona
 
     def ask(question: str) -> str:
         return chat.invoke([HumanMessage(question)]).text
@@ -77,11 +77,11 @@ def persona_tool(
     return StructuredTool.from_function(
         func=ask,
         coroutine=ask_async,
-        name=name or tool_name(asked.id),
-        description=description or _description(asked),
-        args_schema=_arguments(asked),
-        tags=run_tags(asked, chat.strategy),
-        metadata=run_metadata(asked, chat.strategy),
+        name=name or tool_name(found.id),
+        description=description or _description(found),
+        args_schema=_arguments(found),
+        tags=run_tags(found, chat.strategy),
+        metadata=run_metadata(found, chat.strategy),
     )
 
 

@@ -1,4 +1,4 @@
-"""The director's node: who speaks next. Most directors only look; two of them ask models."""
+"""The director's node, which chooses who speaks next. Two of our directors ask models."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -24,9 +24,9 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import SceneState
 
 _LOOKED_BACK = 12
-"""Lines that a model that directs is shown."""
+"""How many of the latest lines the director's model reads."""
 _UNBIDDEN = 5
-"""What somebody counts as bidding whose bid could not be read, or who is a person."""
+"""The bid of people, and of models whose bid cannot be parsed."""
 
 
 class Bid(BaseModel):
@@ -41,9 +41,9 @@ def director_node(
     """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None; then it may set `ended`.
 
     Args:
-        ensemble: who plays.
-        seed_of: tells the running call's seed.
-        persons_of: tells in which seats people sit; models do not bid for them.
+        ensemble: the scene and its models.
+        seed_of: returns the current call's seed.
+        persons_of: returns the seats of people; models do not bid for them.
     """
     kind = ensemble.director_kind
     provided = _provided_director(ensemble)
@@ -52,9 +52,9 @@ def director_node(
         return _situation(ensemble, state, seed_of())
 
     def chosen(choice: NextSpeaker) -> dict[str, Any]:
-        told: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
-        # A manual director waits to be told; with all others it is over when there is nobody to speak.
-        return told if choice.seat or kind == "manual" else {**told, "ended": choice.why}
+        update: dict[str, Any] = {"speaker": choice.seat, "why": choice.why}
+        # Without a speaker a manual director waits for a person; all others end the scene.
+        return update if choice.seat or kind == "manual" else {**update, "ended": choice.why}
 
     def ask(state: SceneState) -> ModelRequest | dict[str, Any]:
         found = situation(state)
@@ -104,34 +104,34 @@ def _checked(_ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
 
 
 def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | NextSpeaker:
-    """What a director decides from, or the choice when there is nothing to decide."""
+    """The director's input, or the choice when there is nothing to decide."""
     scene, passed = ensemble.loaded.scene, state.get("passed") or []
-    there = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
+    present = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
     if called := state.get("called"):
         return NextSpeaker(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
-    if not there:
+    if not present:
         return NextSpeaker(seat=None, why="Nobody is there who wants to speak.")
     turn = len(turns(state["lines"]))
     return Situation(
         scene=scene,
         lines=state["lines"],
-        present=there,
+        present=present,
         turn=turn,
         chance=random_for(seed, "director", turn, len(passed)),
     )
 
 
 def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
-    """Ask the director's model; it reads only what everybody there could hear, who passed among them."""
+    """Ask the director's model, which reads only the lines that all present seats heard."""
     loaded = ensemble.loaded
     language = loaded.scene.language
-    there = set(present_in(loaded.scene, found.lines))
-    heard = [line for line in found.lines if there <= set(line["audience"])]
+    present = set(present_in(loaded.scene, found.lines))
+    shared = [line for line in found.lines if present <= set(line["audience"])]
     names = [loaded.names[seat] for seat in _others(found)]
     prompt = load_prompt("scene-director", language).fill(
         setting=loaded.scene.setting,
         present=", ".join(names),
-        lines="\n".join(render_line(loaded, line) for line in heard[-_LOOKED_BACK:]),
+        lines="\n".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
     return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
@@ -151,7 +151,7 @@ def _bidding(ensemble: Ensemble, found: Situation, persons: Collection[str]) -> 
 
 
 def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:
-    """Ask all at once how much they want to speak, each by what they witnessed."""
+    """Ask all seats at once how much they want to speak, each with its own view of the scene."""
     return RunnableParallel({seat: RunnableLambda(partial(_bid, ensemble, found, seat)) for seat in seats})
 
 
@@ -159,8 +159,8 @@ def _bid(ensemble: Ensemble, found: Situation, seat: str, _: Any) -> Bid | None:
     loaded, voice = ensemble.loaded, ensemble.voices[seat]
     *before, last = history_for(loaded, seat, found.lines, latest_summary(found.lines, seat))
     asked = load_prompt("scene-bid", loaded.scene.language).fill(name=loaded.names[seat])
-    told = instruction_for(loaded, seat, found.lines)
-    prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=told)
+    known = instruction_for(loaded, seat, found.lines)
+    prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=known)
     return fill_form(voice.model, Bid, prompt)
 
 
@@ -173,7 +173,7 @@ def _highest(ensemble: Ensemble, found: Situation, bids: dict[str, Bid | None]) 
 
 
 def _others(found: Situation) -> list[str]:
-    """Those who are there but for the last speaker, who has just spoken."""
+    """The present seats without the last speaker; all of them if there is nobody else."""
     last = last_speaker(found.lines)
     return [seat for seat in found.present if seat != last] or list(found.present)
 

@@ -1,97 +1,103 @@
-"""Rules on a card's form: fields, versions, assets, and the PNG that it came in."""
+"""Rules for a card's form: fields, versions, assets and the PNG file."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, LEGACY
 from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.json_text import json_path
 from rolellm_agents.cards.lint.view import ASSET, KINDS, ROOT, V1, V2, V3, Spots, View, listed
 from rolellm_agents.cards.png import is_png, read_texts
 from rolellm_agents.cards.reading import asset_bytes
-from rolellm_agents.cards.showing import within
-from rolellm_agents.cards.specs import lost_on_the_way
+from rolellm_agents.cards.specs import lost_fields
 from rolellm_agents.cards.values import Json, number, text
 
 _SPECS = ("chara_card_v2", "chara_card_v3")
 _COPIES = {*V1.required, "creatorcomment", "avatar", "chat", "talkativeness", "fav", "tags", "create_date"}
-"""What SillyTavern writes beside `data` for programs that know V1 only."""
+"""Fields that SillyTavern writes beside `data` for programs that read V1 only."""
 _WEB = ("https://", "http://")
 
 
-def missing(seen: View) -> Spots:
-    """Required fields that are not there."""
-    for where, value, shape in seen.objects:
+def missing(view: View) -> Spots:
+    """Required fields that are missing."""
+    for where, value, shape in view.objects:
         for name, kind in shape.required.items():
             if name not in value:
-                yield within(where, name), f"is missing; it must be there, and be {kind}."
+                yield json_path(where, name), f"is missing; it must be there, and be {kind}."
 
 
-def null(seen: View) -> Spots:
+def null(view: View) -> Spots:
     """Fields that are null."""
-    for where, value, shape in seen.objects:
+    for where, value, shape in view.objects:
         for name, kind in {**shape.required, **shape.optional}.items():
             if name in value and value[name] is None:
-                yield within(where, name), f"is null, at which other programs stumble; it must be {kind}."
+                yield (
+                    json_path(where, name),
+                    f"is null, at which other programs stumble; it must be {kind}.",
+                )
 
 
-def wrong_kind(seen: View) -> Spots:
+def wrong_kind(view: View) -> Spots:
     """Fields of a wrong type."""
-    for where, value, shape in seen.objects:
+    for where, value, shape in view.objects:
         for name, kind in {**shape.required, **shape.optional}.items():
             if value.get(name) is not None and not KINDS[kind](value[name]):
-                yield within(where, name), f"is not {kind}, as it must be; strict programs refuse the card."
+                yield (
+                    json_path(where, name),
+                    f"is not {kind}, as it must be; strict programs refuse the card.",
+                )
 
 
-def own_fields(seen: View) -> Spots:
-    """Fields that no specification knows, but for SillyTavern's copies at the root."""
-    for where, value, shape in seen.objects:
+def own_fields(view: View) -> Spots:
+    """Fields outside the specifications, except SillyTavern's copies at the root."""
+    for where, value, shape in view.objects:
         known = {*shape.required, *shape.optional, *(_COPIES if shape is ROOT else ())}
         for name in value if shape is not V1 else ():
             if name not in known:
                 is_newer = shape is V2 and name in {*V3.required, *V3.optional}
                 why = "is a field of V3 in a V2 card" if is_newer else "is in no specification"
-                yield within(where, name), f"{why}, and may get lost; own fields belong in extensions."
+                yield json_path(where, name), f"{why}, and may get lost; own fields belong in extensions."
 
 
-def unknown_spec(seen: View) -> Spots:
-    """A `spec` that is none."""
-    said = seen.card.document.get("spec")
+def unknown_spec(view: View) -> Spots:
+    """An unknown `spec`."""
+    said = view.card.document.get("spec")
     if isinstance(said, str) and said not in _SPECS:
         yield "spec", f"is {listed([said])}, which is no version of cards; write {' or '.join(_SPECS)}."
 
 
-def wrong_version(seen: View) -> Spots:
-    """A `spec_version` that does not go with `spec`."""
-    said, spec = seen.card.document.get("spec_version"), seen.card.document.get("spec")
+def wrong_version(view: View) -> Spots:
+    """A `spec_version` that does not fit `spec`."""
+    said, spec = view.card.document.get("spec_version"), view.card.document.get("spec")
     is_wrong = said != "2.0" if spec == _SPECS[0] else number(said) < 3
     if isinstance(said, str) and spec in _SPECS and is_wrong:
         wanted = "2.0" if spec == _SPECS[0] else "3.0"
         yield "spec_version", f"is {listed([said])}; it must be “{wanted}” where spec is {spec}."
 
 
-def newer_version(seen: View) -> Spots:
-    """A version that is not written yet."""
-    said = seen.card.document.get("spec_version")
-    if seen.card.spec == "v3" and number(said) > 3:
+def newer_version(view: View) -> Spots:
+    """A version newer than V3."""
+    said = view.card.document.get("spec_version")
+    if view.card.spec == "v3" and number(said) > 3:
         yield "spec_version", f"is {listed([text(said)])}, newer than 3.0; what is new there is not used."
 
 
-def lost_in_v2(seen: View) -> Spots:
-    """What programs that know V2 only do not see."""
-    if lost := lost_on_the_way(seen.card.document, "v2"):
+def lost_in_v2(view: View) -> Spots:
+    """Data that V2 programs do not see."""
+    if lost := lost_fields(view.card.document, "v2"):
         yield "data", f"holds what programs of V2 do not see: {', '.join(lost)}."
 
 
-def no_notes(seen: View) -> Spots:
-    """A card that tells people nothing."""
-    if seen.root and not seen.card.creator_notes.strip():
+def no_notes(view: View) -> Spots:
+    """A card without notes for users."""
+    if view.root and not view.card.creator_notes.strip():
         yield "data.creator_notes", "is empty; tell people there what the card is for."
 
 
-def mains(seen: View) -> Spots:
-    """Several icons without one main one, or several main backgrounds."""
+def mains(view: View) -> Spots:
+    """Several icons without exactly one main icon, or several main backgrounds."""
     names: dict[str, list[str]] = {"icon": [], "background": []}
-    for _, asset, _ in _assets(seen):
+    for _, asset, _ in _assets(view):
         names.setdefault(text(asset.get("type")), []).append(text(asset.get("name")))
     if len(names["icon"]) > 1 and names["icon"].count("main") != 1:
         yield "data.assets", "has several icons, of which exactly one must be named “main”."
@@ -99,53 +105,53 @@ def mains(seen: View) -> Spots:
         yield "data.assets", "has several backgrounds named “main”, of which there may be one."
 
 
-def schemes(seen: View) -> Spots:
-    """Addresses of assets that nothing leads to."""
-    for where, _, uri in _assets(seen):
+def schemes(view: View) -> Spots:
+    """Assets with an unknown kind of address."""
+    for where, _, uri in _assets(view):
         is_known = uri.casefold().startswith(_WEB) or uri.startswith(("data:", EMBEDDED, LEGACY))
         if not is_known and uri != DEFAULT_URI:
             more = ", which is spelled “embeded://” in cards" if uri.startswith("embedded://") else ""
             yield f"{where}.uri", f"is {listed([uri])}, no address that V3 knows{more}."
 
 
-def lost_assets(seen: View) -> Spots:
-    """Assets whose file is not there."""
-    files = {*seen.card.files}
-    for where, _, uri in _assets(seen):
+def lost_assets(view: View) -> Spots:
+    """Assets whose file is missing."""
+    files = {*view.card.files}
+    for where, _, uri in _assets(view):
         path = uri.removeprefix(EMBEDDED).removeprefix(LEGACY)
         if path != uri and path not in files:
             yield f"{where}.uri", f"is {listed([uri])}, but no such file came with the card; add it."
-        elif uri.startswith("data:") and asset_bytes(seen.card, uri) is None:
+        elif uri.startswith("data:") and asset_bytes(view.card, uri) is None:
             yield f"{where}.uri", "holds no base64, as a data: address must; put the file in anew."
 
 
-def extensions(seen: View) -> Spots:
+def extensions(view: View) -> Spots:
     """Upper-case or dotted `ext`."""
-    for where, asset, uri in _assets(seen):
+    for where, asset, uri in _assets(view):
         ext = text(asset.get("ext"))
         if uri != DEFAULT_URI and (ext != ext.lower() or "." in ext):
             yield f"{where}.ext", f"is {listed([ext])}; it must be in lower case and without a dot."
 
 
-def remote_assets(seen: View) -> Spots:
-    """Assets that lie elsewhere."""
-    for where, _, uri in _assets(seen):
+def remote_assets(view: View) -> Spots:
+    """Assets on other servers."""
+    for where, _, uri in _assets(view):
         if uri.casefold().startswith(_WEB):
             yield f"{where}.uri", f"is {listed([uri])}, whose server sees who fetches it; embed the file."
 
 
-def damaged_image(seen: View) -> Spots:
-    """A PNG that cannot be read to its end."""
+def damaged_image(view: View) -> Spots:
+    """A damaged PNG."""
     try:
-        _keywords(seen)
+        _keywords(view)
     except CardError as error:
         yield "image", f"is a damaged PNG: {error}"
 
 
-def image_texts(seen: View) -> Spots:
+def image_texts(view: View) -> Spots:
     """A PNG with more than one card of a version."""
     try:
-        keywords = _keywords(seen)
+        keywords = _keywords(view)
     except CardError:
         return
     for keyword in ("chara", "ccv3"):
@@ -153,14 +159,14 @@ def image_texts(seen: View) -> Spots:
             yield "image", f"has {times} texts “{keyword}”, and programs differ in which they read."
 
 
-def _assets(seen: View) -> Iterator[tuple[str, Mapping[str, Json], str]]:
-    """Each with its address, where that is a text."""
-    for where, value, shape in seen.objects:
+def _assets(view: View) -> Iterator[tuple[str, Mapping[str, Json], str]]:
+    """The assets with their paths and addresses, if the address is a text."""
+    for where, value, shape in view.objects:
         if shape is ASSET and isinstance(uri := value.get("uri"), str):
             yield where, value, uri
 
 
-def _keywords(seen: View) -> Counter[str]:
-    image = seen.card.image
+def _keywords(view: View) -> Counter[str]:
+    image = view.card.image
     found = read_texts(image, "it") if image is not None and is_png(image) else []
-    return Counter(one.keyword for one in found)
+    return Counter(chunk.keyword for chunk in found)

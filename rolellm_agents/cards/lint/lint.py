@@ -1,6 +1,6 @@
-"""A linter for cards: what breaks the specification, what other programs drop, and what may do harm.
+"""A linter for cards: violations of the specification, data that other programs drop, and risks.
 
-Regular expressions are only ever compiled, within the limits that a chat has; nothing is fetched.
+Regular expressions are only compiled, with the same limits as in a chat; nothing is fetched.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from rolellm_agents.cards.lint import form, lore, texts
 from rolellm_agents.cards.lint import view as lint_view
 
 Level = Literal["error", "warning", "hint"]
-"""An error breaks the specification or cannot work, a warning may do harm, a hint is good to know."""
+"""An error violates the specification or cannot work; a warning may do harm; a hint informs."""
 
 _RULES: tuple[tuple[str, Level, Callable[[lint_view.View], lint_view.Spots]], ...] = (
     ("field-missing", "error", form.missing),
@@ -57,38 +57,38 @@ RULES: dict[str, Level] = {name: level for name, level, _ in _RULES}
 
 @dataclass(frozen=True)
 class CardFinding:
-    """One thing to look at."""
+    """One finding."""
 
     level: Level
     where: str
-    """A path such as `data.character_book.entries[3].keys`; `image` is the portrait."""
+    """A path such as `data.character_book.entries[3].keys`, or `image` for the portrait."""
     rule: str
     """One of `RULES`."""
     message: str
-    """One sentence: the thing, and what happens or what to do."""
+    """One sentence with the problem, and its consequence or cure."""
 
 
 def lint(card: Card) -> list[CardFinding]:
-    """What is wrong with a card, errors first."""
-    seen = lint_view.view(card)
+    """Check a card; errors come first."""
+    view = lint_view.view(card)
     found = [
-        CardFinding(level, where, name, f"{where} {said}")
+        CardFinding(level, where, name, f"{where} {message}")
         for name, level, rule in _RULES
-        for where, said in rule(seen)
+        for where, message in rule(view)
     ]
     return sorted(found, key=lambda finding: ("error", "warning", "hint").index(finding.level))
 
 
 def tokens_by_part(card: Card, count: Callable[[str], int]) -> dict[str, int]:
-    """How many tokens each part of a card has, as its author wrote it, macros and all.
+    """Count the tokens of each part of a card, with macros not replaced.
 
-    `greetings` are all of them, `lorebook_constant` the entries that are always active, `lorebook_whole`
-    all that are not switched off. `total` is what stands in every prompt: neither greetings and examples,
-    which make room for the chat in time, nor entries that wait for their keys.
+    `greetings` are all greetings, `lorebook_constant` the entries that are always active, and
+    `lorebook_whole` all enabled entries. `total` is the permanent part of a prompt: without greetings and
+    examples, which a long chat replaces, and without entries that depend on keys.
 
     Args:
         card: the card.
-        count: how many tokens a text has; not asked of empty texts.
+        count: counts the tokens of a text that is not empty.
     """
     entries = [one for one in lint_view.lore(card) if one.entry.enabled]
     always = {
@@ -97,12 +97,12 @@ def tokens_by_part(card: Card, count: Callable[[str], int]) -> dict[str, int]:
         "scenario": [card.scenario],
         "system_prompt": [card.system_prompt],
         "post_history_instructions": [card.post_history_instructions],
-        "lorebook_constant": [one.body for one in entries if one.entry.constant or one.said.activate],
+        "lorebook_constant": [one.body for one in entries if one.entry.constant or one.decorators.activate],
     }
     others = {
         "greetings": [*card.greetings, *card.group_greetings],
         "examples": [card.examples],
         "lorebook_whole": [one.body for one in entries],
     }
-    counted = {name: sum(count(one) for one in some if one) for name, some in (always | others).items()}
+    counted = {name: sum(map(count, filter(None, parts))) for name, parts in (always | others).items()}
     return {**counted, "total": sum(counted[name] for name in always)}

@@ -1,4 +1,4 @@
-"""Rules on a card's lorebook: its entries, their keys, and their decorators."""
+"""Rules for a card's lorebook: entries, keys and decorators."""
 
 import re
 from collections import Counter
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from itertools import zip_longest
 
 from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.json_text import json_path
 from rolellm_agents.cards.lint.view import Lore, Spots, View, listed
 from rolellm_agents.cards.lore.decorators import NO_DECORATORS, parse_decorators
 from rolellm_agents.cards.lore.keys import PatternSearch, parse_key
-from rolellm_agents.cards.showing import within
 from rolellm_agents.cards.values import flag, mapping, text
 
 _SILLYTAVERN = {"activate", "dont_activate"}
 _OPEN = {"instruct_scan_depth", "instruct_depth", "reverse_instruct_depth", "position"}
-"""Decorators whose values are not for us to judge: of text completion, or a program's own places."""
+"""Decorators whose values are not checked: those of text completion, and programs' own places."""
 _JUDGED = {
     *(*_SILLYTAVERN, "activate_only_after", "activate_only_every", "keep_activate_after_match"),
     *("dont_activate_after_match", "is_greeting", "is_user_icon", "scan_depth", "additional_keys"),
@@ -23,21 +23,21 @@ _JUDGED = {
 _V3 = _OPEN | _JUDGED
 _NAME = re.compile(r"@@@?([a-z_]+)")
 
-# Of a JavaScript expression: an escaped character, a set, a bracket, an endless repetition, or any other.
+# Tokens of a JavaScript expression: an escape, a set, a bracket, an unbounded repetition, or another sign.
 _PARTS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|[()]|[*+]|\{\d+,\}|.", re.DOTALL)
 
 
-def unreadable_book(seen: View) -> Spots:
+def unreadable_book(view: View) -> Spots:
     """A lorebook that cannot be read."""
     try:
-        _ = seen.card.lorebook
+        _ = view.card.lorebook
     except CardError as error:
-        yield within(seen.root, "character_book"), f"cannot be read: {error}"
+        yield json_path(view.root, "character_book"), f"cannot be read: {error}"
 
 
-def unknown_decorators(seen: View) -> Spots:
-    """Decorators that V3 has not, without a fallback for programs that do not know them."""
-    for one in seen.lore:
+def unknown_decorators(view: View) -> Spots:
+    """Decorators outside V3 without a fallback."""
+    for one in view.lore:
         for line, below in zip_longest(one.head, one.head[1:], fillvalue=""):
             if _name(line) not in _V3 and not below.startswith("@@@"):
                 yield (
@@ -46,9 +46,9 @@ def unknown_decorators(seen: View) -> Spots:
                 )
 
 
-def decorator_values(seen: View) -> Spots:
-    """Decorators whose value is not valid."""
-    for one in seen.lore:
+def decorator_values(view: View) -> Spots:
+    """Decorators with an invalid value."""
+    for one in view.lore:
         for line in one.head:
             own = f"@@{line.lstrip('@')}"
             if _name(line) in _JUDGED and parse_decorators(own)[0] == NO_DECORATORS:
@@ -58,9 +58,9 @@ def decorator_values(seen: View) -> Spots:
                 )
 
 
-def late_decorators(seen: View) -> Spots:
+def late_decorators(view: View) -> Spots:
     """Decorators below the first line of the text."""
-    for one in seen.lore:
+    for one in view.lore:
         lines = (line.strip() for line in one.body.split("\n"))
         if late := [line for line in lines if _name(line) in _V3]:
             yield (
@@ -69,34 +69,34 @@ def late_decorators(seen: View) -> Spots:
             )
 
 
-def foreign_decorators(seen: View) -> Spots:
+def foreign_decorators(view: View) -> Spots:
     """Decorators that SillyTavern does not know."""
-    for one in seen.lore:
+    for one in view.lore:
         if unknown := [line for line in one.head if _name(line) not in _SILLYTAVERN]:
             yield f"{one.where}.content", f"has {listed(unknown)}, which SillyTavern cuts off unread."
 
 
-def bad_keys(seen: View) -> Spots:
+def bad_keys(view: View) -> Spots:
     """Regular expressions that do not compile."""
-    bad = _bad(seen)
-    for one in seen.lore:
+    bad = _bad(view)
+    for one in view.lore:
         for where, key in one.keys:
             if key in bad:
                 yield where, f"has {listed([key])}, which is no valid expression and never matches."
 
 
-def slow_keys(seen: View) -> Spots:
-    """Regular expressions that may take for ever."""
-    for one in seen.lore:
+def slow_keys(view: View) -> Spots:
+    """Regular expressions that may backtrack exponentially."""
+    for one in view.lore:
         for where, words in one.keys:
             key = parse_key(words)
             if key is not None and key.source is not None and _is_nested(key.source):
                 yield where, f"has {listed([words])}, which repeats a repetition and may hang programs."
 
 
-def plain_regex(seen: View) -> Spots:
-    """Plain keys that are said to be expressions."""
-    for one in seen.lore if seen.card.spec == "v3" else ():
+def plain_regex(view: View) -> Spots:
+    """Plain keys of entries that claim to use regular expressions."""
+    for one in view.lore if view.card.spec == "v3" else ():
         keys = [key for key in one.entry.keys if (found := parse_key(key)) and found.source is None]
         if one.entry.use_regex and keys:
             yield (
@@ -105,52 +105,52 @@ def plain_regex(seen: View) -> Spots:
             )
 
 
-def no_keys(seen: View) -> Spots:
-    """Entries that nothing calls."""
-    for one in seen.lore:
-        # SillyTavern finds some entries by what they mean.
+def no_keys(view: View) -> Spots:
+    """Enabled entries without keys that are never active."""
+    for one in view.lore:
+        # SillyTavern retrieves vectorized entries by meaning.
         by_meaning = flag(mapping(one.entry.raw.get("extensions")).get("vectorized"))
-        always = one.entry.constant or one.said.activate or by_meaning
+        always = one.entry.constant or one.decorators.activate or by_meaning
         if one.entry.enabled and not always and not any(map(parse_key, one.entry.keys)):
             yield f"{one.where}.keys", "is empty, so the entry never fires; add keys, or make it constant."
 
 
-def never(seen: View) -> Spots:
-    """Entries that cannot fire for another reason."""
-    bad = _bad(seen)
+def never(view: View) -> Spots:
+    """Entries that cannot be active for another reason."""
+    bad = _bad(view)
     reasons: dict[str, Callable[[Lore], bool]] = {
         "its probability is 0": lambda one: _chance(one) <= 0,
-        "@@dont_activate forbids it": lambda one: one.said.dont_activate,
+        "@@dont_activate forbids it": lambda one: one.decorators.dont_activate,
         "it waits for other entries, which are not to call it": lambda one: (
             one.entry.delay_until_recursion > 0 and one.entry.exclude_recursion
         ),
         "there is no such greeting as @@is_greeting asks for": lambda one: (
-            (one.said.greeting or 0) >= len(seen.card.greetings)
+            (one.decorators.greeting or 0) >= len(view.card.greetings)
         ),
         "none of its keys is a valid expression": lambda one: (
             bool(one.entry.keys) and not one.entry.constant and bad.issuperset(one.entry.keys)
         ),
     }
-    for one in seen.lore:
-        meant = one.entry.enabled and not one.said.activate
+    for one in view.lore:
+        meant = one.entry.enabled and not one.decorators.activate
         if why := [reason for reason, holds in reasons.items() if meant and holds(one)]:
             yield one.where, f"never fires: {' and '.join(why)}."
 
 
-def same_ids(seen: View) -> Spots:
-    """Two entries with one id."""
+def same_ids(view: View) -> Spots:
+    """Entries with the same id."""
     first: dict[str, str] = {}
-    for one in seen.lore:
+    for one in view.lore:
         known = text(one.entry.raw.get("id"))
         if known and first.setdefault(known, one.where) != one.where:
             yield f"{one.where}.id", f"is {listed([known])}, as that of {first[known]}; one may get lost."
 
 
-def same_orders(seen: View) -> Spots:
-    """Entries none of which is before another."""
-    orders = Counter(one.entry.order for one in seen.lore if one.entry.enabled)
+def same_orders(view: View) -> Spots:
+    """Entries that all have the same order."""
+    orders = Counter(one.entry.order for one in view.lore if one.entry.enabled)
     if len(orders) == 1 and orders.total() > 1:
-        where = within(within(seen.root, "character_book"), "entries")
+        where = json_path(json_path(view.root, "character_book"), "entries")
         yield where, "all have one insertion_order, so programs differ in their order; number them."
 
 
@@ -160,12 +160,12 @@ def _name(line: str) -> str:
 
 
 def _chance(one: Lore) -> float:
-    return one.entry.probability if one.said.probability is None else one.said.probability
+    return one.entry.probability if one.decorators.probability is None else one.decorators.probability
 
 
-def _bad(seen: View) -> frozenset[str]:
+def _bad(view: View) -> frozenset[str]:
     search = PatternSearch()
-    for words in dict.fromkeys(words for one in seen.lore for _, words in one.keys):
+    for words in dict.fromkeys(words for one in view.lore for _, words in one.keys):
         key = parse_key(words)
         if key is not None and key.source is not None:
             search.search(key, str)
@@ -173,7 +173,7 @@ def _bad(seen: View) -> frozenset[str]:
 
 
 def _is_nested(source: str) -> bool:
-    """Whether a group that repeats something without end is itself repeated: `(a+)+`."""
+    """Whether a group with an unbounded repetition is itself repeated, as in `(a+)+`."""
     open_groups: list[bool] = [False]
     closed = False
     for part in _PARTS.findall(source):

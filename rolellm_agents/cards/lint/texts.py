@@ -1,10 +1,10 @@
-"""Rules on what a card's texts hold."""
+"""Rules for the texts of a card."""
 
 import re
 
+from rolellm_agents.cards.json_text import json_path
 from rolellm_agents.cards.lint.view import V1, Spots, View, listed
 from rolellm_agents.cards.macros import unknown_macros
-from rolellm_agents.cards.showing import within
 
 _PROMPTS = {*V1.required, "system_prompt", "post_history_instructions"} - {"name"}
 _PROMPTS |= {"alternate_greetings", "group_only_greetings"}
@@ -14,10 +14,10 @@ _HALVES = re.compile(r"[\ud800-\udfff]")
 
 _BYTES = {chr(code): bytes([code]) for code in range(0x80, 0x100)}
 _BYTES |= {bytes([code]).decode("cp1252", "replace"): bytes([code]) for code in range(0x80, 0xA0)}
-"""Characters by the bytes that they were, where somebody read them as Latin-1 or as Windows does."""
+"""The bytes that were decoded to these characters by mistake, as Latin-1 or CP1252."""
 _REST = "[" + "".join(one for one, code in _BYTES.items() if code[0] < 0xC0 and one != "\ufffd") + "]"
-# The first letter that a quote, a dash, an accent or an emoji becomes is a sure sign. Of others it takes
-# several in a row: “Spaß“ and “OLÉ…” are good texts.
+# The sequences of quotes, dashes, accents and emoji are certain signs. Of other sequences, several in a row
+# are required, since “Spaß“ and “OLÉ…” are valid texts.
 _MOJIBAKE = re.compile(
     rf"[ÂÃ]{_REST}|â{_REST}{{2}}|ð{_REST}{{3}}|(?:[\xc2-\xdf]{_REST}|[\xe0-\xef]{_REST}{{2}}){{3,}}"
 )
@@ -28,62 +28,65 @@ _SHOWN = re.compile(
     rf"""\s{{0,9}}["'<]?(?:https?:)?{_HOST}""",
     re.IGNORECASE,
 )
-"""What a program that shows Markdown or HTML loads by itself."""
+"""References that a program loads automatically when it shows Markdown or HTML."""
 _LINK = re.compile(rf"\bhttps?:{_HOST}", re.IGNORECASE)
 
 
-def controls(seen: View) -> Spots:
+def controls(view: View) -> Spots:
     """Control characters."""
-    for where, words in seen.texts:
+    for where, words in view.texts:
         if found := _CONTROLS.findall(words):
             yield where, f"has control characters ({listed(found)}), which confuse programs; remove them."
 
 
-def halves(seen: View) -> Spots:
+def halves(view: View) -> Spots:
     """Lone surrogates."""
-    for where, words in seen.texts:
+    for where, words in view.texts:
         if found := _HALVES.findall(words):
             yield where, f"has halves of characters ({listed(found)}), which cannot be saved; remove them."
 
 
-def mojibake(seen: View) -> Spots:
-    """UTF-8 that somebody read as Latin-1."""
-    for where, words in seen.texts:
+def mojibake(view: View) -> Spots:
+    """UTF-8 that was decoded as Latin-1."""
+    for where, words in view.texts:
         if found := _MOJIBAKE.search(words):
             meant = b"".join(_BYTES[one] for one in found[0]).decode("utf-8", "replace")
             yield where, f"has {listed([found[0]])} for {listed([meant])}: it is UTF-8 read as Latin-1."
 
 
-def remote_media(seen: View) -> Spots:
-    """Pictures and styles that lie elsewhere."""
-    for where, words in seen.texts:
+def remote_media(view: View) -> Spots:
+    """Pictures and styles on other servers."""
+    for where, words in view.texts:
         if hosts := _SHOWN.findall(words):
             yield where, f"loads what lies at {listed(hosts)}, where readers are seen; take it out."
 
 
-def links(seen: View) -> Spots:
-    """Addresses that nothing is loaded from by itself."""
-    for where, words in seen.texts:
+def links(view: View) -> Spots:
+    """Links, which are not loaded automatically."""
+    for where, words in view.texts:
         shown = {*_SHOWN.findall(words)}
         if hosts := [host for host in _LINK.findall(words) if host not in shown]:
-            yield where, f"names addresses at {listed(hosts)}, where whoever opens them is seen."
+            yield where, f"names addresses at {listed(hosts)}, where whoever opens them is view."
 
 
-def macros(seen: View) -> Spots:
-    """Macros that stay as they are."""
-    told = (spot for spot in seen.texts if spot[0].removeprefix("data.").partition("[")[0] in _PROMPTS)
-    lore = ((f"{one.where}.content", one.body) for one in seen.lore)
-    for where, words in (*told, *lore):
+def macros(view: View) -> Spots:
+    """Unknown macros, which are not replaced."""
+    prompts = (spot for spot in view.texts if spot[0].removeprefix("data.").partition("[")[0] in _PROMPTS)
+    lore = ((f"{one.where}.content", one.body) for one in view.lore)
+    for where, words in (*prompts, *lore):
         if names := unknown_macros(words):
             yield where, f"has macros {listed(names)}, which are unknown here and stay as they stand."
 
 
-def literal_names(seen: View) -> Spots:
-    """Example dialogues whose speakers are named."""
-    named = {name.strip().casefold(): "{{char}}" for name in (seen.card.name, seen.card.called)}
+def literal_names(view: View) -> Spots:
+    """Example dialogues with names in place of macros."""
+    named = {name.strip().casefold(): "{{char}}" for name in (view.card.name, view.card.char_name)}
     macro = {"user": "{{user}}", "you": "{{user}}", "anon": "{{user}}", **named}
-    lines = seen.card.examples.replace("：", ":").splitlines()
+    lines = view.card.examples.replace("：", ":").splitlines()
     heads = [line.partition(":")[0].strip() for line in lines if ":" in line]
     if found := [head for head in heads if head and head.casefold() in macro]:
         wanted = " and ".join(sorted({macro[head.casefold()] for head in found}))
-        yield within(seen.root, "mes_example"), f"names speakers {listed(found)}; write {wanted} for them."
+        yield (
+            json_path(view.root, "mes_example"),
+            f"names speakers {listed(found)}; write {wanted} for them.",
+        )

@@ -1,4 +1,4 @@
-"""What the linter's rules see of a card: its objects and what they should hold, its texts, its lore."""
+"""The linter's view of a card: objects with the specified fields, texts, and lore entries."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from typing import NamedTuple, TypeAlias
 
 from rolellm_agents.cards.card import Card
 from rolellm_agents.cards.errors import CardError
+from rolellm_agents.cards.json_text import json_path, printable
 from rolellm_agents.cards.lore.decorators import Decorators, parse_decorators
 from rolellm_agents.cards.lore.lorebook import LoreEntry
-from rolellm_agents.cards.showing import printable, within
 from rolellm_agents.cards.values import Json, mapping
 
 Spots: TypeAlias = Iterator[tuple[str, str]]
-"""What a rule finds: places, and of each the rest of a sentence that begins with the place."""
+"""Findings of a rule: a path, and the rest of a sentence that begins with the path."""
 
 
 class Shape(NamedTuple):
-    """The members of an object of a card, and of what kind each is."""
+    """The specified fields of an object, with the kind of each."""
 
     required: Mapping[str, str]
     optional: Mapping[str, str]
 
 
 class Object(NamedTuple):
-    """An object of a card, and what the specification has in its place."""
+    """An object of a card with its specification."""
 
     where: str
     value: Mapping[str, Json]
@@ -36,30 +36,35 @@ class Lore(NamedTuple):
 
     where: str
     entry: LoreEntry
-    said: Decorators
+    decorators: Decorators
     head: tuple[str, ...]
-    """The lines of its decorators."""
+    """The lines of the decorators."""
     body: str
 
     @property
     def keys(self) -> Iterator[tuple[str, str]]:
-        """All keys that are looked for on its behalf, and where each stands."""
-        said = (*self.said.additional_keys, self.said.exclude_keys, self.said.exclude_keys_all)
+        """All keys of the entry with their paths."""
+        decorators = self.decorators
+        in_content = (
+            *decorators.additional_keys,
+            decorators.exclude_keys,
+            decorators.exclude_keys_all,
+        )
         yield from ((f"{self.where}.keys", key) for key in self.entry.keys)
         yield from ((f"{self.where}.secondary_keys", key) for key in self.entry.secondary_keys)
-        yield from ((f"{self.where}.content", key) for key in chain(*said))
+        yield from ((f"{self.where}.content", key) for key in chain(*in_content))
 
 
 @dataclass(frozen=True)
 class View:
-    """A card as the rules see it."""
+    """The parts of a card that the rules check."""
 
     card: Card
     root: str
-    """Where the character's fields stand: `data`; in V1 the document itself."""
+    """The path of the character's fields: `data`, or empty in V1."""
     objects: tuple[Object, ...]
     texts: tuple[tuple[str, str], ...]
-    """All texts but assets, sources, and what we keep of a card's former shape."""
+    """All texts with their paths, except assets, sources and our own extensions."""
     lore: tuple[Lore, ...]
 
 
@@ -78,7 +83,7 @@ KINDS: dict[str, Callable[[Json], bool]] = {
     _SIDE: lambda value: value in ("before_char", "after_char"),
     _ID: lambda value: isinstance(value, str | int | float) and not isinstance(value, bool),
 }
-"""Whether a value is of a kind."""
+"""Checks whether a value is of a kind."""
 
 
 def _fields(names: Mapping[str, str]) -> dict[str, str]:
@@ -108,7 +113,7 @@ BOOK = Shape(
     {"extensions": _OBJECT, "entries": _OBJECTS},
     _fields({_TEXT: "name description", _NUMBER: "scan_depth token_budget", _FLAG: "recursive_scanning"}),
 )
-# `use_regex` is V3's, but SillyTavern writes it into every card.
+# `use_regex` belongs to V3, but SillyTavern writes it into every card.
 _FLAGS = "case_sensitive constant selective use_regex"
 ENTRY_V2 = Shape(
     _fields(
@@ -136,30 +141,30 @@ ASSET = Shape(_fields({_TEXT: "type uri name ext"}), {})
 
 
 def view(card: Card) -> View:
-    """Look at a card, whatever its JSON holds."""
+    """Collect the parts of a card; its JSON may be invalid."""
     root = "" if card.spec == "v1" else "data"
     return View(card, root, (*_objects(card, root),), (*_texts(root, card.data),), (*lore(card),))
 
 
 def lore(card: Card) -> Iterator[Lore]:
-    """The entries of a card's lorebook; none of a lorebook that cannot be read."""
+    """The entries of a card's lorebook; empty if the lorebook cannot be read."""
     try:
         book = card.lorebook
     except CardError:
         return
     for (where, raw), entry in zip(_raw_entries(card), book.entries if book else (), strict=False):
-        if entry.raw is raw:  # not so in a book of another program's format
-            said, body = parse_decorators(entry.content)
+        if entry.raw is raw:  # false for a lorebook in another program's format
+            decorators, body = parse_decorators(entry.content)
             head = entry.content.removesuffix(body).split("\n")
-            yield Lore(where, entry, said, tuple(line.strip() for line in head if line.strip()), body)
+            yield Lore(where, entry, decorators, tuple(line.strip() for line in head if line.strip()), body)
 
 
 def listed(values: Iterable[str]) -> str:
-    """The first three of them, in quotes and cut to a line."""
-    some = [*dict.fromkeys(values)]
-    lines = [printable(one[:60]).replace("\n", "\\n") + "…" * (len(one) > 60) for one in some[:3]]
+    """The first three distinct values, quoted and truncated, for a message."""
+    distinct = [*dict.fromkeys(values)]
+    lines = [printable(text[:60]).replace("\n", "\\n") + "…" * (len(text) > 60) for text in distinct[:3]]
     shown = ", ".join(f"“{line}”" for line in lines)
-    return f"{shown} and {len(some) - 3} more" if len(some) > 3 else shown
+    return f"{shown} and {len(distinct) - 3} more" if len(distinct) > 3 else shown
 
 
 def _objects(card: Card, root: str) -> Iterator[Object]:
@@ -167,7 +172,7 @@ def _objects(card: Card, root: str) -> Iterator[Object]:
     if isinstance(card.document.get("data"), dict):
         yield Object("data", card.data, V3 if card.spec == "v3" else V2)
     if isinstance(book := card.data.get("character_book"), dict):
-        yield Object(within(root, "character_book"), book, BOOK)
+        yield Object(json_path(root, "character_book"), book, BOOK)
     for where, entry in _raw_entries(card):
         yield Object(where, entry, ENTRY_V3 if card.spec == "v3" else ENTRY_V2)
     if card.spec == "v3":
@@ -181,11 +186,11 @@ def _raw_entries(card: Card) -> Iterator[tuple[str, Mapping[str, Json]]]:
 
 
 def _members(where: str, value: Json) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """The objects in a list, or in an object that somebody made of it."""
+    """The objects in a list, or in an object with numbers as keys."""
     steps: Iterable[tuple[str | int, Json]] = ()
     if isinstance(value, list | dict):
         steps = value.items() if isinstance(value, dict) else enumerate(value)
-    return ((within(where, step), one) for step, one in steps if isinstance(one, dict))
+    return ((json_path(where, step), one) for step, one in steps if isinstance(one, dict))
 
 
 def _texts(root: str, data: Json) -> Iterator[tuple[str, str]]:
@@ -195,8 +200,8 @@ def _texts(root: str, data: Json) -> Iterator[tuple[str, str]]:
         if isinstance(value, str):
             yield where, value
         elif isinstance(value, list):
-            left += [(within(where, at), one) for at, one in reversed([*enumerate(value)])]
+            left += [(json_path(where, at), one) for at, one in reversed([*enumerate(value)])]
         elif isinstance(value, dict):
             skipped = ("assets", "source") if where == root else ()
             kept = [key for key in value if key not in skipped and not key.startswith("rolellm/")]
-            left += [(within(where, key), value[key]) for key in reversed(kept)]
+            left += [(json_path(where, key), value[key]) for key in reversed(kept)]

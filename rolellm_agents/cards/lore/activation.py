@@ -1,7 +1,7 @@
-"""Which entries of lorebooks enter the prompt, and why the others do not.
+"""Decide which lorebook entries enter the prompt, and record the reason for each entry.
 
-SillyTavern's algorithm with V3's decorators and settings of books. It is pure: chance comes from a seed,
-and what a chat remembers of its lore is given and given back.
+The algorithm is SillyTavern's, with V3's decorators and the settings of books. It is a pure function:
+random choices depend on a seed, and the chat's lore state is an argument and a result.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,70 +9,57 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from rolellm_agents.cards.lore.candidate import Candidate, candidates, forbidden, served_first
+from rolellm_agents.cards.lore.candidate import Candidate, budget_order, candidates, exclusion_reason
 from rolellm_agents.cards.lore.decorators import UiPrompt
-from rolellm_agents.cards.lore.groups import survivors
+from rolellm_agents.cards.lore.groups import choose_in_groups
 from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry, Position, Role
 from rolellm_agents.cards.lore.matching import KeyMatcher, MatchResult
-from rolellm_agents.cards.lore.scan import Haystack, ScanMessage, Window
+from rolellm_agents.cards.lore.scan import Haystack, Window
 from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
-from rolellm_agents.cards.lore.state import NO_STATE, LoreState, TimedEffect, advance, record
-from rolellm_agents.cards.lore.trace import ACTIVE, LoreTrace, tells_more
-
-__all__ = [
-    "Activation",
-    "FiredLore",
-    "LoreScene",
-    "LoreSettings",
-    "LoreState",
-    "LoreTrace",
-    "ScanMessage",
-    "TimedEffect",
-    "about_four_characters",
-    "activate",
-]
+from rolellm_agents.cards.lore.state import NO_STATE, LoreState, advance, record
+from rolellm_agents.cards.lore.trace import ACTIVE, LoreTrace, is_closer
 
 MOST_ROUNDS = 30
-"""Rounds of recursion. Each looks at every entry, and a book can be a chain of all its entries."""
+"""The most rounds of recursion. Each round checks every entry, and a book can chain all its entries."""
 
 
 @dataclass(frozen=True)
 class FiredLore:
-    """An active entry as it goes into the prompt."""
+    """An active entry."""
 
     book: str
     entry: LoreEntry
     content: str
-    """Without decorators, macros replaced."""
+    """The content without decorators, with macros replaced."""
     position: Position
     depth: int
-    """For `at_depth`: messages from the newest."""
+    """For `at_depth`: the number of messages after the entry."""
     role: Role
     tokens: int
     expendable: bool = False
-    """To be left out first when the prompt is too long for the context."""
+    """Whether to drop the entry first when the prompt is too long."""
 
 
 @dataclass(frozen=True)
 class Activation:
-    """What is active in a scene."""
+    """The result of an activation."""
 
     fired: tuple[FiredLore, ...]
-    """In the order of the prompt; entries without content are not among them."""
+    """The active entries with content, in the order of the prompt."""
     traces: tuple[LoreTrace, ...]
     """One for each entry, in the books' order."""
     state: LoreState
-    """What the chat remembers from now on; who only looks does not keep it."""
+    """The chat's new lore state; discarded for a preview."""
     budget: int
     """Tokens for all lore."""
     spent: int
-    """Tokens of active entries; above the budget only with entries that ignore it."""
+    """Tokens of active entries; may exceed the budget by entries that ignore it."""
     disabled_prompts: frozenset[UiPrompt] = frozenset()
-    """Prompts of the user's that active entries switch off."""
+    """User prompts that active entries disable."""
 
 
-def about_four_characters(text: str) -> int:
-    """An estimate of tokens."""
+def estimate_tokens(text: str) -> int:
+    """Estimate tokens at four characters each."""
     return (len(text) + 3) // 4
 
 
@@ -84,16 +71,16 @@ def activate(
     scene: LoreScene,
     settings: LoreSettings = _DEFAULTS,
     state: LoreState = NO_STATE,
-    count_tokens: Callable[[str], int] = about_four_characters,
+    count_tokens: Callable[[str], int] = estimate_tokens,
 ) -> Activation:
     """Find the entries that are active in a scene.
 
     Args:
-        books: where they stand in the order in which they are served, if not `settings.evenly`.
-        scene: the chat, and who is there.
-        settings: what entries and books leave open.
-        state: what the chat remembers; stays as it is.
-        count_tokens: of a content.
+        books: the lorebooks; without `settings.evenly`, the budget serves them in this order.
+        scene: the chat and its participants.
+        settings: defaults for entries and books.
+        state: the chat's lore state; not modified.
+        count_tokens: counts the tokens of a content.
     """
     return _Activation(books, scene, settings, state, count_tokens).run()
 
@@ -102,7 +89,7 @@ _Kind = Literal["chat", "further_back", "recursion"]
 
 
 class _Activation:
-    """One activation as it goes on, round by round."""
+    """One activation, round by round."""
 
     def __init__(
         self,
@@ -123,18 +110,18 @@ class _Activation:
         self._kind: _Kind = "chat"
         self._rounds = 1
         self._recursions = 0
-        self._waiting = self._in_turn(self._not_forbidden())
+        self._pending = self._in_budget_order(self._not_excluded())
         self._haystack = self._make_haystack()
         self._matcher = KeyMatcher(self._haystack)
         self._budget = _Budget(settings.budget)
         self._depth = settings.scan_depth
-        levels = {c.entry.delay_until_recursion for c in self._waiting if "lore" in c.reads}
+        levels = {c.entry.delay_until_recursion for c in self._pending if "lore" in c.reads}
         self._levels = sorted(level for level in levels if level > 0)
         self._level = self._levels.pop(0) if self._levels else 0
 
     def run(self) -> Activation:
-        """Go through all rounds."""
-        while self._go_on(self._settle(self._candidates_by_keys())):
+        """Run all rounds."""
+        while self._next_round(self._settle(self._candidates_by_keys())):
             pass
         total = len(self._scene.messages)
         active = [(c.key, c.entry, c.decorators) for c in self._active]
@@ -151,37 +138,37 @@ class _Activation:
             ),
         )
 
-    def _not_forbidden(self) -> list[Candidate]:
+    def _not_excluded(self) -> list[Candidate]:
         allowed = []
         for candidate in self._all:
-            why = forbidden(candidate, self._scene, self._state)
+            why = exclusion_reason(candidate, self._scene, self._state)
             if why is None:
                 allowed.append(candidate)
             else:
                 self._note(candidate, MatchResult(why))
         return allowed
 
-    def _in_turn(self, waiting: list[Candidate]) -> list[Candidate]:
-        """Whom the budget serves first comes first."""
+    def _in_budget_order(self, waiting: list[Candidate]) -> list[Candidate]:
+        """Sort entries by the order in which the budget serves them."""
         places = {label: place for place, label in enumerate(dict.fromkeys(c.label for c in self._all))}
 
         def turn(candidate: Candidate) -> tuple[float, ...]:
-            sticky, *others = served_first(candidate, self._settings, sticky=self._is_sticky(candidate))
+            sticky, *others = budget_order(candidate, self._settings, sticky=self._is_sticky(candidate))
             return (sticky, 0 if self._settings.evenly else places[candidate.label], *others)
 
         return sorted(waiting, key=turn)
 
     def _make_haystack(self) -> Haystack:
-        heads = frozenset(key.head for candidate in self._waiting for key in candidate.all_keys)
+        heads = frozenset(key.head for candidate in self._pending for key in candidate.all_keys)
         haystack = Haystack(self._scene.messages, heads, names=self._settings.include_names)
         for source, text in self._scene.sources.items():
             haystack.add(source, text)
         return haystack
 
     def _candidates_by_keys(self) -> dict[Candidate, MatchResult]:
-        """Those of this round that chance, groups and the budget decide about."""
+        """The entries of this round that match; groups, probability and the budget decide next."""
         found: dict[Candidate, MatchResult] = {}
-        for candidate in self._waiting:
+        for candidate in self._pending:
             verdict = self._verdict(candidate)
             if verdict.why in ACTIVE:
                 found[candidate] = verdict
@@ -207,13 +194,13 @@ class _Activation:
     def _window(self, candidate: Candidate) -> Window:
         depth = self._depth if candidate.scan_depth is None else candidate.scan_depth
         total = len(self._scene.messages)
-        # Whoever looks further back looks at what the chat says, and at no other entry's content.
+        # Outside of recursion only the chat is scanned, not the content of other entries.
         lore = candidate.reads if self._kind == "recursion" else frozenset()
         return Window(max(0, total - max(0, depth)), lore.union(candidate.entry.match_sources))
 
     def _settle(self, found: dict[Candidate, MatchResult]) -> list[Candidate]:
-        """Let groups, chance and the budget decide; those that are active now, in turn."""
-        chosen = survivors(
+        """Apply groups, probabilities and the budget; return the newly active entries."""
+        chosen = choose_in_groups(
             list(found),
             {group for c in self._active for group in c.entry.groups},
             is_sticky=self._is_sticky,
@@ -226,7 +213,7 @@ class _Activation:
             self._note(candidate, found[candidate]._replace(why="group"))
         for candidate in chosen:
             self._admit(candidate, found[candidate])
-        self._waiting = [candidate for candidate in self._waiting if candidate not in settled]
+        self._pending = [candidate for candidate in self._pending if candidate not in settled]
         return [candidate for candidate in chosen if candidate in self._active]
 
     def _admit(self, candidate: Candidate, verdict: MatchResult) -> None:
@@ -254,11 +241,11 @@ class _Activation:
     def _by_chance(self, candidate: Candidate) -> bool:
         if self._is_sticky(candidate) or candidate.probability >= 100:
             return True
-        # Each entry has its own draw: another entry, or another round, does not change it.
+        # Each entry has its own random generator, independent of other entries and rounds.
         draw = Random(f"{self._scene.seed}:{candidate.key}")  # noqa: S311
         return draw.random() * 100 < candidate.probability
 
-    def _go_on(self, activated: Sequence[Candidate]) -> bool:
+    def _next_round(self, activated: Sequence[Candidate]) -> bool:
         """Prepare the next round; False when there is none."""
         limit = self._settings.max_recursion_steps
         self._rounds += 1
@@ -275,7 +262,7 @@ class _Activation:
         return False
 
     def _feed(self, activated: Sequence[Candidate]) -> bool:
-        """Give new entries' content to the others; True when there was any."""
+        """Add the content of new entries to the scanned texts; False when there is none."""
         feeding = [(candidate, kind) for candidate in activated if (kind := candidate.feeds)]
         scanned = self._scene.substitute_scanned
         for candidate, kind in feeding:
@@ -290,7 +277,7 @@ class _Activation:
         return self._recursions <= MOST_ROUNDS
 
     def _look_further(self) -> bool:
-        """Look at older messages, until one has a key in it."""
+        """Extend the scan to the next older message that may have a key; False when there is none."""
         total, most = len(self._scene.messages), self._settings.min_activations_depth_max
         while self._depth < (min(total, most) if most > 0 else total):
             self._depth += 1
@@ -302,9 +289,9 @@ class _Activation:
         return candidate.key in self._state.sticky
 
     def _note(self, candidate: Candidate, verdict: MatchResult, tokens: int = 0) -> None:
-        """Keep the reason that tells most; of the same, the first."""
+        """Record the reason of an entry; one that is closer to being active replaces an earlier one."""
         before = self._traces.get(candidate)
-        if before is None or tells_more(verdict.why, before.why):
+        if before is None or is_closer(verdict.why, before.why):
             self._traces[candidate] = LoreTrace(
                 book=candidate.label,
                 uid=candidate.entry.uid,
@@ -319,7 +306,7 @@ class _Activation:
 
 
 class _Budget:
-    """Tokens for lore, in all and for each book."""
+    """The tokens for lore, in total and for each book."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -329,7 +316,7 @@ class _Budget:
         self._full_books: set[str] = set()
 
     def take(self, candidate: Candidate, tokens: int) -> bool:
-        """Spend tokens on an entry, if there are as many left; once there are not, nobody gets any."""
+        """Spend tokens on an entry if enough are left; the first failure ends the budget."""
         label, limit = candidate.label, candidate.book.token_budget or 0
         spent = self._books.get(label, 0) + tokens
         if not candidate.entry.ignore_budget:
@@ -345,7 +332,7 @@ class _Budget:
 
 
 def _place(candidate: Candidate, messages: int) -> tuple[Position, int]:
-    """Where an entry goes in the prompt; the decorators decide first."""
+    """Position and depth of an entry in the prompt; decorators override the entry."""
     entry, decorators = candidate.entry, candidate.decorators
     if decorators.position is not None:
         return decorators.position, entry.depth

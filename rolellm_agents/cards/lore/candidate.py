@@ -1,4 +1,4 @@
-"""Entries of lorebooks in one scene: what each looks for and where, and what forbids it from the start."""
+"""Lorebook entries in one scene: their keys, scanned texts, and reasons that exclude them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,34 +22,34 @@ class Candidate:
     """One entry of one book, in one scene."""
 
     key: str
-    """In a `LoreState`."""
+    """The entry's key in a `LoreState`."""
     label: str
-    """Its book's name, made unique."""
+    """The book's name, made unique."""
     book: Lorebook
     entry: LoreEntry
     decorators: Decorators
     body: str
-    """The content below the decorators, its macros not replaced yet."""
+    """The content without decorators, with macros not replaced."""
     keys: tuple[LoreKey, ...]
     secondary: tuple[LoreKey, ...]
     additional: tuple[tuple[LoreKey, ...], ...]
-    """Of each of these one at least."""
+    """At least one key of each must be found."""
     excluded: tuple[LoreKey, ...]
-    """None of these."""
+    """None of these may be found."""
     excluded_together: tuple[LoreKey, ...]
-    """Not all of these."""
+    """Not all of these may be found."""
     matching: Matching
     recursive: bool
-    """Whether its book's entries activate each other."""
+    """Whether the entries of the book activate each other."""
 
     @property
     def all_keys(self) -> Iterator[LoreKey]:
-        """Every key that is looked for on its behalf."""
+        """All keys that are searched for the entry."""
         return chain(self.keys, self.secondary, *self.additional, self.excluded, self.excluded_together)
 
     @property
     def scan_depth(self) -> int | None:
-        """Messages it looks through; None is as the settings say."""
+        """The number of scanned messages; None for the setting."""
         for depth in (self.decorators.scan_depth, self.entry.scan_depth):
             if depth is not None:
                 return depth
@@ -57,7 +57,7 @@ class Candidate:
 
     @property
     def reads(self) -> frozenset[Kind]:
-        """Which other entries' content it looks through."""
+        """The kinds of lore content that the entry scans."""
         if (
             self.entry.exclude_recursion
             or self.decorators.no_recursive_search
@@ -68,14 +68,14 @@ class Candidate:
 
     @property
     def feeds(self) -> Kind | None:
-        """As what others look through its own content; None is not at all."""
+        """The kind under which other entries scan the entry's content; None for not at all."""
         if self.decorators.recursive is not None:
             return "always_lore" if self.decorators.recursive else None
         return "lore" if self.recursive and not self.entry.prevent_recursion else None
 
     @property
     def probability(self) -> float:
-        """Percent."""
+        """The probability in per cent."""
         chance = self.decorators.probability
         return self.entry.probability if chance is None else chance
 
@@ -89,8 +89,8 @@ def candidates(books: Sequence[Lorebook], scene: LoreScene, settings: LoreSettin
     ]
 
 
-def served_first(candidate: Candidate, settings: LoreSettings, *, sticky: bool) -> tuple[float, ...]:
-    """A key to sort by: whom the budget serves first is smaller."""
+def budget_order(candidate: Candidate, settings: LoreSettings, *, sticky: bool) -> tuple[float, ...]:
+    """A sort key: the budget serves smaller ones first."""
     entry, decorators = candidate.entry, candidate.decorators
     importance, constant = entry.order, False
     if settings.compat == "docs":
@@ -101,8 +101,8 @@ def served_first(candidate: Candidate, settings: LoreSettings, *, sticky: bool) 
     return not sticky, decorators.expendable, not constant, -importance
 
 
-def forbidden(candidate: Candidate, scene: LoreScene, state: LoreState) -> Why | None:
-    """What keeps an entry from being active, whatever the texts say; None for nothing."""
+def exclusion_reason(candidate: Candidate, scene: LoreScene, state: LoreState) -> Why | None:
+    """Why an entry cannot be active, whatever the texts contain; None when it can."""
     return next(_reasons(candidate, scene, state), None)
 
 
@@ -134,7 +134,7 @@ def _read_keys(keys: Iterable[str], substitute: Callable[[str], str]) -> tuple[L
 
 
 def _labels(books: Sequence[Lorebook]) -> list[str]:
-    """The books' names; where two are the same, the later one gets a number."""
+    """The names of the books, with a number for repeated names."""
     found: list[str] = []
     for book in books:
         label, number = book.name, 1

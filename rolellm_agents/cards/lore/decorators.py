@@ -1,7 +1,6 @@
-"""V3's decorators: lines such as `@@depth 4` at the head of an entry's content, and what they set.
+"""V3's decorators: lines such as `@@depth 4` at the head of an entry's content.
 
-V3's `@@instruct_…` family counts tokens of a text completion. There is none here, so it is unknown, and its
-fallbacks are used.
+V3's `@@instruct_…` decorators refer to text completion. They are unknown here, so their fallbacks are used.
 """
 
 import re
@@ -17,7 +16,7 @@ UiPrompt = Literal["post_history_instructions", "system_prompt"]
 
 @dataclass(frozen=True)
 class Decorators:
-    """What the decorators of one entry set; None and empty where they say nothing."""
+    """The settings of one entry's decorators; None or empty where they set nothing."""
 
     activate: bool = False
     dont_activate: bool = False
@@ -34,51 +33,51 @@ class Decorators:
     user_icon: str | None = None
     """Only with the user icon of this name."""
     scan_depth: int | None = None
-    """Messages looked through for keys."""
+    """The number of messages that are scanned for keys."""
     additional_keys: tuple[tuple[str, ...], ...] = ()
-    """Of each of these lists one key at least must be found too."""
+    """At least one key of each list must be found too."""
     exclude_keys: tuple[str, ...] = ()
     """None of these may be found."""
     exclude_keys_all: tuple[str, ...] = ()
     """Not all of these may be found (RisuAI)."""
     depth: int | None = None
-    """Messages from the newest."""
+    """Position as a number of messages from the newest."""
     reverse_depth: int | None = None
-    """Messages from the oldest."""
+    """Position as a number of messages from the oldest."""
     role: Role | None = None
     position: Position | None = None
     expendable: bool = False
-    """Dropped first when there is no room, whatever its priority."""
+    """Dropped first when there is no room, whatever the priority."""
     disabled_prompt: UiPrompt | None = None
-    """A prompt of the user's that is off while the entry is active."""
+    """A user prompt that is disabled while the entry is active."""
     probability: float | None = None
-    """Percent (RisuAI)."""
+    """Probability in per cent (RisuAI)."""
     priority: float | None = None
-    """Smaller is dropped first (RisuAI)."""
+    """Lower priorities are dropped first (RisuAI)."""
     whole_words: bool | None = None
-    """Whether keys are whole words (RisuAI)."""
+    """Whether keys match whole words only (RisuAI)."""
     recursive: bool | None = None
-    """Whether its content activates other entries, whatever the book and the settings say (RisuAI)."""
+    """Whether the content activates other entries; overrides book and settings (RisuAI)."""
     no_recursive_search: bool = False
-    """Not activated by other entries' content (RisuAI)."""
+    """Whether other entries' content cannot activate the entry (RisuAI)."""
 
 
 NO_DECORATORS = Decorators()
 
 _Reader = Callable[[str], Any]
-"""Gives None for a value that is not valid."""
+"""Parses a value; returns None for an invalid one."""
 
 _PLACES: dict[str, Position] = {
     "before_desc": "before_char",
     "after_desc": "after_char",
-    # Both stand below the description, and `after_char` is the place below them.
+    # Both come after the description, and `after_char` is the position after them.
     "personality": "after_char",
     "scenario": "after_char",
 }
 
 
 def _always(setting: Any) -> _Reader:
-    """For a name without a value; V3's examples also write “true”."""
+    """A reader for decorators without a value; V3's examples also write “true”."""
     return lambda value: setting if value in ("", "true") else None
 
 
@@ -130,16 +129,16 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "unrecursive": ("recursive", _always(False)),
     "no_recursive_search": ("no_recursive_search", _always(True)),
 }
-"""Which setting a name sets, and how its value is read."""
+"""The setting and the value's reader for each decorator."""
 
 _LINE = re.compile(r"@@@?([a-z_]+)(?:[ \t]+(.*))?")
 
 
 def parse_decorators(content: str) -> tuple[Decorators, str]:
-    """What the decorators at the head of a content set, and the content below them.
+    """Parse the decorators at the head of a content; returns them and the content below.
 
-    A line with three `@` is used only when those above it were unknown or had no valid value. Of a name
-    that stands there twice, the first valid one wins. Content without decorators comes back as it is.
+    A fallback, with three `@`, counts only when the lines above it are unknown or invalid. Of repeated
+    decorators the first valid one counts. Content without decorators is returned unchanged.
     """
     if not content.lstrip().startswith("@@"):
         return NO_DECORATORS, content
@@ -149,7 +148,7 @@ def parse_decorators(content: str) -> tuple[Decorators, str]:
     )
     head = [line.strip() for line in lines[:end] if line.strip()]
     found: dict[str, Any] = {}
-    settled = True  # a fallback with nothing above it is nobody's fallback
+    settled = True  # a fallback with nothing above it is ignored
     for line in head:
         if not (settled and line.startswith("@@@")):
             settled = _apply(line, found)
@@ -157,12 +156,12 @@ def parse_decorators(content: str) -> tuple[Decorators, str]:
 
 
 def strip_decorators(content: str) -> str:
-    """The content without its decorators, as formats older than V3 want it."""
+    """The content without decorators, for formats older than V3."""
     return parse_decorators(content)[1]
 
 
 def _apply(line: str, found: dict[str, Any]) -> bool:
-    """Take over one line; False when it is unknown or not valid, and its fallback's turn has come."""
+    """Apply one line; False when it is unknown or invalid, so that its fallback counts."""
     parts = _LINE.fullmatch(line)
     if parts is None or parts[1] not in _READERS:
         return False

@@ -1,4 +1,4 @@
-"""Inclusion groups: of entries that would be active together, one."""
+"""Inclusion groups: at most one entry of a group is active."""
 
 from collections.abc import Callable, Sequence, Set
 from random import Random
@@ -12,13 +12,13 @@ class Member(Protocol):
 
     @property
     def entry(self) -> LoreEntry:
-        """Its groups and weights."""
+        """The entry with its groups and weights."""
 
 
 _Member = TypeVar("_Member", bound=Member)
 
 
-def survivors(
+def choose_in_groups(
     members: Sequence[_Member],
     taken: Set[str],
     *,
@@ -27,18 +27,18 @@ def survivors(
     scoring: bool,
     seed: str,
 ) -> list[_Member]:
-    """Those that remain when each group has chosen.
+    """The entries that remain when each group has chosen one.
 
-    A sticky entry keeps its groups. Otherwise the one wins that overrides, the highest order first, or else
-    a draw by weight. Who wins in one of its groups has won in all of them.
+    A sticky entry wins its groups. Otherwise the entry with `group_override` and the highest order wins, or
+    else one is sampled by weight. An entry that wins one of its groups wins all of them.
 
     Args:
-        members: those who would be active, in the order of the budget.
+        members: the entries that would be active, in budget order.
         taken: groups with an entry that is active already.
-        is_sticky: whether an entry is active from before.
-        score: how many keys of an entry were found.
-        scoring: whether, where an entry does not say, only those with the most keys are drawn from.
-        seed: of the draws; each group has its own.
+        is_sticky: whether an entry is still active from earlier messages.
+        score: the number of keys of an entry that were found.
+        scoring: the default for entries without `group_scoring`: sample only from those with most keys.
+        seed: the seed; each group samples independently.
     """
     decided = set(taken).union(*(member.entry.groups for member in members if is_sticky(member)))
     lost = {

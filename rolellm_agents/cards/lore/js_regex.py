@@ -1,7 +1,7 @@
-r"""JavaScript's regular expressions, as the library `regex` writes them.
+r"""Translate JavaScript's regular expressions for the library `regex`.
 
-A `\w`, `\d` or `\b` stays ASCII's, as it is in JavaScript. What only `regex` knows, such as recursion, is
-refused: the expressions come from strangers.
+`\w`, `\d` and `\b` are ASCII-only as in JavaScript. Features that only `regex` has, such as recursion, are
+refused, since the expressions are untrusted.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 import regex
 
 LONGEST = 2_000
-"""Characters of an expression that is read."""
+"""The most characters of an expression."""
 MOST_REPEATS = 10_000
 
 
@@ -22,7 +22,7 @@ class Translated:
     pattern: str
     flags: int
     cost: int
-    """What compiling it takes, in characters: `regex` writes out whatever must occur several times."""
+    """The cost of compilation in characters, including repetitions, which `regex` expands."""
 
 
 _ESCAPE = (
@@ -34,7 +34,7 @@ _PART = re.compile(
 )
 _IN_SET = re.compile(rf"{_ESCAPE}|\[", re.DOTALL)
 
-# The underscore stands inside, so that a hyphen after it makes no range, as in `[\w-.]`.
+# The underscore is not last, so that a following hyphen does not form a range, as in `[\w-.]`.
 _W = "A-Za-z_0-9"
 _EVERYWHERE = {r"\v": r"\x0b", r"\0": r"\x00", r"\s": r"\s", r"\S": r"\S"}
 _SETS = {**_EVERYWHERE, r"\d": "0-9", r"\D": r"\D", r"\w": _W, r"\W": r"\W", r"\b": r"\x08", "[": r"\["}
@@ -57,7 +57,7 @@ _FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
 
 @lru_cache(maxsize=4096)
 def translate(source: str, flags: str) -> Translated | None:
-    """A JavaScript expression and its flags; None when it is no expression, or too long for a key."""
+    """Translate an expression and its flags; None when it is invalid or too long."""
     if len(source) > LONGEST or len(set(flags)) < len(flags):
         return None
     parts = _PART.findall(source)
@@ -76,7 +76,7 @@ def translate(source: str, flags: str) -> Translated | None:
 
 @lru_cache(maxsize=4096)
 def compile_translated(translated: Translated) -> regex.Pattern[str] | None:
-    """The compiled expression; None when it is not valid."""
+    """Compile a translated expression; None when it is invalid."""
     try:
         return regex.compile(translated.pattern, translated.flags)
     except (regex.error, RecursionError, OverflowError):
@@ -85,7 +85,7 @@ def compile_translated(translated: Translated) -> regex.Pattern[str] | None:
 
 def _translated(part: str, flags: str) -> str:
     if part == "$":
-        return "$" if "m" in flags else r"\Z"  # `regex` has its `$` before a last line break too
+        return "$" if "m" in flags else r"\Z"  # in `regex`, `$` also matches before a final line break
     if part in _PARTS:
         return _PARTS[part]
     if part[0] == "[":
@@ -103,5 +103,5 @@ def _escape(part: str, flags: str) -> str:
         return regex.escape(chr(ord(rest) % 32))
     if kind in "pP" and rest:
         return part if "u" in flags else regex.escape(part[1:])
-    # Every other letter with a backslash means itself to JavaScript, and something else to `regex`.
+    # JavaScript reads every other escaped letter as itself; `regex` may not.
     return part if rest or kind in "tnrf123456789" else regex.escape(kind)

@@ -1,11 +1,11 @@
-r"""Keys of lorebook entries: what a key is, and finding all plain keys of many entries in one pass.
+r"""Keys of lorebook entries, and the search for all plain keys of many entries in one pass.
 
-A key is a regular expression only when it has the shape `/…/flags` with its inner slashes escaped; else it
-is plain text. Expressions come from strangers, and are searched with a limit of time.
+A key of the form `/…/flags` with escaped inner slashes is a regular expression; every other key is plain
+text. Expressions are untrusted, so their search has a time limit.
 
-Whole words: a key of several words is looked for as it stands. A key of one word must have no letter, digit
-or underscore beside it. Scripts that join words without spaces have no word borders: there a key is found
-inside longer text too, and such a character beside a key is a border.
+Whole words: a key of several words matches anywhere. A key of one word must not have a letter, digit or
+underscore beside it. Scripts without spaces have no word boundaries: there a key matches inside longer
+text, and a character of such a script beside a key counts as a boundary.
 """
 
 import re
@@ -23,35 +23,35 @@ from rolellm_agents.cards.lore.js_regex import compile_translated, translate
 Fault = Literal["bad_regex", "regex_timeout"]
 
 HEAD = 12
-"""Characters of a key that the automaton knows. Whole keys, each inside the next, would let a hostile book
-match thousands of times at every character."""
+"""Characters of a key in the automaton. With complete keys, a hostile book of nested keys could match
+thousands of times at every character."""
 
 _SLICE = 65_536
 
 _WORD_CHARACTER = (
     r"[^\W\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 )
-"""What belongs to a word, in scripts that have words. Korean has spaces, but particles cling to nouns."""
+"""Characters of words in scripts with spaces. Korean is excluded, since particles are attached to nouns."""
 WORD = regex.compile(f"{_WORD_CHARACTER}+")
 _UNSPACED = regex.compile(r"\w")
-"""Asked of what is no word character."""
+"""Applied to characters that are not word characters."""
 
 MOST_PLACES = 1_000
-"""How many occurrences of one key are tried for being a whole word, before it counts as none."""
+"""The most occurrences of a key that are checked for word boundaries."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoreKey:
-    """One key, its macros replaced."""
+    """One key with macros replaced."""
 
     text: str
-    """As it stands, without blanks around it."""
+    """The key without surrounding blanks."""
     folded: str = ""
-    """Without case; empty for a regular expression."""
+    """The case-folded key; empty for a regular expression."""
     head: str = ""
-    """The part of it that the automaton looks for; empty for a regular expression."""
+    """The beginning, for the automaton; empty for a regular expression."""
     source: str | None = None
-    """What stands between the slashes; None for plain text."""
+    """The regular expression between the slashes; None for plain text."""
     flags: str = ""
 
 
@@ -63,11 +63,11 @@ class Matching(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Text without case, in which upper and lower case of any script agree."""
+    """Case-fold a text."""
     folded = text.casefold()
     if folded.isascii():
         return folded
-    # A lone half of a surrogate pair, which JSON can hold, is no text to the automaton.
+    # The automaton does not accept lone surrogates, which JSON can contain.
     return folded.encode("utf-8", "backslashreplace").decode()
 
 
@@ -76,7 +76,7 @@ _REGEX_SHAPE = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
 
 @lru_cache(maxsize=1 << 16)
 def parse_key(text: str) -> LoreKey | None:
-    """A key out of its text; None when there is nothing to look for."""
+    """Parse a key; None for an empty one."""
     text = text.strip()
     if not text:
         return None
@@ -88,15 +88,15 @@ def parse_key(text: str) -> LoreKey | None:
 
 
 class KeyIndex:
-    """The heads of many plain keys, found in a text in one pass."""
+    """Finds the heads of many plain keys in one pass over a text."""
 
     def __init__(self, heads: frozenset[str]) -> None:
         self._automaton = AhoCorasick(heads)
 
     def heads_in(self, folded: str) -> set[str]:
-        """Those heads that occur in a text, which comes from `fold`."""
+        """The heads that occur in a text, which must be case-folded by `fold`."""
         found: set[str] = set()
-        for start in range(0, len(folded), _SLICE):  # so that the list of all occurrences stays small
+        for start in range(0, len(folded), _SLICE):  # in slices, to keep the list of occurrences small
             part = folded[start : start + _SLICE + HEAD - 1]
             found.update(self._automaton.find_matches_as_strings(part, overlapping=True))
         return found
@@ -104,12 +104,12 @@ class KeyIndex:
 
 @lru_cache(maxsize=4)
 def key_index(heads: frozenset[str]) -> KeyIndex:
-    """The index of these heads, kept for the next message of the same chat."""
+    """The index of these heads, cached for the next message of the same chat."""
     return KeyIndex(heads)
 
 
 class SearchedText:
-    """A text in which plain keys are looked for."""
+    """A text that is searched for plain keys."""
 
     def __init__(self, text: str) -> None:
         self.raw = text
@@ -117,7 +117,7 @@ class SearchedText:
         self._words: dict[bool, frozenset[str]] = {}
 
     def has(self, key: LoreKey, matching: Matching) -> bool:
-        """Whether a plain key stands in the text."""
+        """Whether a plain key occurs in the text."""
         exact = matching.case_sensitive
         text, wanted = (self.raw, key.text) if exact else (self.folded, key.folded)
         if not matching.whole_words or len(wanted.split()) > 1:
@@ -142,36 +142,35 @@ def _stands_alone(wanted: str, text: str) -> bool:
 
 
 def _border(edge: str, neighbour: str) -> bool:
-    """Whether a key that ends with this character may have this one beside it, or none."""
+    """Whether there is a word boundary between a key's edge and the neighbouring character, if any."""
     if not WORD.match(neighbour):
         return True
     return not WORD.match(edge) and bool(_UNSPACED.match(edge))
 
 
 class PatternSearch:
-    """Searches regular expressions, which may cost so much in one activation and no more."""
+    """Searches regular expressions, with limits for one activation."""
 
     EACH = 0.05
-    """Seconds of processor time for one search."""
+    """Most seconds of processor time for one search."""
     IN_ALL = 0.5
-    """Seconds of processor time for all searches."""
+    """Most seconds of processor time for all searches."""
     COMPILED = 200_000
-    """Characters of expressions that are compiled; that takes time too, and is counted so as to be the same
-    on every machine."""
+    """Most characters of compiled expressions, which limits compile time equally on every machine."""
 
     def __init__(self) -> None:
         self.faults: dict[str, Fault] = {}
-        """Why a key, by its text, cannot match any more."""
+        """The fault of each key that cannot match, by the key's text."""
         self._seconds = self.IN_ALL
         self._compiled: dict[str, regex.Pattern[str]] = {}
         self._left = self.COMPILED
 
     def search(self, key: LoreKey, text: Callable[[], str]) -> regex.Match[str] | None:
-        """The first place where a key matches, or None; the text is asked for only when it is searched."""
+        """The first match of a key, or None; `text` is called only if a search is made."""
         pattern = None if key.text in self.faults else self._pattern(key)
         if pattern is None:
             return None
-        begun = time.thread_time()
+        started = time.thread_time()
         try:
             look = pattern.match if "y" in key.flags else pattern.search
             return look(text(), timeout=min(self.EACH, self._seconds))
@@ -179,7 +178,7 @@ class PatternSearch:
             self.faults[key.text] = "regex_timeout"
             return None
         finally:
-            self._seconds -= time.thread_time() - begun
+            self._seconds -= time.thread_time() - started
 
     def _pattern(self, key: LoreKey) -> regex.Pattern[str] | None:
         if key.text not in self._compiled:

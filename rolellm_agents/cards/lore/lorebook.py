@@ -1,13 +1,13 @@
-"""Lorebooks: entries that enter the prompt when their keys are spoken.
+"""Lorebooks: entries that enter the prompt when their keys occur.
 
-One model for what the formats hold: V2's and V3's `character_book`, SillyTavern's world-info files and what
-they put into an entry's `extensions`, Agnai's memory books, RisuAI's and NovelAI's lorebooks. Each entry
-and each book keeps the JSON it came from.
+One model for all formats: V2's and V3's `character_book` with SillyTavern's `extensions`, SillyTavern's
+world-info files, Agnai's memory books, and the lorebooks of RisuAI and NovelAI. Entries and books keep
+their original JSON.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from rolellm_agents.cards.errors import CardError
 from rolellm_agents.cards.values import (
@@ -44,20 +44,11 @@ MatchSource = Literal[
     "creator_notes",
 ]
 
-LOGICS: tuple[Logic, ...] = ("and_any", "not_all", "not_any", "and_all")
+LOGICS: tuple[Logic, ...] = get_args(Logic)
 """SillyTavern's `selectiveLogic`, by number."""
-POSITIONS: tuple[Position, ...] = (
-    "before_char",
-    "after_char",
-    "before_note",
-    "after_note",
-    "at_depth",
-    "before_examples",
-    "after_examples",
-    "outlet",
-)
+POSITIONS: tuple[Position, ...] = get_args(Position)
 """SillyTavern's `position`, by number."""
-ROLES: tuple[Role, ...] = ("system", "user", "assistant")
+ROLES: tuple[Role, ...] = get_args(Role)
 """SillyTavern's `role`, by number."""
 
 _Choice = TypeVar("_Choice", bound=str)
@@ -72,60 +63,60 @@ class LoreEntry:
     """One entry of a lorebook."""
 
     uid: str
-    """Unique in its book."""
+    """Unique within the book."""
     content: str = ""
-    """What is inserted, with V3's decorators at its head."""
+    """The text to insert, with V3's decorators at its head."""
     keys: tuple[str, ...] = ()
     secondary_keys: tuple[str, ...] = ()
     logic: Logic = "and_any"
-    """How the secondary keys are combined; without any it does not matter."""
+    """How the secondary keys are combined."""
     name: str = ""
     enabled: bool = True
     constant: bool = False
     use_regex: bool | None = None
-    """V3's flag. A key is a regular expression by its slashes (`/…/i`), whatever this says."""
+    """V3's flag, which we ignore: the slashes of `/…/i` make a key a regular expression."""
     order: float = DEFAULT_ORDER
-    """Smaller stands higher in the prompt."""
+    """Entries with a lower order come first in the prompt."""
     priority: float | None = None
-    """Smaller is dropped first when the budget is spent; None is the order."""
+    """Entries with a lower priority are dropped first; None for the order."""
     position: Position = "before_char"
     depth: int = DEFAULT_DEPTH
-    """For `at_depth`: messages from the newest."""
+    """For `at_depth`: the number of messages after the entry."""
     role: Role = "system"
     outlet: str = ""
     case_sensitive: bool | None = None
     whole_words: bool | None = None
     scan_depth: int | None = None
     probability: float = 100.0
-    """Percent."""
+    """Probability in per cent."""
     groups: tuple[str, ...] = ()
-    """Of each inclusion group one entry at most is active."""
+    """Inclusion groups, of each of which at most one entry is active."""
     group_override: bool = False
     group_weight: float = 100.0
     group_scoring: bool | None = None
     exclude_recursion: bool = False
-    """Not activated by other entries' content."""
+    """Whether other entries' content cannot activate the entry."""
     prevent_recursion: bool = False
-    """Its content activates no other entry."""
+    """Whether the content cannot activate other entries."""
     delay_until_recursion: int = 0
-    """Activated only by other entries' content, from this level on."""
+    """If positive, only other entries' content activates the entry, from this level on."""
     sticky: int = 0
-    """Messages for which it stays active."""
+    """The number of messages for which the entry stays active."""
     cooldown: int = 0
-    """Messages for which it cannot be active again."""
+    """The number of messages for which the entry cannot be active again."""
     delay: int = 0
-    """Messages a chat must have before it can be active."""
+    """The least number of messages of a chat in which the entry can be active."""
     ignore_budget: bool = False
     character_names: tuple[str, ...] = ()
     character_tags: tuple[str, ...] = ()
     character_exclude: bool = False
-    """The characters named are those it is not for."""
+    """Whether the entry is for all characters except the named ones."""
     triggers: tuple[str, ...] = ()
-    """Kinds of generation it is for, as in `normal` or `continue`; empty is all."""
+    """The kinds of generation that use the entry, for example `normal` or `continue`; empty for all."""
     match_sources: tuple[MatchSource, ...] = ()
-    """Texts beside the chat in which its keys are looked for."""
+    """Texts beside the chat that are scanned for the entry's keys."""
     raw: Mapping[str, Json] = field(default_factory=dict, compare=False)
-    """The entry as its file has it."""
+    """The entry's original JSON."""
 
 
 @dataclass(frozen=True)
@@ -138,17 +129,17 @@ class Lorebook:
     token_budget: int | None = None
     recursive: bool | None = None
     raw: Mapping[str, Json] = field(default_factory=dict, compare=False)
-    """The book as its file has it."""
+    """The book's original JSON."""
 
 
 def read_lorebook(document: Json) -> Lorebook:
-    """Read a lorebook of any known format, or that of a card.
+    """Read a lorebook of any known format, or the lorebook of a card.
 
     Args:
         document: a JSON object.
 
     Raises:
-        CardError: it is no lorebook, or has more entries than anybody needs.
+        CardError: the object is not a lorebook, or has too many entries.
     """
     book = mapping(document)
     data = mapping(book.get("data"))
@@ -205,7 +196,7 @@ def _book(
 
 
 def _card_entry(raw: Mapping[str, Json], uid: str) -> LoreEntry:
-    """V2's and V3's, with what SillyTavern keeps in `extensions`."""
+    """An entry of V2 or V3, with SillyTavern's `extensions`."""
     more = mapping(raw.get("extensions"))
     position: Position = "after_char" if raw.get("position") == "after_char" else "before_char"
     if more.get("position") is not None:
@@ -231,7 +222,7 @@ def _card_entry(raw: Mapping[str, Json], uid: str) -> LoreEntry:
 
 
 def _world_entry(raw: Mapping[str, Json], uid: str) -> LoreEntry:
-    """SillyTavern's world info."""
+    """An entry of SillyTavern's world info."""
     selective = flag(raw.get("selective"), True)
     return LoreEntry(
         uid=uid,
@@ -345,18 +336,11 @@ _WORLD_KEYS = {
 }
 """The same in a world-info file."""
 
-_SOURCES: tuple[MatchSource, ...] = (
-    "persona_description",
-    "character_description",
-    "character_personality",
-    "character_depth_prompt",
-    "scenario",
-    "creator_notes",
-)
+_SOURCES: tuple[MatchSource, ...] = get_args(MatchSource)
 
 
 def _fine_settings(raw: Mapping[str, Json], names: Mapping[str, str]) -> dict[str, Any]:
-    """SillyTavern's finer settings, from wherever they stand."""
+    """SillyTavern's further settings of an entry, by the given field names."""
     given = {ours: raw.get(theirs) for ours, theirs in names.items()}
     of_character = mapping(raw.get("characterFilter", raw.get("character_filter")))
     by_chance = flag(given["use_probability"], True)
@@ -387,7 +371,7 @@ def _fine_settings(raw: Mapping[str, Json], names: Mapping[str, str]) -> dict[st
 
 
 def _by_number(choices: tuple[_Choice, ...], value: Json, default: _Choice) -> _Choice:
-    """A choice by its number, or by its own name."""
+    """A choice by number or name."""
     if isinstance(value, str):
         for choice in choices:
             if choice == value.strip().casefold():

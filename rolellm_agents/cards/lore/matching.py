@@ -1,4 +1,4 @@
-"""Whether the keys of an entry are found."""
+"""Match the keys of entries."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from rolellm_agents.cards.lore.trace import Why
 
 
 class MatchResult(NamedTuple):
-    """Why an entry would be active, or is not."""
+    """Why an entry matches or does not match."""
 
     why: Why
     key: str = ""
@@ -18,13 +18,13 @@ class MatchResult(NamedTuple):
 
 
 class KeyMatcher:
-    """Looks for the keys of entries."""
+    """Matches the keys of entries."""
 
     def __init__(self, haystack: Haystack) -> None:
         self._haystack = haystack
 
     def verdict(self, candidate: Candidate, window: Window) -> MatchResult:
-        """Whether an entry is active by its keys, or because it always is."""
+        """Whether an entry matches by its keys or is constant."""
         if not self._conditions_hold(candidate, window):
             return MatchResult("condition_keys")
         if candidate.entry.constant:
@@ -38,7 +38,7 @@ class KeyMatcher:
         return MatchResult(why, found.key.text, found.message)
 
     def score(self, candidate: Candidate, window: Window) -> int:
-        """How many keys are found; secondary keys count when they are asked for."""
+        """The number of keys found; secondary keys count if the entry's logic requires them."""
         primary = self._count(candidate.keys, candidate, window)
         secondary = self._count(candidate.secondary, candidate, window)
         if candidate.entry.logic == "and_any":

@@ -1,4 +1,4 @@
-"""The texts in which keys of lorebook entries are looked for."""
+"""The texts that are scanned for keys of lorebook entries."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,10 @@ from rolellm_agents.cards.lore.keys import Fault, LoreKey, Matching, PatternSear
 from rolellm_agents.cards.lore.lorebook import MatchSource, Role
 
 Kind = MatchSource | Literal["chat", "lore", "always_lore"]
-"""Whose words they are. `always_lore` is content that even entries without recursion may read."""
+"""The source of a text. `always_lore` is content that even entries without recursion scan."""
 
 _SPEAKER = "\x01"
-"""Stands before each text, so that a regular expression can tell speakers apart."""
+"""Precedes each text, so that regular expressions can match the beginning of a message."""
 _MOST_JOINED = 8
 
 
@@ -26,10 +26,10 @@ class ScanMessage:
 
 
 class Window(NamedTuple):
-    """What of all texts one entry looks at."""
+    """The texts that one entry scans."""
 
     first: int
-    """The oldest message, as an index; the number of messages for none."""
+    """The index of the oldest message; the number of messages for none."""
     beside: frozenset[Kind] = frozenset()
 
 
@@ -51,15 +51,15 @@ class _Segment:
 
 
 class Haystack:
-    """Messages, further texts and other entries' content; each is searched once for all plain keys."""
+    """Messages, other texts and content of entries; each text is searched once for all plain keys."""
 
     def __init__(self, messages: Sequence[ScanMessage], heads: frozenset[str], *, names: bool) -> None:
-        """Nothing is searched yet: messages are, when somebody's window reaches them.
+        """Create a haystack; messages are searched when a window first includes them.
 
         Args:
             messages: the chat, oldest first.
-            heads: of all keys that will be looked for.
-            names: whether a speaker's name stands before what they say.
+            heads: the heads of all keys.
+            names: whether to scan the speaker's name before each message.
         """
         self._messages = messages
         self._names = names
@@ -74,20 +74,20 @@ class Haystack:
 
     @property
     def faults(self) -> Mapping[str, Fault]:
-        """Keys that are no regular expressions, or took too long, by their text."""
+        """Keys with an invalid or too slow regular expression, by text."""
         return self._patterns.faults
 
     def add(self, kind: Kind, text: str) -> None:
-        """Add a text that is no message."""
+        """Add a text that is not a message."""
         self._add(_Segment(kind, text))
 
     def may_match(self, message: int) -> bool:
-        """Whether a key may stand in this message."""
+        """Whether a key may occur in this message."""
         self._reach(message)
         return self._has_patterns or message in self._promising
 
     def find(self, key: LoreKey, window: Window, matching: Matching) -> KeyMatch | None:
-        """Where a key stands; the newest message first, other texts last."""
+        """Find a key, in the newest message first and in other texts last."""
         self._reach(window.first)
         if key.source is not None:
             match = self._patterns.search(key, lambda: self._join(window)[0])
@@ -98,7 +98,7 @@ class Haystack:
         return None
 
     def _reach(self, first: int) -> None:
-        """Take in all messages from this one on."""
+        """Add all messages from this one on."""
         while self._oldest > first:
             self._oldest -= 1
             message = self._messages[self._oldest]
@@ -115,7 +115,7 @@ class Haystack:
         return bool(heads)
 
     def _join(self, window: Window) -> tuple[str, list[int], list[_Segment]]:
-        """What a window shows, as SillyTavern joins it; with it, where each part begins."""
+        """The texts of a window, joined as by SillyTavern, with the start of each text."""
         if window not in self._joined:
             seen = [segment for segment in self._segments if segment.seen_by(window)]
             seen.sort(key=lambda segment: segment.kind != "chat")
@@ -124,7 +124,7 @@ class Haystack:
                 starts.append(length)
                 length += len(segment.text.raw) + len(_SPEAKER) + 1
             text = "\n".join(_SPEAKER + segment.text.raw for segment in seen)
-            if len(self._joined) >= _MOST_JOINED:  # a window for every entry would fill the memory
+            if len(self._joined) >= _MOST_JOINED:  # limits the memory for many different windows
                 self._joined.clear()
             self._joined[window] = (text, starts, seen)
         return self._joined[window]

@@ -1,4 +1,4 @@
-"""What a lorebook's activation is told: the settings, and the scene it is for."""
+"""The inputs of an activation: settings and scene."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,35 +12,34 @@ from rolellm_agents.cards.lore.scan import ScanMessage
 
 @dataclass(frozen=True)
 class LoreSettings:
-    """SillyTavern's global settings, with its defaults. Entries and books may say otherwise."""
+    """SillyTavern's global settings with its defaults. Entries and books may override them."""
 
     scan_depth: int = 2
-    """Messages that are looked through for keys, from the newest."""
+    """The number of newest messages that are scanned for keys."""
     budget_percent: float = 25
-    """Of the context, for all lore."""
+    """The share of the context for all lore, in per cent."""
     budget_cap: int = 0
-    """Tokens at most for all lore; 0 is no cap."""
+    """The most tokens for all lore; 0 for no cap."""
     context_tokens: int = 4096
     recursive: bool = False
-    """Whether entries' content activates other entries."""
+    """Whether the content of entries activates other entries."""
     case_sensitive: bool = False
     whole_words: bool = False
     include_names: bool = True
-    """Whether speakers' names are looked through too."""
+    """Whether the names of speakers are scanned too."""
     group_scoring: bool = False
-    """Whether groups choose among those entries of which the most keys were found."""
+    """Whether groups choose only among the entries with the most keys found."""
     min_activations: int = 0
-    """Look further back until so many entries are active."""
+    """Scan older messages until so many entries are active."""
     min_activations_depth_max: int = 0
-    """Messages that are looked through for that at most; 0 is all."""
+    """The most messages that are scanned for `min_activations`; 0 for all."""
     max_recursion_steps: int = 0
-    """Rounds at most, that of the chat counted; 0 is no limit. With a limit, `min_activations` counts for
-    nothing."""
+    """The most rounds, including that of the chat; 0 for no limit. A limit disables `min_activations`."""
     evenly: bool = True
-    """Whether all books share the budget as if they were one; else they are served in turn."""
+    """Whether all books share the budget as one; otherwise it serves book after book."""
     compat: Literal["docs", "st-1.12.6"] = "docs"
-    """Whom the budget serves first: constant entries and then by priority, as SillyTavern's manual and V3
-    have it, or by order alone, as its code does."""
+    """The order in which the budget serves entries: constant entries first and then by priority, as in
+    SillyTavern's manual and V3; or by order alone, as in SillyTavern's code."""
 
     @property
     def budget(self) -> int:
@@ -50,13 +49,13 @@ class LoreSettings:
 
 
 def as_it_is(text: str) -> str:
-    """No macros."""
+    """Return the text unchanged; the default of `substitute`."""
     return text
 
 
 @dataclass(frozen=True)
 class LoreScene:
-    """What is looked through, and who is there."""
+    """The texts that are scanned, and the participants."""
 
     messages: Sequence[ScanMessage]
     """Oldest first."""
@@ -65,19 +64,18 @@ class LoreScene:
     trigger: str = "normal"
     """The kind of generation."""
     sources: Mapping[MatchSource, str] = field(default_factory=dict)
-    """Texts beside the chat, for entries that look there."""
+    """Texts beside the chat, for entries that scan them."""
     greeting: int | None = None
-    """Which greeting began the chat; None is unknown, and meets every condition."""
+    """The number of the chat's greeting; None is unknown and meets every condition."""
     user_icon: str = ""
     seed: int = 0
-    """Of probabilities and draws; the same seed gives the same result."""
+    """The seed of probabilities and groups."""
     substitute: Callable[[str], str] = as_it_is
-    """Replaces macros in keys and in content."""
+    """Replaces macros in keys and content."""
     substitute_scanned: Callable[[str], str] | None = None
-    """Replaces macros in content that other entries look through, where that is another text than the
-    prompt's; None is the same."""
+    """Replaces macros in content that other entries scan; `substitute` when None."""
 
     @cached_property
     def replies(self) -> int:
-        """Messages of the assistant's; the greeting is one."""
+        """The number of assistant messages, including the greeting."""
         return sum(message.role == "assistant" for message in self.messages)

@@ -1,4 +1,4 @@
-"""Timed effects of lorebook entries: what stays active, what must wait, and what was active once."""
+"""Timed effects of lorebook entries: sticky, cooldown, and effects of earlier activations."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -9,7 +9,7 @@ from rolellm_agents.cards.lore.lorebook import LoreEntry
 from rolellm_agents.cards.values import Json, flag, integer, mapping, text
 
 Fired = tuple[str, LoreEntry, Decorators]
-"""An entry's key in a `LoreState`, the entry, and what its decorators set."""
+"""An entry's key in a `LoreState`, the entry, and its decorators."""
 
 
 @dataclass(frozen=True)
@@ -17,23 +17,23 @@ class TimedEffect:
     """An effect that lasts for some messages; `start` and `end` are numbers of messages in the chat."""
 
     entry: str
-    """A fingerprint: an entry that was edited has no effects any more."""
+    """A fingerprint of the entry; editing the entry ends its effects."""
     start: int
     end: int
     protected: bool = False
-    """Also lasts when messages are removed: it began by itself, not by what was said."""
+    """Whether the effect stays when messages are removed, because no message started it."""
 
 
 @dataclass(frozen=True)
 class LoreState:
-    """What one chat remembers of its lore. Keys are `book.uid`."""
+    """The lore state of one chat. Keys are `book.uid`."""
 
     sticky: Mapping[str, TimedEffect] = field(default_factory=dict)
     cooldown: Mapping[str, TimedEffect] = field(default_factory=dict)
     kept: Mapping[str, int] = field(default_factory=dict)
-    """V3's `@@keep_activate_after_match`: how many messages there were when it was active."""
+    """For `@@keep_activate_after_match`: the number of messages at the activation."""
     barred: Mapping[str, int] = field(default_factory=dict)
-    """The same of `@@dont_activate_after_match`."""
+    """The same for `@@dont_activate_after_match`."""
 
     def to_json(self) -> dict[str, Json]:
         """The state as a JSON object."""
@@ -41,7 +41,7 @@ class LoreState:
 
     @classmethod
     def from_json(cls, document: Json) -> "LoreState":
-        """The state out of a JSON object; what is no state is left out."""
+        """Read the state from a JSON object; invalid parts are left out."""
         state = mapping(document)
         return cls(
             sticky=_effects(state.get("sticky")),
@@ -55,10 +55,10 @@ NO_STATE = LoreState()
 
 
 def advance(state: LoreState, entries: Mapping[str, LoreEntry], messages: int) -> LoreState:
-    """The state as it is now, when the chat has so many messages.
+    """The state when the chat has `messages` messages.
 
-    Effects are over that have lasted long enough, or that began when the chat was as long as now or longer:
-    then the messages that brought them about are gone. A cooldown begins where a sticky effect runs out.
+    Effects end after their duration. They also end when the chat is no longer than at their start, because
+    the messages that started them were removed. A cooldown starts when a sticky effect ends.
     """
     sticky: dict[str, TimedEffect] = {}
     cooldown = {
@@ -83,7 +83,7 @@ def advance(state: LoreState, entries: Mapping[str, LoreEntry], messages: int) -
 
 
 def record(state: LoreState, fired: Iterable[Fired], messages: int) -> LoreState:
-    """The state after these entries were active; effects that last already are not prolonged."""
+    """The state after an activation; existing effects are not prolonged."""
     sticky, cooldown = dict(state.sticky), dict(state.cooldown)
     kept, barred = dict(state.kept), dict(state.barred)
     for key, entry, decorators in fired:
@@ -99,10 +99,10 @@ def record(state: LoreState, fired: Iterable[Fired], messages: int) -> LoreState
 
 
 def _lasts(effect: TimedEffect, entry: LoreEntry | None, messages: int) -> bool:
-    """Whether an effect is still there, or only just at its end."""
+    """Whether an effect still applies or ends just now."""
     if messages <= effect.start and not effect.protected:
         return False
-    if entry is None:  # another character's, or switched off for now
+    if entry is None:  # the book is not part of this activation
         return messages < effect.end
     return effect.entry == _fingerprint(entry)
 

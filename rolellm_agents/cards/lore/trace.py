@@ -1,4 +1,4 @@
-"""Why an entry of a lorebook is active or not, for a person."""
+"""Reasons why lorebook entries are active or not, with explanations for users."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -28,15 +28,15 @@ Why = Literal[
     "kept",
     "activate",
 ]
-"""Those of entries that are not active come first, in the order in which they are asked."""
+"""Reasons of inactive entries come first, in the order of the checks."""
 
 _IN_ORDER: tuple[Why, ...] = get_args(Why)
 ACTIVE: frozenset[Why] = frozenset(_IN_ORDER[_IN_ORDER.index("key") :])
-"""Why an entry is active."""
+"""Reasons of active entries."""
 
 
-def tells_more(why: Why, than: Why) -> bool:
-    """Whether an entry came nearer to being active with the one reason than with the other."""
+def is_closer(why: Why, than: Why) -> bool:
+    """Whether a reason is closer to being active than another, by the order of the checks."""
     return _IN_ORDER.index(why) > _IN_ORDER.index(than)
 
 
@@ -77,15 +77,15 @@ class LoreTrace:
     active: bool
     why: Why
     key: str = ""
-    """The key that decided, its macros replaced."""
+    """The decisive key, with macros replaced."""
     message: int | None = None
-    """Where the key stands, as an index into the messages; None for other texts."""
+    """The index of the message with the key; None for other texts."""
     round: int = 0
-    """0 for the chat, from 1 on for rounds of recursion."""
+    """0 for the chat, from 1 for rounds of recursion."""
     tokens: int = 0
 
     def sentence(self) -> str:
-        """One English sentence."""
+        """The reason as an English sentence."""
         reason = _SENTENCES[self.why].format(key=f"“{self.key}”", tokens=f"{self.tokens:,}")
         if self.why == "key":
             reason += self._place()

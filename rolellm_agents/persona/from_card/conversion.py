@@ -1,7 +1,7 @@
-"""A character card as a persona, and a persona as a card again, without loss.
+"""Convert character cards to personas and back without loss.
 
-The persona keeps the card's JSON in its `extensions` and the card's lorebook in `lorebook`. On the way back
-that JSON is the card, with what was changed in the persona since put into the fields it came from.
+The persona keeps the card's JSON in `extensions` and the card's lorebook in `lorebook`. The way back starts
+from that JSON and updates the fields that were changed in the persona since.
 """
 
 import copy
@@ -19,9 +19,9 @@ from rolellm_agents.text import one_line, whole
 from rolellm_agents.text.language import Language, language_of
 
 CARD = "card"
-"""The key of `Persona.extensions` under which the card rests."""
+"""The key of `Persona.extensions` that holds the card."""
 PERSONA = "rolellm/persona"
-"""The key of a card's `extensions` under which a persona rests that was none before."""
+"""The key of a card's `extensions` that holds the persona it was created from."""
 _BOOK = "character_book"
 _START = re.compile(r"^\s*<START>\s*$", re.IGNORECASE | re.MULTILINE)
 _LABELS: dict[Language, tuple[str, str]] = {
@@ -31,12 +31,12 @@ _LABELS: dict[Language, tuple[str, str]] = {
 
 
 def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Persona:
-    """A card as a persona; its macros stay, to be filled when it speaks.
+    """Convert a card to a persona; macros stay and are filled by `with_macros`.
 
     Args:
         card: any card.
-        persona_id: the persona's.
-        portrait: the portrait's path beside the persona's file.
+        persona_id: the persona's id.
+        portrait: the path of the portrait, relative to the persona's file.
     """
     if restored := _restored(card):
         return restored.model_copy(update={"id": persona_id, "portrait": portrait})
@@ -58,7 +58,7 @@ def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Pers
         id=persona_id,
         name=one_line(card.name),
         language=language,
-        tags=tuple(dict.fromkeys(tag for one in card.tags if (tag := one_line(one)))),
+        tags=tuple(dict.fromkeys(filter(None, map(one_line, card.tags)))),
         description=whole(description) or one_line(card.name),
         greeting=whole(card.greetings[0]).strip(),
         demonstrations=tuple(_demonstrations(whole(card.examples), card)),
@@ -69,12 +69,12 @@ def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Pers
 
 
 def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -> Card:
-    """A persona as a card: the one it came from, with its changes; or a new one of V3.
+    """Convert a persona to a card: its original card with the persona's changes, or a new V3 card.
 
     Args:
         persona: any persona.
-        image: its portrait.
-        files: what else belongs to it, by path.
+        image: the portrait.
+        files: the other files of the persona, by path.
     """
     kept = mapping(persona.extensions.get(CARD))
     if not isinstance(kept.get("document"), dict):
@@ -89,17 +89,17 @@ def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -
 
 
 def greetings_of(persona: Persona) -> tuple[str, ...]:
-    """What the persona may say first: its greeting, and the alternates of its card."""
+    """The persona's greeting and the alternative greetings of its card."""
     document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
     alternates = Card(document).greetings[1:] if document else ()
-    return tuple(one for one in (persona.greeting, *alternates) if one.strip())
+    return tuple(greeting for greeting in (persona.greeting, *alternates) if greeting.strip())
 
 
 def with_greeting(persona: Persona, number: int) -> Persona:
-    """The persona with another of its card's greetings, counted from 0.
+    """The persona with the greeting of this number from `greetings_of`, counted from 0.
 
     Raises:
-        PersonaError: it has not so many.
+        PersonaError: there is no greeting of this number.
     """
     greetings = greetings_of(persona)
     if not 0 <= number < len(greetings):
@@ -112,20 +112,20 @@ def with_greeting(persona: Persona, number: int) -> Persona:
 
 
 def with_macros(persona: Persona, user: str) -> Persona:
-    """The persona with its macros filled: `{{char}}` is the character, `{{user}}` is who talks with it.
+    """Fill a persona's macros: `{{char}}` is the character's name, `{{user}}` the user's.
 
     Args:
-        persona: one without macros comes back as it is.
-        user: the person's display name.
+        persona: a persona; returned unchanged if it has no macros.
+        user: the user's display name.
     """
-    held = (
+    texts = (
         persona.description,
         persona.greeting,
         *(words for pair in persona.demonstrations for words in (pair.user, pair.reply)),
     )
-    if not any("{{" in str(part) or "<" in str(part) for part in held):
+    if not any("{{" in str(text) or "<" in str(text) for text in texts):
         return persona
-    scope = MacroScope(char=called(persona), user=user, description=persona.description)
+    scope = MacroScope(char=char_name(persona), user=user, description=persona.description)
 
     def filled(words: str) -> str:
         return str(substitute(words, scope)).strip()
@@ -144,17 +144,17 @@ def with_macros(persona: Persona, user: str) -> Persona:
     )
 
 
-def called(persona: Persona) -> str:
-    """What `{{char}}` stands for: the card's nickname, or the name."""
+def char_name(persona: Persona) -> str:
+    """The value of `{{char}}`: the card's nickname, or the persona's name."""
     document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
-    return (Card(document).called if document else "") or persona.name
+    return (Card(document).char_name if document else "") or persona.name
 
 
 def read_portrait(persona: Persona, folder: Path) -> bytes | None:
-    """The portrait's bytes; None when there is none.
+    """The portrait's bytes; None for a persona without one.
 
     Raises:
-        PersonaError: the file is not there.
+        PersonaError: the file cannot be read.
     """
     if persona.portrait is None:
         return None
@@ -171,20 +171,20 @@ def _labelled(label: str, words: str) -> Iterator[str]:
 
 
 def _demonstrations(examples: str, card: Card) -> Iterator[Demonstration]:
-    """Pairs out of example dialogues: what the user says, and the answer; other lines go on with theirs."""
+    """Pairs of user line and answer in example dialogues; a line without a speaker continues the last."""
     for block in _START.split(examples):
-        said: list[tuple[bool, str]] = []
+        turns: list[tuple[bool, str]] = []
         for line in block.strip().splitlines():
-            who, words = _speaker(line, card)
-            if who is None and said:
-                said[-1] = (said[-1][0], f"{said[-1][1]}\n{line}")
-            elif who is not None:
-                said.append((who, words))
-        yield from _paired(said)
+            is_user, words = _speaker(line, card)
+            if is_user is None and turns:
+                turns[-1] = (turns[-1][0], f"{turns[-1][1]}\n{line}")
+            elif is_user is not None:
+                turns.append((is_user, words))
+        yield from _paired(turns)
 
 
 def _speaker(line: str, card: Card) -> tuple[bool | None, str]:
-    """Whether the user speaks, and what; None when nobody new does."""
+    """Whether the user speaks, and the words; None for a line that does not begin with a name."""
     for names, is_user in (
         (("{{user}}", "<user>", "you", "user"), True),
         (("{{char}}", "<bot>", card.name), False),
@@ -195,18 +195,18 @@ def _speaker(line: str, card: Card) -> tuple[bool | None, str]:
     return None, line
 
 
-def _paired(said: Iterable[tuple[bool, str]]) -> Iterator[Demonstration]:
-    asked = ""
-    for is_user, words in said:
+def _paired(turns: Iterable[tuple[bool, str]]) -> Iterator[Demonstration]:
+    user_line = ""
+    for is_user, words in turns:
         if is_user:
-            asked = words.strip()
-        elif asked and words.strip():
-            yield Demonstration(user=asked, reply=words.strip())
-            asked = ""
+            user_line = words.strip()
+        elif user_line and words.strip():
+            yield Demonstration(user=user_line, reply=words.strip())
+            user_line = ""
 
 
 def _put_changes(data: dict[str, Any], persona: Persona, base: Persona) -> None:
-    """Write into the card what was changed in the persona since it was imported."""
+    """Update the card's fields where the persona differs from its imported state."""
     if persona.name != base.name:
         data["name"] = persona.name
     if persona.description != base.description:
@@ -220,7 +220,7 @@ def _put_changes(data: dict[str, Any], persona: Persona, base: Persona) -> None:
 
 
 def _new_document(persona: Persona) -> dict[str, Any]:
-    """A card of V3 for a persona that never was one; the persona itself rests in it."""
+    """A V3 card for a persona without a card; its extensions hold the persona."""
     own = persona.model_dump(mode="json", exclude={"lorebook", "portrait"}, exclude_defaults=True)
     known_for = f"\n\n{{{{char}}}} says: {' / '.join(persona.catchphrases)}" if persona.catchphrases else ""
     book = dict(persona.lorebook) if persona.lorebook is not None else _knowledge_book(persona)
@@ -251,7 +251,7 @@ def _new_document(persona: Persona) -> dict[str, Any]:
 
 
 def _knowledge_book(persona: Persona) -> dict[str, Any]:
-    """What the persona knows as lore: each piece answers to the words of its title."""
+    """The persona's knowledge as a lorebook; the keys of each entry are the words of its title."""
     entries = [
         {
             "keys": re.findall(r"\w[\w'’-]{3,}|[\u3400-\u9fff]{2,}", piece.title) or [piece.title],
@@ -268,7 +268,7 @@ def _knowledge_book(persona: Persona) -> dict[str, Any]:
 
 
 def _restored(card: Card) -> Persona | None:
-    """The persona that rests in a card which was made of it, unless the card was changed since."""
+    """The persona that a card was created from, unless the card was changed since."""
     own = card.extensions.get(PERSONA)
     if not isinstance(own, dict):
         return None
@@ -276,9 +276,9 @@ def _restored(card: Card) -> Persona | None:
         persona = Persona.model_validate(own)
     except ValueError:
         return None
-    made = _new_document(persona)["data"]
-    told = ("name", "description", "first_mes", "mes_example")
-    return persona if all(text(card.data.get(name)) == made[name] for name in told) else None
+    original = _new_document(persona)["data"]
+    fields = ("name", "description", "first_mes", "mes_example")
+    return persona if all(text(card.data.get(name)) == original[name] for name in fields) else None
 
 
 def _examples(pairs: Iterable[Demonstration]) -> str:
@@ -286,24 +286,11 @@ def _examples(pairs: Iterable[Demonstration]) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """JSON that a YAML file can hold: no character that is cut in half."""
+    """JSON without lone surrogates, which YAML cannot represent."""
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, list):
-        return [_clean(one) for one in value]
+        return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {whole(str(key)): _clean(one) for key, one in value.items()}
+        return {whole(str(key)): _clean(item) for key, item in value.items()}
     return value
-
-
-__all__ = [
-    "CARD",
-    "PERSONA",
-    "called",
-    "card_of",
-    "greetings_of",
-    "persona_of",
-    "read_portrait",
-    "with_greeting",
-    "with_macros",
-]

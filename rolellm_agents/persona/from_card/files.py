@@ -1,4 +1,4 @@
-"""Card files into the user's folder as personas, and personas out of it as card files."""
+"""Import card files as personas into the user's folder, and export personas as card files."""
 
 import contextlib
 import shutil
@@ -37,21 +37,21 @@ _CARD_SUFFIXES = {".png", ".apng", ".json", ".charx", ".jpg", ".jpeg", ".voxpkg"
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A file that was written for a card or a lorebook."""
+class ImportedFile:
+    """A persona or lorebook that was imported."""
 
     kind: Literal["persona", "lorebook"]
     id: str
     name: str
     path: Path
     notes: tuple[str, ...]
-    """What was odd about the card, a sentence each."""
+    """Sentences about irregularities of the card."""
     lore: int
-    """Entries of its lorebook."""
+    """Number of lorebook entries."""
 
 
 def card_files(source: Path) -> list[Path]:
-    """The card files of a folder and those below it; a file alone is itself."""
+    """The card files in a folder and its subfolders; for a file, the file itself."""
     if not source.is_dir():
         return [source]
     return sorted(
@@ -59,17 +59,17 @@ def card_files(source: Path) -> list[Path]:
     )
 
 
-def import_file(source: Path, personas: Path, lorebooks: Path, *, force: bool) -> list[Imported]:
-    """Write what is in a card file as personas, or a lorebook without a character as a lorebook.
+def import_file(source: Path, personas: Path, lorebooks: Path, *, force: bool) -> list[ImportedFile]:
+    """Import the cards of a file as personas, or a lorebook file as a lorebook.
 
     Args:
-        source: a file of any kind that `read_cards` or `read_lorebook_file` knows.
-        personas: the folder for persona files; portraits and other files of a card lie beside them.
+        source: a file that `read_cards` or `read_lorebook_file` can read.
+        personas: the folder for persona files and the other files of a card.
         lorebooks: the folder for lorebooks.
-        force: replace what is there already.
+        force: replace existing files.
 
     Raises:
-        PersonaError: the file cannot be used, or would replace another, or the folder cannot be written.
+        PersonaError: the file is invalid, a target exists already, or a folder cannot be written.
     """
     try:
         cards = read_cards(source)
@@ -82,7 +82,7 @@ def import_file(source: Path, personas: Path, lorebooks: Path, *, force: bool) -
     return [_import_card(card, personas, force=force) for card in cards]
 
 
-def _import_card(card: Card, folder: Path, *, force: bool) -> Imported:
+def _import_card(card: Card, folder: Path, *, force: bool) -> ImportedFile:
     name = id_of(card.name)
     target = folder / f"{name}.yaml"
     _check_free(target, force=force)
@@ -105,25 +105,25 @@ def _import_card(card: Card, folder: Path, *, force: bool) -> Imported:
         raise PersonaError(f"The card of {card.name!r} cannot become a persona ({error}).") from error
     except OSError as error:
         raise PersonaError(f"{folder} cannot be written ({error.strerror}); free it.") from error
-    return Imported("persona", name, persona.name, target, card.notes, lore)
+    return ImportedFile("persona", name, persona.name, target, card.notes, lore)
 
 
-def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool) -> Imported:
+def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool) -> ImportedFile:
     name = id_of(book.name or source.stem)
     target = folder / f"{name}.json"
     _check_free(target, force=force)
     write_atomically(target, write_json(book.raw, indent=2).decode("utf-8"), PersonaError)
-    return Imported("lorebook", name, book.name or source.stem, target, (), len(book.entries))
+    return ImportedFile("lorebook", name, book.name or source.stem, target, (), len(book.entries))
 
 
 def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Path) -> Card:
-    """Write a persona as a card file, or as YAML.
+    """Write a persona as a card file or as YAML.
 
     Returns:
-        The card as it was written.
+        The card that was written.
 
     Raises:
-        PersonaError: a file of the persona's is missing, or the target cannot be written.
+        PersonaError: a file of the persona is missing, or the target cannot be written.
     """
     persona, folder = found.persona, found.path.parent
     files = _files(found)
@@ -132,8 +132,8 @@ def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Pa
         if format_ == "yaml":
             _write_yaml(persona, read_portrait(persona, folder), files, out)
             return card
-        with tempfile.TemporaryDirectory(dir=_made(out.parent), prefix=".export-") as stage:
-            part = Path(stage) / "card"
+        with _staged(out.parent) as stage:
+            part = stage / "card"
             if format_ == "charx":
                 write_charx(card, part)
             else:
@@ -147,16 +147,16 @@ def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Pa
 
 
 @contextlib.contextmanager
-def opened(reference: str) -> Iterator[FoundPersona]:
-    """A persona by id, name or file; or what is in a card file or lorebook file, as a persona for now.
+def open_persona(reference: str) -> Iterator[FoundPersona]:
+    """Open a persona by id, name or file; or a card or lorebook file as a temporary persona.
 
     Raises:
-        PersonaError: there is none, or it cannot be used.
+        PersonaError: there is no such persona or file, or it is invalid.
     """
     path = Path(reference).expanduser()
     if not is_card_file(path):
         book = user_paths().lorebooks / f"{reference}.json"
-        if not book.is_file() or any(one.persona.id == reference for one in list_personas().found):
+        if not book.is_file() or any(found.persona.id == reference for found in list_personas().found):
             yield find_persona(reference)
             return
         path = book
@@ -166,20 +166,20 @@ def opened(reference: str) -> Iterator[FoundPersona]:
             yield find_persona(first.path)
         else:
             raw = read_lorebook_file(path).raw
-            lore_alone = Persona(id=first.id, name=first.name, description=first.name, lorebook=dict(raw))
-            yield FoundPersona(lore_alone, path, "path")
+            persona = Persona(id=first.id, name=first.name, description=first.name, lorebook=dict(raw))
+            yield FoundPersona(persona, path, "path")
 
 
 def find_lorebook(reference: str) -> Lorebook:
-    """A lorebook by its file, or by the name under which it was imported.
+    """Find a lorebook by file, or by the name under which it was imported.
 
     Raises:
-        PersonaError: there is none, or it cannot be used.
+        PersonaError: there is no such lorebook, or it is invalid.
     """
     path = Path(reference).expanduser()
     imported = user_paths().lorebooks / f"{reference}.json"
     if not path.exists() and not imported.is_file():
-        known = sorted(one.stem for one in user_paths().lorebooks.glob("*.json"))
+        known = sorted(file.stem for file in user_paths().lorebooks.glob("*.json"))
         raise PersonaError(
             f"There is no lorebook {reference!r}{did_you_mean(reference, known)}; name a file, or one that "
             "“rolellm persona import” has brought in."
@@ -191,15 +191,15 @@ def find_lorebook(reference: str) -> Lorebook:
 
 
 def is_card_file(path: Path) -> bool:
-    """Whether a path names a file that may hold a card."""
+    """Whether a path has the suffix of a card file."""
     return path.suffix.lower() in _CARD_SUFFIXES
 
 
 def read_card(reference: str) -> Card:
-    """The card in a file, the first of several; or that of a persona.
+    """The first card of a file, or the card of a persona.
 
     Raises:
-        PersonaError: there is none, or it cannot be used.
+        PersonaError: there is no such file or persona, or it is invalid.
     """
     path = Path(reference).expanduser()
     if is_card_file(path):
@@ -212,7 +212,7 @@ def read_card(reference: str) -> Card:
 
 
 def _write_yaml(persona: Persona, picture: bytes | None, files: Mapping[str, bytes], out: Path) -> None:
-    """A persona's file, with its portrait and its files beside it."""
+    """Write a persona's file, its portrait and its other files."""
     with _staged(out.parent) as stage:
         for path, content in files.items():
             _write(stage / f"{out.stem}.files" / PurePosixPath(path), content)
@@ -225,7 +225,7 @@ def _write_yaml(persona: Persona, picture: bytes | None, files: Mapping[str, byt
 
 
 class _PersonaFiles(Mapping[str, bytes]):
-    """The files beside a persona, read when they are asked for."""
+    """The other files of a persona, read on access."""
 
     def __init__(self, folder: Path, paths: tuple[str, ...]) -> None:
         self._folder, self._paths = folder, paths
@@ -259,13 +259,14 @@ def _check_free(target: Path, *, force: bool) -> None:
 
 @contextlib.contextmanager
 def _staged(folder: Path) -> Iterator[Path]:
-    """A folder beside the target, so that all files of a card arrive or none."""
-    with tempfile.TemporaryDirectory(dir=_made(folder), prefix=".import-") as stage:
+    """A temporary folder in the target's folder, from which all files of a card can be moved at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".card-") as stage:
         yield Path(stage)
 
 
 def _move_all(stage: Path, folder: Path) -> None:
-    """The persona's own file goes last: until then nobody sees the others."""
+    """Move the persona's own file last, since its presence makes the persona visible."""
     for part in sorted(stage.iterdir(), key=lambda path: path.suffix == ".yaml"):
         target = folder / part.name
         if target.is_dir():
@@ -273,13 +274,8 @@ def _move_all(stage: Path, folder: Path) -> None:
         part.replace(target)
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def _write(path: Path, content: bytes) -> None:
-    _made(path.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
 

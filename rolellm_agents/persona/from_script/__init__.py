@@ -1,1 +1,1 @@
-"""A role of a play, film or novel as a persona."""
+"""Create a persona from a role of a play, film or novel."""

@@ -1,4 +1,4 @@
-"""Put a persona together from what was found."""
+"""Assemble a persona from a script and from a model's notes."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ _KNOWLEDGE = 8
 
 
 def draft_persona(script: Script, names: Sequence[str], role: str, *, demonstrations: int) -> Persona:
-    """A persona from a script without any model: its lines, its habits, its longest words.
+    """Draft a persona from a script without a model: from the role's lines, habits and longest speeches.
 
     Args:
-        script: what was read.
-        names: how the script calls the role.
-        role: the name that the persona gets.
-        demonstrations: how many to choose, at most.
+        script: the script.
+        names: the names of the role in the script.
+        role: the persona's name.
+        demonstrations: the most demonstrations to choose.
     """
     own = [passage.speech for passage in script.passages if passage.speaker in names]
     others = [
@@ -42,7 +42,7 @@ def draft_persona(script: Script, names: Sequence[str], role: str, *, demonstrat
 
 
 def with_notes(persona: Persona, description: str, knowledge: Sequence[Knowledge]) -> Persona:
-    """The draft with what a model wrote: its description before the facts, its knowledge before lines."""
+    """Add a model's description and knowledge to a draft, before the draft's own."""
     joint = "" if persona.language == "zh" else " "
     return persona.model_copy(
         update={

@@ -1,4 +1,4 @@
-"""What can be said of a role without a model: its part, its company, its manner, its longest speeches."""
+"""Facts about a role that need no model: its part, its company, its style, its longest speeches."""
 
 import re
 from collections import Counter
@@ -23,25 +23,20 @@ _WELCOME = re.compile(
     re.IGNORECASE,
 )
 _FEW_WORDS, _MANY_WORDS = 9, 20
-"""Of a sentence: shorter ones on average are clipped, longer ones are ample."""
+"""Words per sentence: sentences are “clipped” with a lower mean and “ample” with a higher one."""
 
 
-def shown_name(name: str) -> str:
-    """A speaker's name as one writes it: `KING CLAUDIUS` is King Claudius."""
-    return name.title() if name.isupper() else name[:1].upper() + name[1:]
-
-
-def who_they_are(script: Script, names: Sequence[str]) -> str:
-    """What the list of persons says of the role; empty when there is none."""
-    wanted = {word for name in names for word in name.casefold().split()}
+def _cast_entry(script: Script, names: Sequence[str]) -> str:
+    """The role's description in the list of persons; empty when there is none."""
+    name_words = {word for name in names for word in name.casefold().split()}
     for listed, who in script.cast.items():
-        if who and set(listed.casefold().split()) <= wanted:
+        if who and set(listed.casefold().split()) <= name_words:
             return who
     return ""
 
 
-def company(script: Script, names: Sequence[str]) -> list[str]:
-    """Those with whom the role speaks most, the most frequent first."""
+def _company(script: Script, names: Sequence[str]) -> list[str]:
+    """The speakers with whom the role speaks most, most frequent first."""
     counted = Counter(
         passage.to
         for passage in script.passages
@@ -56,7 +51,7 @@ def company(script: Script, names: Sequence[str]) -> list[str]:
 
 
 def describe(script: Script, names: Sequence[str], role: str, habits: Sequence[str]) -> str:
-    """A description from what can be counted, in the third person, in the script's language."""
+    """Describe a role by its statistics, in the third person and in the script's language."""
     own = [passage for passage in script.passages if passage.speaker in names and passage.speech]
     return _DESCRIBE[script.language](script, names, role, habits, own)
 
@@ -64,19 +59,20 @@ def describe(script: Script, names: Sequence[str], role: str, habits: Sequence[s
 def _describe_en(
     script: Script, names: Sequence[str], role: str, habits: Sequence[str], own: Sequence[ScriptPassage]
 ) -> str:
-    who = who_they_are(script, names)
+    who = _cast_entry(script, names)
     about = [
         f"{role} is {_with_article(who)} in {script.title}."
         if who
         else f"{role} is a character of {script.title}."
     ]
-    if others := [shown_name(name) for name in company(script, names)]:
-        told = [
-            f"{name} ({script_who})" if (script_who := who_they_are(script, [original])) else name
-            for name, original in zip(others, company(script, names), strict=True)
-        ]
-        about.append(f"{role} speaks most with {_listed(told)}.")
-    about.append(_turn_kind(own, role))
+    if others := _company(script, names):
+        described = []
+        for original in others:
+            name = original.title() if original.isupper() else original[:1].upper() + original[1:]
+            other = _cast_entry(script, [original])
+            described.append(f"{name} ({other})" if other else name)
+        about.append(f"{role} speaks most with {_listed(described)}.")
+    about.append(_style(own, role))
     if habits:
         about.append("Typical words are " + _listed([f"“{habit}”" for habit in habits]) + ".")
     about.append(
@@ -89,9 +85,9 @@ def _describe_en(
 def _describe_zh(
     script: Script, names: Sequence[str], role: str, habits: Sequence[str], own: Sequence[ScriptPassage]
 ) -> str:
-    who = who_they_are(script, names)
+    who = _cast_entry(script, names)
     about = [f"{role}是《{script.title}》中的人物{f'，{who}' if who else ''}。"]
-    if others := company(script, names):
+    if others := _company(script, names):
         about.append(f"与{'、'.join(others)}说话最多。")
     asked = mean(passage.speech.count("？") > 0 for passage in own)
     about.append("说话常带反问。" if asked > 0.4 else "说话多为陈述。")
@@ -104,8 +100,8 @@ def _describe_zh(
 _DESCRIBE = {"en": _describe_en, "zh": _describe_zh}
 
 
-def _turn_kind(own: Sequence[ScriptPassage], role: str) -> str:
-    """How somebody speaks, as far as marks and lengths show it."""
+def _style(own: Sequence[ScriptPassage], role: str) -> str:
+    """Describe the style of speech by punctuation and lengths."""
     spoken = [sentence for passage in own for sentence in sentences(passage.speech)]
     words = mean(length(sentence, "en") for sentence in spoken)
     size = (
@@ -117,22 +113,22 @@ def _turn_kind(own: Sequence[ScriptPassage], role: str) -> str:
     )
     asked = mean(sentence.rstrip("\"'”’").endswith("?") for sentence in spoken)
     cried = mean(sentence.rstrip("\"'”’").endswith("!") for sentence in spoken)
-    told = f"{role} speaks in {size} sentences of {words:.0f} words on average"
+    style = f"{role} speaks in {size} sentences of {words:.0f} words on average"
     extras = [
         *(["asks much"] if asked > 0.2 else []),
         *(["often exclaims"] if cried > 0.2 else []),
         *(["holds the floor in long speeches"] if mean(length(p.speech, "en") for p in own) > 40 else []),
     ]
-    return f"{told}, and {' and '.join(extras)}." if extras else f"{told}."
+    return f"{style}, and {' and '.join(extras)}." if extras else f"{style}."
 
 
 def own_words(
     script: Script, names: Sequence[str], most: int, *, besides: Set[str] = frozenset()
 ) -> list[Knowledge]:
-    """The role's longest speeches as knowledge: what they lived through, in their own words.
+    """The role's longest speeches as knowledge, in the source's order.
 
-    At most one from each scene, so that they tell of the whole, in the source's order; none from the places
-    in `besides`, which serve otherwise.
+    At most one speech of each scene is chosen, to cover the whole work, and none from the places in
+    `besides`, which are demonstrations already.
     """
     best: dict[int, tuple[int, ScriptPassage]] = {}
     for number, passage in enumerate(script.passages):
@@ -155,7 +151,7 @@ def own_words(
 
 
 def find_greeting(script: Script, names: Sequence[str]) -> str:
-    """The role's first short speech that welcomes somebody; empty when there is none."""
+    """The role's first short speech with words of welcome; empty when there is none."""
     for passage in script.passages:
         if passage.speaker in names and _WELCOME.search(passage.speech):
             greeting = shortened(passage.speech, script.language, _GREETING_WORDS)

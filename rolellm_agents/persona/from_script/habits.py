@@ -1,7 +1,7 @@
-"""Verbal habits by statistics: what a role says again and again, and the others do not.
+"""Verbal habits: phrases that a role uses significantly more often than the other speakers.
 
-Phrases are weighed by the log-odds ratio with an informative Dirichlet prior (Monroe, Colaresi and Quinn,
-“Fightin' Words”, Political Analysis 2008), whose z-score knows that rare things may be chance.
+Phrases are ranked by the log-odds ratio with an informative Dirichlet prior (Monroe, Colaresi and Quinn,
+“Fightin' Words”, Political Analysis 2008), whose z-score accounts for the uncertainty of rare phrases.
 """
 
 import math
@@ -14,17 +14,17 @@ from rolellm_agents.text.language import Language
 
 _LONGEST = 5
 _OFTEN = 3
-"""A habit is heard in at least so many speeches."""
+"""The least number of speeches in which a habit occurs."""
 _PRIOR = 500
-"""How many phrases the prior counts for, in a long text."""
+"""The weight of the prior in phrases, for a long text."""
 _SURE = 1.64
-"""The z-score of a habit: one in twenty by chance."""
+"""The least z-score of a habit (p < 0.05, one-sided)."""
 _ARTICLES = {"a", "an", "the", "his", "her", "their", "that", "this", "of", "to", "and"}
-"""A phrase that begins so names a thing and is no way of speaking."""
+"""First words of phrases that name a thing, which are not habits."""
 _OWNERS = {"my", "your", "our", "thy"}
-"""So does “my father”; “my good friend” does not."""
+"""The same for phrases of two words: “my father” names a thing, “my good friend” may be a habit."""
 _SWALLOWED = 0.6
-"""A phrase that stands so often inside a longer habit is not named beside it."""
+"""The least share of a phrase's occurrences inside a longer phrase that excludes the shorter one."""
 _SMALL: dict[Language, Set[str]] = {
     "en": frozenset(
         re.findall(
@@ -48,24 +48,24 @@ def find_habits(
     names: Iterable[str] = (),
     most: int = 8,
 ) -> list[str]:
-    """Phrases that mark how somebody speaks, the most telling first.
+    """Phrases that characterise a speaker, most distinctive first.
 
     Args:
         own: the role's speeches.
-        others: everybody else's.
-        language: of both.
-        names: whoever is called by name is no habit.
-        most: how many to return.
+        others: the speeches of all others.
+        language: the language of both.
+        names: names of speakers; phrases that consist of names are not habits.
+        most: the most phrases to return.
     """
     called = {word.casefold() for name in names for word in words(name, language)}
-    held_by: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    speeches_with: dict[tuple[str, ...], set[int]] = defaultdict(set)
     written: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     mine: Counter[tuple[str, ...]] = Counter()
     for number, speech in enumerate(own):
         for phrase in _phrases(speech, language):
             key = tuple(word.casefold() for word in phrase)
             mine[key] += 1
-            held_by[key].add(number)
+            speeches_with[key].add(number)
             written[key][joined(phrase, language)] += 1
     theirs = Counter(
         tuple(word.casefold() for word in phrase)
@@ -75,7 +75,7 @@ def find_habits(
     scores = {
         phrase: score
         for phrase, score in _z_scores(mine, theirs).items()
-        if len(held_by[phrase]) >= _OFTEN and score > _SURE and _says_something(phrase, language, called)
+        if len(speeches_with[phrase]) >= _OFTEN and score > _SURE and _has_content(phrase, language, called)
     }
     ranked = sorted(scores, key=lambda phrase: (-scores[phrase] * math.sqrt(len(phrase)), phrase))
     return [written[phrase].most_common(1)[0][0] for phrase in _apart(ranked, mine)][:most]
@@ -84,18 +84,18 @@ def find_habits(
 def _phrases(speech: str, language: Language) -> Iterator[list[str]]:
     """Runs of two to five words within a clause, and clauses of a single word, such as “Faith”."""
     for clause in clauses(speech):
-        held = words(clause, language)
-        if len(held) == 1:
-            yield held
+        clause_words = words(clause, language)
+        if len(clause_words) == 1:
+            yield clause_words
         for size in range(2, _LONGEST + 1):
-            for start in range(len(held) - size + 1):
-                yield held[start : start + size]
+            for start in range(len(clause_words) - size + 1):
+                yield clause_words[start : start + size]
 
 
 def _z_scores(
     mine: Mapping[tuple[str, ...], int], theirs: Mapping[tuple[str, ...], int]
 ) -> dict[tuple[str, ...], float]:
-    """How sure it is that a phrase is more mine than theirs; the prior is both texts together."""
+    """The z-score of each phrase's log-odds ratio; the prior is the distribution of both texts together."""
     total_mine, total_theirs = sum(mine.values()), sum(theirs.values())
     if not total_mine or not total_theirs:
         return dict.fromkeys(mine, math.inf)
@@ -111,8 +111,8 @@ def _z_scores(
     return scores
 
 
-def _says_something(phrase: tuple[str, ...], language: Language, called: Set[str]) -> bool:
-    """Not only small words and names, and no beginning or end that hangs in the air."""
+def _has_content(phrase: tuple[str, ...], language: Language, called: Set[str]) -> bool:
+    """Whether a phrase has more than function words and names, and does not end with a function word."""
     small = _SMALL[language]
     if all(word in small or word in called for word in phrase) or any(word.isdigit() for word in phrase):
         return False

@@ -1,4 +1,4 @@
-"""A profile that is not clean: lines of others in it, as a profile parsed from a script may have."""
+"""Add noise to a persona: lines of other characters, as a profile from a script may contain."""
 
 import random
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ def with_noise(persona: Persona, cast: Sequence[Persona], share: float, seed: in
     """The persona with a share of its demonstrations and knowledge replaced by other characters'.
 
     Args:
-        persona: stays as it is.
-        cast: where the foreign lines are drawn from; only those who speak the persona's language.
-        share: from 0, none, to 1, all.
-        seed: of the draws; the same seed replaces the same lines.
+        persona: the persona; not modified.
+        cast: the source of the foreign lines; only personas of the same language are used.
+        share: the share, from 0 to 1.
+        seed: the seed of the choice.
 
     Raises:
         ValueError: `share` is not between 0 and 1.
     """
     if not 0 <= share <= 1:
         raise ValueError("the share of noise must lie between 0 and 1")
-    others = [one for one in cast if one.id != persona.id and one.language == persona.language]
+    others = [other for other in cast if other.id != persona.id and other.language == persona.language]
     chance = random.Random(f"{seed} {persona.id}")  # noqa: S311 - nothing to keep secret
-    pairs = [*chain.from_iterable(one.demonstrations for one in others)]
-    pieces = [*chain.from_iterable(one.knowledge for one in others)]
+    pairs = [*chain.from_iterable(other.demonstrations for other in others)]
+    pieces = [*chain.from_iterable(other.knowledge for other in others)]
     return persona.model_copy(
         update={
             "demonstrations": _mixed(persona.demonstrations, pairs, share, chance),

@@ -1,4 +1,4 @@
-"""What a model notes about a role while it reads a segment, and what of it stands in the segment."""
+"""A model's notes about a role in a segment, and the check whether the segment supports them."""
 
 import re
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ _Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=2, m
 _Long = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=600)]
 _MOST = 3
 _SHARED = 2
-"""Words that a note must share with the lines it rests on."""
-_TELLING = 4
-"""Letters of a word that is worth sharing; in Chinese two characters are."""
+"""The least number of content words that a note shares with the lines that support it."""
+_CONTENT = 4
+"""The least letters of an English content word."""
 
 
 class Note(BaseModel):
-    """One thing that a segment tells of the role."""
+    """One fact or trait of the role in a segment."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -28,13 +28,13 @@ class Note(BaseModel):
     title: _Short
     """A few words: a person, a place, an event, or a trait."""
     text: _Long
-    """Knowledge in the role's own words, in the first person; a trait in the third."""
+    """Knowledge in the first person and the role's own words; a trait in the third person."""
     line: Annotated[int, Field(ge=1, le=9_999)]
-    """The number of the line that shows it."""
+    """The number of the supporting line."""
 
 
 class Notes(BaseModel):
-    """All that a model notes about one segment."""
+    """A model's notes about one segment."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,7 +42,7 @@ class Notes(BaseModel):
 
 
 class Description(BaseModel):
-    """What a model writes about a role."""
+    """A model's description of a role."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,34 +50,34 @@ class Description(BaseModel):
 
 
 def is_grounded(note: Note, lines: Sequence[str]) -> bool:
-    """Whether the line that the note points at exists, and says in part what the note says.
+    """Whether the note's line exists, and shares content words with the note.
 
     Args:
-        note: points at a line by its number, from 1.
-        lines: the segment's.
+        note: a note with the number of a line, from 1.
+        lines: the lines of the segment.
     """
     if note.line > len(lines):
         return False
     near = " ".join(lines[max(0, note.line - 2) : note.line + 1])
-    return len(_telling(f"{note.title} {note.text}") & _telling(near)) >= _SHARED
+    return len(_content_words(f"{note.title} {note.text}") & _content_words(near)) >= _SHARED
 
 
 def is_usable(note: Note, language: Language) -> bool:
-    """Whether the note is in the right language, in nobody's voice but the role's."""
+    """Whether the note is in the right language and has no assistant's phrases."""
     text = f"{note.title} {note.text}"
     return ai_talk(text) is None and not is_in_other_language(text, language)
 
 
-def first_of_their_kind(notes: Sequence[Note]) -> list[int]:
-    """The places of the notes that do not say what an earlier one says."""
+def distinct_notes(notes: Sequence[Note]) -> list[int]:
+    """The places of the notes that are not near copies of earlier ones."""
     later = {copy.second for copy in near_copies([note.text for note in notes])}
     return [number for number in range(len(notes)) if number not in later]
 
 
-def _telling(text: str) -> set[str]:
-    """Words of some length; of Chinese, pairs of characters."""
+def _content_words(text: str) -> set[str]:
+    """Longer words; of Chinese, pairs of characters."""
     text = text.casefold()
     han = re.findall(r"(?=([\u3400-\u9fff]{2}))", text)
     return {
-        word for word in re.findall(r"[^\W\d_]+", text) if len(word) >= _TELLING and word.isascii()
+        word for word in re.findall(r"[^\W\d_]+", text) if len(word) >= _CONTENT and word.isascii()
     } | set(han)

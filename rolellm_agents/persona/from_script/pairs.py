@@ -1,4 +1,4 @@
-"""A role's lines as demonstrations: what was said to it, and what it answered."""
+"""Choose demonstrations: pairs of a line to the role and the role's answer."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from rolellm_agents.text.language import Language
 from rolellm_agents.text.phrases import is_heard
 
 _FAR = 2
-"""Passages without speech between a line and its answer."""
+"""The most passages without speech between a line and its answer."""
 _QUESTION_WORDS = (2, 60)
 _REPLY_WORDS = (6, 90)
 _BEST_WORDS = (15, 60)
@@ -27,13 +27,13 @@ class Pair:
     place: str
     scene: int
     certainty: float
-    """From 0 to 1: how surely the reply is the role's."""
+    """How certainly the reply is the role's, from 0 to 1."""
 
 
 def find_pairs(script: Script, names: Sequence[str]) -> list[Pair]:
-    """Every exchange in which somebody speaks and the role answers, in the source's order.
+    """All pairs of another speaker's turn and the role's answer, in the source's order.
 
-    Speeches that follow each other from one mouth are put together; long ones are cut at a sentence.
+    Consecutive speeches of one speaker are joined; long ones are cut at the end of a sentence.
     """
     turns = list(_turns(script.passages, set(names)))
     pairs = []
@@ -48,7 +48,7 @@ def find_pairs(script: Script, names: Sequence[str]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class _Turn:
-    """What one speaker says without interruption."""
+    """Consecutive speeches of one speaker."""
 
     is_role: bool
     first: ScriptPassage
@@ -61,14 +61,14 @@ class _Turn:
 def _turns(passages: Sequence[ScriptPassage], names: set[str]) -> Iterator[_Turn]:
     spoken = [(number, passage) for number, passage in enumerate(passages) if passage.speech]
     for (speaker, _), run in groupby(spoken, key=lambda item: (item[1].speaker, item[1].scene)):
-        held = list(run)
+        speeches = list(run)
         yield _Turn(
             is_role=speaker in names,
-            first=held[0][1],
-            begins=held[0][0],
-            ends=held[-1][0],
-            text=" ".join(passage.speech for _, passage in held),
-            certainty=min(_CERTAIN[passage.certainty] for _, passage in held),
+            first=speeches[0][1],
+            begins=speeches[0][0],
+            ends=speeches[-1][0],
+            text=" ".join(passage.speech for _, passage in speeches),
+            certainty=min(_CERTAIN[passage.certainty] for _, passage in speeches),
         )
 
 
@@ -79,17 +79,18 @@ def _is_near(before: _Turn, answer: _Turn) -> bool:
 def choose_pairs(
     pairs: Sequence[Pair], language: Language, count: int, habits: Sequence[str] = ()
 ) -> list[Pair]:
-    """The pairs that show the voice best: of good length, sure, rich, spread over the whole, and unlike.
+    """Choose the pairs that show the voice best.
 
-    Those in which one of the `habits` is heard come first.
+    Pairs score by length, certainty, rare words and by whether they contain one of the `habits`. The choice
+    is spread over the scenes and has no two replies with the same opening.
 
     Returns:
-        At most `count`, in the source's order.
+        At most `count` pairs, in the source's order.
     """
     usable = [pair for pair in pairs if length(pair.reply, language) >= _REPLY_WORDS[0]]
     usable = usable if len(usable) >= min(2, len(pairs)) else list(pairs)
     common = Counter(word.casefold() for pair in pairs for word in set(words(pair.reply, language)))
-    ranked = sorted(usable, key=lambda pair: (-_worth(pair, language, common, habits), pair.place))
+    ranked = sorted(usable, key=lambda pair: (-_score(pair, language, common, habits), pair.place))
     scenes = len({pair.scene for pair in usable})
     chosen: list[Pair] = []
     openings: set[str] = set()
@@ -104,12 +105,12 @@ def choose_pairs(
     return sorted(chosen, key=lambda pair: place[pair])
 
 
-def _worth(pair: Pair, language: Language, common: Counter[str], habits: Sequence[str]) -> float:
+def _score(pair: Pair, language: Language, common: Counter[str], habits: Sequence[str]) -> float:
     size = length(pair.reply, language)
     least, most = _BEST_WORDS
     of_length = min(1.0, size / least, most / max(size, 1))
-    held = {word.casefold() for word in words(pair.reply, language)}
-    rare = sum(common[word] == 1 for word in held) / max(1, len(held))
+    vocabulary = {word.casefold() for word in words(pair.reply, language)}
+    rare = sum(common[word] == 1 for word in vocabulary) / max(1, len(vocabulary))
     is_question = 0.3 if pair.user.rstrip("\"'”’」").endswith(("?", "？")) else 0.0
     habit = 0.5 if any(is_heard(phrase, pair.reply, language) for phrase in habits) else 0.0
     return of_length + pair.certainty + rare + is_question + habit

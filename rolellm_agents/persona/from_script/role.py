@@ -1,4 +1,4 @@
-"""Find a role among a script's speakers: by name, by part of a name, by the names somebody gives."""
+"""Find a role among a script's speakers by name, part of a name, or alias."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ _SHOWN = 8
 
 
 def names_of(script: Script, role: str, also: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names by which the script lets the role speak.
+    """The names under which a role speaks in a script.
 
     “Hamlet” finds `HAMLET`; “Claudius” finds `KING CLAUDIUS`; “Elizabeth Bennet” finds `Elizabeth`, and not
-    `Mrs. Bennet`. A name that is somebody's whole name stands for nobody else.
+    `Mrs. Bennet`. An exact match excludes matches of parts.
 
     Args:
-        script: where to look.
-        role: the name as a person would give it.
-        also: other names under which the role speaks, exactly as the script has them.
+        script: the script.
+        role: the role's name.
+        also: other names of the role, exactly as in the script.
 
     Raises:
-        ScriptError: the role never speaks or hardly does, or several people could be meant.
+        ScriptError: the role speaks at most once, or the name is ambiguous.
     """
     counted = script.speakers()
     named = _exact(counted, role) or _by_part(counted, role)
@@ -51,15 +51,15 @@ def _exact(names: Sequence[str] | dict[str, int], role: str) -> list[str]:
 
 
 def _by_part(names: Sequence[str] | dict[str, int], role: str) -> list[str]:
-    """Names that are part of the role's, or the other way round; untitled ones before titled ones."""
-    wanted_title, wanted = _words(role)
+    """Names whose words contain the role's or are contained in them; the same title goes before none."""
+    role_title, role_words = _words(role)
     found = []
     for name in names:
         title, words = _words(name)
-        if words and wanted and (words <= wanted or wanted <= words):
+        if words and role_words and (words <= role_words or role_words <= words):
             found.append((title, name))
     untitled = [name for title, name in found if not title]
-    same_title = [name for title, name in found if title and title == wanted_title]
+    same_title = [name for title, name in found if title and title == role_title]
     return same_title or untitled or [name for _, name in found]
 
 

@@ -1,4 +1,4 @@
-"""Pieces of a script around a role, small enough for a model to read at once."""
+"""Segments of a script in which a role speaks, small enough for one prompt."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,60 +9,60 @@ from rolellm_agents.scripts.script import Script, ScriptPassage
 
 @dataclass(frozen=True)
 class ScriptSegment:
-    """Passages in a row of one scene, in which the role has a part."""
+    """Consecutive passages of one scene in which the role speaks."""
 
     number: int
-    """In the script's order, from 0."""
+    """Place in the script's order, from 0."""
     lines: tuple[str, ...]
-    """Its passages, with the speakers' names."""
+    """The passages with the speakers' names."""
     places: tuple[str, ...]
-    """Where each of them stands in the source."""
+    """The place of each passage in the source."""
     weight: int
-    """Characters that the role says in it."""
+    """Number of characters that the role speaks."""
 
 
 def cut_segments(script: Script, names: Sequence[str], *, most: int) -> list[ScriptSegment]:
-    """Cut the script at scenes, and within them between passages; keep the pieces where the role speaks.
+    """Cut a script between scenes and passages, and keep the segments in which the role speaks.
 
     Args:
-        script: what to cut.
+        script: the script.
         names: the role's names.
-        most: characters of a piece; a single passage that is longer is cut short.
+        most: the most characters of a segment; a longer passage is truncated.
     """
     segments: list[ScriptSegment] = []
-    for held in _pieces(script.passages, most):
-        weight = sum(len(passage.speech) for passage in held if passage.speaker in names)
+    for passages in _pieces(script.passages, most):
+        weight = sum(len(passage.speech) for passage in passages if passage.speaker in names)
         if weight:
-            lines = tuple(_told(passage)[:most] for passage in held)
-            places = tuple(passage.place for passage in held)
+            lines = tuple(_with_speaker(passage)[:most] for passage in passages)
+            places = tuple(passage.place for passage in passages)
             segments.append(ScriptSegment(len(segments), lines, places, weight))
     return segments
 
 
 def choose_segments(segments: Sequence[ScriptSegment], count: int) -> list[ScriptSegment]:
-    """The pieces that show most of the role, one from each stretch of the story."""
+    """The segments in which the role speaks most, one from each of `count` equal parts of the story."""
     if len(segments) <= count:
         return list(segments)
     bounds = [round(number * len(segments) / count) for number in range(count + 1)]
     return [max(segments[start:end], key=lambda segment: segment.weight) for start, end in pairwise(bounds)]
 
 
-def _told(passage: ScriptPassage) -> str:
-    """A passage with its speaker, where the text itself does not begin with the name."""
+def _with_speaker(passage: ScriptPassage) -> str:
+    """A passage with its speaker's name, unless its text begins with the name."""
     if passage.speaker and not passage.text.startswith(passage.speaker):
         return f"[{passage.speaker}] {passage.text}"
     return passage.text
 
 
 def _pieces(passages: Sequence[ScriptPassage], most: int) -> Iterator[list[ScriptPassage]]:
-    held: list[ScriptPassage] = []
+    piece: list[ScriptPassage] = []
     size = 0
     for passage in passages:
-        length = len(_told(passage)) + 1
-        if held and (passage.scene != held[0].scene or size + length > most):
-            yield held
-            held, size = [], 0
-        held.append(passage)
+        length = len(_with_speaker(passage)) + 1
+        if piece and (passage.scene != piece[0].scene or size + length > most):
+            yield piece
+            piece, size = [], 0
+        piece.append(passage)
         size += length
-    if held:
-        yield held
+    if piece:
+        yield piece

@@ -1,4 +1,4 @@
-"""Text as tokens that can be counted and put together again, in both languages."""
+"""Split text into words, clauses and sentences, measure and shorten it, in English and Chinese."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ _SENTENCE = re.compile(r"[^.!?…。！？]+[.!?…。！？]*[\"'”’」』)]
 
 
 def words(text: str, language: Language) -> list[str]:
-    """The words of a text as they stand, in order; Chinese is segmented."""
+    """The words of a text in order; Chinese is segmented."""
     if language == "zh":
         import rjieba
 
@@ -20,29 +20,29 @@ def words(text: str, language: Language) -> list[str]:
 
 
 def clauses(text: str) -> Iterator[str]:
-    """The stretches between two marks of punctuation."""
+    """The parts of a text between punctuation marks."""
     for clause in _CLAUSE_END.split(text):
         if clause.strip():
             yield clause.strip()
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, marks included."""
+    """The sentences of a text with their punctuation."""
     return [found.group().strip() for found in _SENTENCE.finditer(text) if found.group().strip()]
 
 
 def joined(parts: Sequence[str], language: Language) -> str:
-    """Words or sentences put together as the language writes them."""
+    """Join words or sentences, with blanks in English and without in Chinese."""
     return ("" if language == "zh" else " ").join(parts)
 
 
 def length(text: str, language: Language) -> int:
-    """In words; in Chinese in characters, two of which do a word's work."""
+    """Length in words; two Chinese characters count as one word."""
     return len(re.findall(r"\w", text)) // 2 if language == "zh" else len(_ENGLISH_WORD.findall(text))
 
 
 def shortened(text: str, language: Language, most: int) -> str:
-    """The first sentences of a text that are together no longer than `most` words; at least one."""
+    """The first sentences of a text with at most `most` words together; at least one sentence."""
     kept: list[str] = []
     for sentence in sentences(text):
         if kept and length(joined([*kept, sentence], language), language) > most:
@@ -52,7 +52,7 @@ def shortened(text: str, language: Language, most: int) -> str:
 
 
 def shortened_front(text: str, language: Language, most: int) -> str:
-    """The last sentences of a text that are together no longer than `most` words; at least one."""
+    """The last sentences of a text with at most `most` words together; at least one sentence."""
     kept: list[str] = []
     for sentence in reversed(sentences(text)):
         if kept and length(joined([sentence, *kept], language), language) > most:

@@ -1,4 +1,4 @@
-"""A linter for personas: what goes wrong when many are written, and whether their voices are apart."""
+"""A linter for personas."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ __all__ = ["PersonaFinding", "Rule", "check_personas"]
 
 
 def check_personas(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> list[PersonaFinding]:
-    """What is wrong with personas, each alone, with each other and beside the rest of the cast.
+    """Check personas one by one, against each other and against others.
 
     Args:
-        checked: those that findings are about, in the order of the findings.
-        beside: others, whose lines must not be copied and whose names must not be said.
+        checked: the personas to check; the findings are in their order.
+        beside: other personas, whose lines and names must not occur in the checked ones.
     """
     found = [
         *(finding for persona in checked for finding in (*check_parts(persona), *check_speech(persona))),

@@ -1,4 +1,4 @@
-"""What the linter finds."""
+"""Findings of the linter."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,10 +18,10 @@ Rule = Literal[
 
 @dataclass(frozen=True)
 class PersonaFinding:
-    """One thing that is wrong with one persona."""
+    """One violation of a rule in one persona."""
 
     persona: str
-    """Its id."""
+    """The persona's id."""
     rule: Rule
     message: str
-    """One sentence that names the part and shows the words."""
+    """One sentence that names the part and quotes the words."""

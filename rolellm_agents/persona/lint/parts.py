@@ -1,4 +1,4 @@
-"""Parts that are missing, or too thin for a model to play from."""
+"""Checks for missing parts, and for parts that are too short or too long."""
 
 from collections.abc import Iterator
 
@@ -16,13 +16,13 @@ _DESCRIPTION: dict[Language, tuple[int, int, str]] = {
     "en": (60, 150, "words"),
     "zh": (100, 300, "characters"),
 }
-"""Shorter ones leave the voice open; longer ones are read again with every answer."""
+"""Least and most length. A short description leaves the voice open; a long one costs tokens each time."""
 _AT_LEAST = {"demonstrations": 8, "knowledge": 6, "catchphrases": 4}
 _CATCHPHRASES = 10
 
 
 def check_parts(persona: Persona) -> Iterator[PersonaFinding]:
-    """What is missing or thin, by the standard of the bundled cast."""
+    """Check the parts of a persona by the standard of the bundled cast."""
 
     def finding(rule: Rule, message: str) -> PersonaFinding:
         return PersonaFinding(persona.id, rule, message)

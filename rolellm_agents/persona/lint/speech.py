@@ -1,4 +1,4 @@
-"""What is wrong with the way a character speaks, seen in one persona alone."""
+"""Checks of the way a single persona speaks."""
 
 import re
 from collections import Counter
@@ -17,14 +17,14 @@ _SHOWN = 60
 
 
 class SpokenLine(NamedTuple):
-    """A text of a persona, and where it stands."""
+    """A spoken text of a persona, and the part that it is."""
 
     place: str
     text: str
 
 
 def spoken_lines(persona: Persona) -> list[SpokenLine]:
-    """What the character says aloud: the greeting and the replies."""
+    """The spoken lines of a persona: the greeting and the replies."""
     greeting = [SpokenLine("the greeting", persona.greeting)] if persona.greeting else []
     return greeting + [
         SpokenLine(f"reply {number}", pair.reply) for number, pair in enumerate(persona.demonstrations, 1)
@@ -32,7 +32,7 @@ def spoken_lines(persona: Persona) -> list[SpokenLine]:
 
 
 def check_speech(persona: Persona) -> Iterator[PersonaFinding]:
-    """Assistant-speak, stage directions, the wrong language, one opening for all, unheard catchphrases."""
+    """Check assistant's phrases, stage directions, language, repeated openings, unused catchphrases."""
     for line in spoken_lines(persona):
         if phrase := ai_talk(line.text):
             yield PersonaFinding(persona.id, "assistant-speak", f"{line.place} says {phrase!r}")

@@ -1,9 +1,8 @@
-"""Can the voices be told apart with the names removed? A nearest neighbour has to find a reply's owner.
+"""Measure how distinct the voices of personas are: a nearest-neighbour classifier finds a reply's persona.
 
-Each reply in turn is taken away, and the most similar lines among all that is left vote for its owner.
-Lines are compared by their words, pairs of words and runs of three and four letters, small words and marks
-of punctuation included, weighted by how rare they are (tf-idf, cosine): style lies in the small things.
-Names are removed beforehand.
+Each reply in turn is held out, and the most similar of the other lines vote for its persona. The features
+of a line are words, pairs of words and character n-grams of three and four, with function words and
+punctuation, weighted by tf-idf and compared by cosine. Names are removed first.
 """
 
 import random
@@ -21,42 +20,41 @@ from rolellm_agents.persona.lint.speech import spoken_lines
 from rolellm_agents.text.language import Language
 
 _NAMES = re.compile(r"(?<=[^.!?…:\"“”\n] )(?!I\b)[A-Z][\w'’-]*")
-"""A word with a capital that does not begin a sentence."""
+"""A capitalised word that does not begin a sentence."""
 _ENGLISH = re.compile(r"[a-z]+(?:['’][a-z]+)*|\.\.\.|[.,;:!?…\"“”]", re.IGNORECASE)
 _GROUPS = 200
-"""Small groups are drawn so often, and their hit rates averaged."""
+"""Number of sampled groups whose hit rates are averaged."""
 _NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
 class VoiceReport:
-    """How well the voices of some personas are told apart."""
+    """How distinct the voices of some personas are."""
 
     personas: int
     replies: int
     hit_rate: float
-    """Share of replies whose owner was found among all."""
+    """Share of replies that were assigned to their persona among all."""
     chance: float
-    """The same, for one who guesses."""
+    """The expected hit rate of a random guess."""
     hit_rate_of_five: float | None
-    """Among five personas drawn by chance, on average; `None` when there are no more than five."""
+    """The mean hit rate among five sampled personas; `None` when there are no more than five."""
     by_persona: dict[str, float]
-    """Each one's own share."""
+    """Hit rate by persona."""
     taken_for: dict[str, str]
-    """Who most of a persona's missed replies were given to, where there are any."""
+    """The persona to which most of a persona's misses were assigned."""
 
 
 def check_voices(personas: Sequence[Persona], *, seed: int = 0) -> VoiceReport:
-    """Measure how often a reply's nearest lines are its owner's; all personas in one language.
+    """Measure how often a reply's nearest lines belong to its persona.
 
     Args:
-        personas: at least two.
-        seed: of the draw of fives.
+        personas: at least two, in one language.
+        seed: the seed for sampling groups of five.
     """
     owners, is_reply, similar = _similarities(personas)
     queries = np.flatnonzero(is_reply)
-    everybody = np.arange(len(personas))
-    found = _nearest(similar, owners, queries, everybody)
+    found = _nearest(similar, owners, queries, np.arange(len(personas)))
     hits = found == owners[queries]
     missed: dict[int, Counter[int]] = {}
     for query, owner in zip(queries[~hits], found[~hits], strict=True):
@@ -89,8 +87,8 @@ def _rate_of_five(
     rates = []
     for _ in range(_GROUPS):
         five = np.array(draw.sample(range(int(owners.max()) + 1), 5))
-        asked = queries[np.isin(owners[queries], five)]
-        rates.append((_nearest(similar, owners, asked, five) == owners[asked]).mean())
+        own = queries[np.isin(owners[queries], five)]
+        rates.append((_nearest(similar, owners, own, five) == owners[own]).mean())
     return float(np.mean(rates))
 
 
@@ -100,7 +98,7 @@ def _nearest(
     queries: npt.NDArray[np.int64],
     among: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """For each query the owner whose lines are nearest: the sum of each one's best few similarities."""
+    """The owner with the nearest lines for each query, by the sum of its highest similarities."""
     scores = []
     for owner in among:
         columns = np.sort(similar[np.ix_(queries, np.flatnonzero(owners == owner))], axis=1)
@@ -111,7 +109,7 @@ def _nearest(
 def _similarities(
     personas: Sequence[Persona],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
-    """Each line's owner, whether it is a reply, and all lines' cosines, a line's with itself 0."""
+    """The owner of each line, whether it is a reply, and the cosines of all pairs with a zero diagonal."""
     owners, is_reply, documents = [], [], []
     for number, persona in enumerate(personas):
         for line in spoken_lines(persona):
@@ -125,14 +123,14 @@ def _similarities(
 
 
 def _tf_idf(documents: Sequence[Counter[str]]) -> npt.NDArray[np.float32]:
-    """Rows of unit length, one for each document; units of a single document are left out."""
-    held_by = Counter(unit for document in documents for unit in document)
-    columns = {unit: number for number, unit in enumerate(u for u, n in held_by.items() if n > 1)}
+    """One row of unit length for each document; units that occur in one document only are left out."""
+    frequency = Counter(unit for document in documents for unit in document)
+    columns = {unit: number for number, unit in enumerate(u for u, n in frequency.items() if n > 1)}
     weights = np.zeros((len(documents), max(1, len(columns))), np.float32)
     for row, document in enumerate(documents):
         for unit, times in document.items():
             if unit in columns:
-                rarity = np.log(len(documents) / held_by[unit])
+                rarity = np.log(len(documents) / frequency[unit])
                 weights[row, columns[unit]] = (1 + np.log(times)) * rarity
     lengths = np.linalg.norm(weights, axis=1, keepdims=True)
     normalized: npt.NDArray[np.float32] = weights / np.maximum(lengths, np.float32(1e-9))

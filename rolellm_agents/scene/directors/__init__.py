@@ -1,4 +1,4 @@
-"""Who speaks next: directors that need no model. Each decides from a `Situation` alone."""
+"""Directors that need no model: each decides from a `Situation` who speaks next."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -26,7 +26,7 @@ DIRECTORS: Mapping[str, DirectorFunction] = MappingProxyType(
         "manual": manual,
     }
 )
-"""By the kind that a scene's file names."""
+"""Our own directors, by kind."""
 
 
 def director_named(kind: str) -> DirectorFunction:

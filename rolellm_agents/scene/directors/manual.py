@@ -1,8 +1,8 @@
-"""Somebody is told to speak, each time."""
+"""The person chooses each speaker."""
 
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 
 
 def manual(_situation: Situation) -> NextSpeaker:
-    """Choose nobody, and wait to be told."""
+    """Choose nobody; the scene waits for the person's choice."""
     return NextSpeaker(seat=None, why="You choose who speaks.")

@@ -1,7 +1,7 @@
-"""As people talk: who is spoken to answers, and else whoever likes to talk.
+"""Natural order: the addressed character answers, otherwise a talkative one.
 
-The rules are those of SillyTavern's natural order (`public/scripts/group-chats.js`), for one speaker a
-turn, and with two of our own: who is whispered to comes first, and only who heard a line is called by it.
+The rules are those of SillyTavern's natural order (`public/scripts/group-chats.js`) for one speaker per
+turn, with two of our own: the addressee of a whisper comes first, and a line calls only those who heard it.
 """
 
 from collections.abc import Collection
@@ -13,9 +13,9 @@ from rolellm_agents.scene.turns import is_seat_line, last_speaker
 
 
 def natural(situation: Situation) -> NextSpeaker:
-    """Choose who is called by what was said last; else by talkativeness; else by chance.
+    """Choose a seat that the last line calls, otherwise by talkativeness, otherwise by chance.
 
-    Nobody answers themselves, unless they are alone.
+    The last speaker is never chosen, unless nobody else is present.
     """
     last = last_speaker(situation.lines)
     others = [seat for seat in situation.present if seat != last]
@@ -25,9 +25,9 @@ def natural(situation: Situation) -> NextSpeaker:
 
 
 def _called(situation: Situation, others: Collection[str]) -> NextSpeaker | None:
-    """The first who is whispered to or named in the last line that calls anybody.
+    """The first seat that is named or whispered to, in the last spoken line or the events after it.
 
-    What happened since somebody spoke last, such as narration, calls as well, and before it.
+    Later lines take precedence.
     """
     for line in reversed(situation.lines):
         heard = [seat for seat in others if seat in line["audience"]]

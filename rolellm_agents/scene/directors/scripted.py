@@ -1,4 +1,4 @@
-"""The order that the scene's file tells."""
+"""The seats speak in the order that the scene's file gives."""
 
 from collections.abc import Container, Sequence
 
@@ -9,10 +9,10 @@ from rolellm_agents.scene.turns import turns
 
 
 def scripted(situation: Situation) -> NextSpeaker:
-    """The next of the order who is there; nobody when it is over.
+    """The next present seat in the order; None at its end.
 
-    Each turn was one of the order, whoever took it; who was not there then, or is a person and passed, was
-    left out.
+    Each past turn used one place of the order, whichever seat took it. Absent seats, and people who passed,
+    were left out.
     """
     order = situation.scene.director.order
     place = _place(situation.scene, situation.lines)
@@ -25,7 +25,7 @@ def scripted(situation: Situation) -> NextSpeaker:
 
 
 def _place(scene: Scene, lines: Sequence[SceneLine]) -> int:
-    """How much of the order is over."""
+    """How many places of the order are used."""
     order = scene.director.order
     there = {seat.id for seat in scene.cast if seat.present}
     persons = {seat.id for seat in scene.cast if seat.person}
@@ -47,5 +47,5 @@ def _place(scene: Scene, lines: Sequence[SceneLine]) -> int:
 
 
 def _next(order: Sequence[str], place: int, there: Container[str]) -> int:
-    """The place of the next who is there, from `place` on; behind the end when there is none."""
+    """Index of the next present seat from `place` on; the order's length when there is none."""
     return next((at for at in range(place, len(order)) if order[at] in there), len(order))

@@ -1,4 +1,4 @@
-"""What a director decides from, and what it decides."""
+"""A director's input and its decision."""
 
 import random
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ class Situation:
 
     scene: Scene
     lines: Sequence[SceneLine]
-    """All that happened so far."""
+    """All lines so far."""
     present: tuple[str, ...]
-    """The seats that are there, in the order of the cast; never empty."""
+    """The seats that are present, in the order of the cast; never empty."""
     turn: int
-    """How many turns are over."""
+    """Number of finished turns."""
     chance: random.Random
-    """For this decision alone."""
+    """A random generator for this decision alone, seeded by scene and turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,6 @@ class NextSpeaker:
     """Who speaks next."""
 
     seat: str | None
-    """None: the director chooses nobody. A manual one waits to be told, a scripted one is at its end."""
+    """None chooses nobody: a manual director waits for a person, all others end the scene."""
     why: str
-    """In a few words, for people who wonder."""
+    """The reason in a few words, for display."""

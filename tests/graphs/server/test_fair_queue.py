@@ -5,7 +5,8 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -137,7 +138,7 @@ class Queue(RuleBasedStateMachine):
                 self.all_are_counted_and_no_place_is_idle()
 
 
-Queue.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=40)
+Queue.TestCase.settings = examples(0.3, stateful_step_count=40)
 TestQueue = Queue.TestCase
 
 

@@ -2,17 +2,18 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-from helpers.answering_model import AnsweringModel
 from helpers.api_server import asked_in_process, options_of, served
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from pydantic import Field
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_graphs.role.graph import role_graph
 from rolellm_graphs.server.app import create_app
 
@@ -227,17 +228,6 @@ async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
     assert as_text.status_code == 422
 
 
-class Falling(ScriptedChatModel):
-    """Says a few words and fails."""
-
-    error: Exception
-
-    def _chunks(self, messages: Any, stop: Any, options: Any, should_stop: Any) -> Any:
-        *words, _ = super()._chunks(messages, stop, options, should_stop)
-        yield from words
-        raise self.error
-
-
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
@@ -249,8 +239,13 @@ class Falling(ScriptedChatModel):
 async def test_a_model_that_fails_is_told_and_nothing_of_the_inside(
     error: Exception, status: int, said: str
 ) -> None:
+    def breaks_off(_: list[BaseMessage]) -> Iterator[str]:
+        yield from ("A", " few")
+        raise error
+
     asked = {"model": "sherlock-holmes", "messages": HELLO}
-    async with asked_in_process(create_app(options_of(Falling(replies=["A few"], error=error)))) as client:
+    broken = FunctionModel(function=breaks_off)
+    async with asked_in_process(create_app(options_of(broken))) as client:
         whole = await client.post(CHAT, json=asked)
         parts = events(await client.post(CHAT, json={**asked, "stream": True}))
     async with asked_in_process(create_app(options_of(ScriptedChatModel(replies=[error])))) as client:
@@ -274,7 +269,7 @@ async def test_an_answer_that_takes_too_long_is_ended() -> None:
 
 
 async def test_conversations_at_once_never_get_each_others_words() -> None:
-    model = AnsweringModel(answer=lambda messages: f"You said: {messages[-1].text}.")
+    model = FunctionModel(function=lambda messages: f"You said: {messages[-1].text}.")
     async with served(model, concurrent=64) as client:
 
         async def ask(number: int) -> None:

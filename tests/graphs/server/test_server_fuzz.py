@@ -6,7 +6,8 @@ from typing import Any
 
 from fastapi import FastAPI
 from helpers.api_server import asked_in_process, options_of
-from hypothesis import given, settings
+from helpers.hypotheses import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.models.scripted import ScriptedChatModel
@@ -55,13 +56,13 @@ async def ask(path: str, body: dict[str, Any]) -> None:
         assert error["message"]
 
 
-@settings(deadline=None, max_examples=80)
+@examples(0.4)
 @given(bodies(ChatRequest))
 def test_any_conversation_is_answered_or_refused(body: dict[str, Any]) -> None:
     asyncio.run(ask("/v1/chat/completions", body))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(0.2)
 @given(bodies(CompletionRequest))
 def test_any_line_is_answered_or_refused(body: dict[str, Any]) -> None:
     asyncio.run(ask("/v1/completions", body))

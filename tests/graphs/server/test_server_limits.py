@@ -129,6 +129,7 @@ async def test_when_a_client_hangs_up_the_answer_stops(streams: bool) -> None:
         assert (await client.post(CHAT, json=ASKED)).status_code == 200
 
 
+@pytest.mark.slow
 async def test_a_thousand_connections_are_all_answered() -> None:
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -75,6 +75,7 @@ def test_the_openai_package_is_answered_whole_and_in_a_stream(embedded: str) -> 
         stranger.models.list()
 
 
+@pytest.mark.core
 def test_langchains_chat_openai_is_answered(embedded: str) -> None:
     model = ChatOpenAI(
         model="sherlock-holmes", base_url=embedded, api_key=SecretStr(KEY), seed=4, temperature=0
@@ -103,10 +104,11 @@ def test_an_answer_may_be_asked_for_in_a_form(embedded: str) -> None:
     assert json.loads(answer.choices[0].message.content or "")["answer"] in ("yes", "no")
 
 
+@pytest.mark.core
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_curl_is_answered_as_readme_shows_it(embedded: str) -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"v1/chat/completions -H 'Content-Type: application/json' \\\n  -d '(.*)'\n", readme)
+def test_curl_is_answered_as_the_guide_shows_it(embedded: str) -> None:
+    guide = (Path(__file__).parents[3] / "docs/guides/server.md").read_text(encoding="utf-8")
+    found = re.search(r"v1/chat/completions -H 'Content-Type: application/json' \\\n  -d '(.*)'\n", guide)
     assert found
     asked = found[1]
     command = ["curl", "-s", f"{embedded}/chat/completions", "-H", f"Authorization: Bearer {KEY}"]

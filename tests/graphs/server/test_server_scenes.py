@@ -6,12 +6,13 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
-from helpers.answering_model import AnsweringModel, number_of
 from helpers.api_server import asked_in_process, options_of
+from helpers.texts import number_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.config.paths import user_paths
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.scene import NARRATOR
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.scene_memory import SceneMemory
@@ -42,7 +43,7 @@ def app() -> FastAPI:
     folder = user_paths().scenes
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "lighthouse.yaml").write_text(SCENE, encoding="utf-8")
-    model = AnsweringModel(answer=lambda messages: f"That makes {number_of(messages) % 10**9}, I believe.")
+    model = FunctionModel(function=lambda messages: f"That makes {number_of(messages) % 10**9}, I believe.")
     app = create_app(options_of(model))
     app.state.model = model
     return app
@@ -172,9 +173,9 @@ async def test_commands_that_cannot_be_are_refused(app: FastAPI) -> None:
     assert (several.status_code, several.json()["error"]["param"]) == (400, "n")
 
 
-def app_model(app: FastAPI) -> AnsweringModel:
+def app_model(app: FastAPI) -> FunctionModel:
     model = app.state.model
-    assert isinstance(model, AnsweringModel)
+    assert isinstance(model, FunctionModel)
     return model
 
 

@@ -11,15 +11,14 @@ from rolellm_agents.errors import ScriptError
 from rolellm_agents.persona import Demonstration, Knowledge, Persona, Source, id_of, read_persona
 from rolellm_agents.persona.from_script.assemble import draft_persona
 from rolellm_agents.persona.from_script.habits import find_habits
-from rolellm_agents.persona.from_script.notes import Note, first_of_their_kind, is_grounded, is_usable
+from rolellm_agents.persona.from_script.notes import Note, distinct_notes, is_grounded, is_usable
 from rolellm_agents.persona.from_script.pairs import choose_pairs, find_pairs
 from rolellm_agents.persona.from_script.role import names_of
 from rolellm_agents.persona.from_script.segments import choose_segments, cut_segments
 from rolellm_agents.persona.from_script.wording import sentences, shortened, shortened_front
 from rolellm_agents.persona.yaml import to_yaml
-from rolellm_agents.scripts.addressees import add_addressees
 from rolellm_agents.scripts.reading import read_script
-from rolellm_agents.scripts.script import Script, ScriptPassage
+from rolellm_agents.scripts.script import Script, ScriptPassage, add_addressees
 
 
 def script(*speeches: tuple[str, str] | tuple[str, str, int], title: str = "The Lamp") -> Script:
@@ -182,7 +181,7 @@ def test_a_note_rests_on_a_line() -> None:
         note("My father was a careful man, and he drowned."),
         note("My father was a careful man and he drowned!"),
     ]
-    assert first_of_their_kind([*twice, note("A stove stands below.")]) == [0, 2]
+    assert distinct_notes([*twice, note("A stove stands below.")]) == [0, 2]
 
 
 @given(st.text(alphabet="Ab c.!?…。！“”\"'\n", max_size=80), st.integers(1, 9))

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.persona.from_card.files import Imported
+from rolellm_agents.persona.from_card.files import ImportedFile
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import what_failed
@@ -38,7 +38,7 @@ class _Seen:
     previews: list[Preview]
 
 
-class ImportScreen(ModalScreen[tuple[Imported, ...]]):
+class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
     """Asks for a card. Returns the imported items."""
 
     CSS_PATH = "import_card.tcss"

@@ -18,7 +18,7 @@ from textual.worker import Worker
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Cast, FoundPersona, Persona, list_personas
-from rolellm_agents.persona.from_card.files import Imported
+from rolellm_agents.persona.from_card.files import ImportedFile
 from rolellm_agents.text import plain
 from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
@@ -341,7 +341,7 @@ class LibraryScreen(Screen[None]):
         self.remove_class("card-open")
         self._offer_clear()
 
-    def _show_imported(self, imported: Sequence[Imported]) -> None:
+    def _show_imported(self, imported: Sequence[ImportedFile]) -> None:
         """Clear the search and highlight the first imported persona."""
         personas = [one for one in imported if one.kind == "persona"]
         lorebooks = [one for one in imported if one.kind == "lorebook"]

@@ -306,7 +306,7 @@ class Engine:
         sequence = self._cache.acquire(
             job.tokens[: job.first_logits],
             job.adapter,
-            max_length=job.max_length,
+            length=job.max_length,
             busy=[other.sequence for other in self._running if other.urgent or not job.urgent],
             demand=sum(other.urgent for other in (*self._running, *self._waiting)),
         )

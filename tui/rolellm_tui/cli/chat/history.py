@@ -85,7 +85,7 @@ def show(
       rolellm history show 3f9a
       rolellm history show 3f9a --all --json
     """
-    from rolellm_agents.chat_files.scenes import scene_of, told
+    from rolellm_agents.chat_files.scenes import render_message, scene_of
 
     with _open() as transcript:
         found = transcript.find_conversation(conversation)
@@ -107,7 +107,7 @@ def show(
         )
         return
     for message in messages:
-        print_text(f"{told(scene, message)}\n")
+        print_text(f"{render_message(scene, message)}\n")
 
 
 @app.command("search")

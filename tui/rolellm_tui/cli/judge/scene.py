@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rolellm_agents.judging.flaws import JudgedScene
-    from rolellm_graphs.judge.panel import JudgesScenes
+    from rolellm_graphs.judge.panel import SceneJudging
     from rolellm_tui.cli.judge.options import OpenModel
 
 _ITEMS = "items.jsonl"
@@ -132,7 +132,7 @@ def _scenes_of_chat(source: str, persona: str | None) -> "list[JudgedScene]":
     ]
 
 
-def _judge(models: "Sequence[OpenModel]", options: JudgeOptions) -> "JudgesScenes":
+def _judge(models: "Sequence[OpenModel]", options: JudgeOptions) -> "SceneJudging":
     """A single judge, or a panel."""
     from rolellm_graphs.judge.model import JudgingModel
     from rolellm_graphs.judge.panel import ScenePanel

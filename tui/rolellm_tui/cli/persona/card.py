@@ -11,7 +11,7 @@ from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
     from rolellm_agents.cards import Activation, Change, LoreEntry
-    from rolellm_agents.persona.from_card.files import Imported
+    from rolellm_agents.persona.from_card.files import ImportedFile
 
 
 class CardFormat(StrEnum):
@@ -76,7 +76,7 @@ def import_(
 
 def _import_all(
     files: list[Path], personas: Path, lorebooks: Path, *, force: bool
-) -> "tuple[list[Imported], list[str]]":
+) -> "tuple[list[ImportedFile], list[str]]":
     """Import files, with progress if there are many. Invalid files are reported at the end."""
     from rich.console import Console
     from rich.progress import track
@@ -84,7 +84,7 @@ def _import_all(
     from rolellm_agents.errors import PersonaError
     from rolellm_agents.persona.from_card.files import import_file
 
-    imported: list[Imported] = []
+    imported: list[ImportedFile] = []
     refused: list[str] = []
     console = Console(stderr=True)
     few = len(files) < 20 or not console.is_terminal
@@ -96,7 +96,7 @@ def _import_all(
     return imported, refused
 
 
-def _imported_as_json(one: "Imported") -> dict[str, Any]:
+def _imported_as_json(one: "ImportedFile") -> dict[str, Any]:
     return {
         "kind": one.kind,
         "id": one.id,
@@ -126,9 +126,9 @@ def export(
       rolellm persona export seraphina --format charx --out seraphina.charx
       rolellm persona export seraphina --format json --spec v2 --out seraphina.json
     """
-    from rolellm_agents.cards import lost_on_the_way
+    from rolellm_agents.cards import lost_fields
     from rolellm_agents.errors import PersonaError
-    from rolellm_agents.persona.from_card.files import export_persona, opened
+    from rolellm_agents.persona.from_card.files import export_persona, open_persona
 
     chosen = format_.value if format_ else _SUFFIX_FORMATS.get(out.suffix.lower())
     if chosen is None:
@@ -137,11 +137,11 @@ def export(
         )
     if out.exists() and not force:
         raise PersonaError(f"{out} already exists; name another file, or overwrite it with --force.")
-    with opened(persona) as found:
+    with open_persona(persona) as found:
         card = export_persona(found, CardFormat(chosen).value, spec.value, out)
     print_text(str(out))
     if chosen not in ("yaml", "charx"):
-        lost = lost_on_the_way(card.document, spec.value)
+        lost = lost_fields(card.document, spec.value)
         if lost:
             complain(f"Other programs ignore, in {spec.value}: {', '.join(lost)}. Our import restores it.")
 
@@ -229,11 +229,11 @@ def _activate(persona: str, lines: list[str]) -> "Activation":
 
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.errors import PersonaError
-    from rolellm_agents.persona.from_card.files import opened
+    from rolellm_agents.persona.from_card.files import open_persona
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_agents.recall import LoreRecall
 
-    with opened(persona) as found:
+    with open_persona(persona) as found:
         recall = LoreRecall(found.persona, user=current_user_persona(load_settings()).name)
     if not recall.entries:
         raise PersonaError(f"{found.persona.name} has no lorebook; name a persona or a file with one.")

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.cards import Activation, LoreTrace
-from rolellm_agents.cards.lore.trace import tells_more
+from rolellm_agents.cards.lore.trace import is_closer
 from rolellm_agents.persona import Persona
 from rolellm_agents.recall import LoreRecall, RecalledItem, recalled_lore
 from rolellm_graphs.events import Prompted
@@ -88,4 +88,4 @@ def _silent(activation: Activation) -> SilentLore:
 
 
 def _nearest_first(one: LoreTrace, other: LoreTrace) -> int:
-    return tells_more(other.why, one.why) - tells_more(one.why, other.why)
+    return is_closer(other.why, one.why) - is_closer(one.why, other.why)

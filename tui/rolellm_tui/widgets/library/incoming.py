@@ -26,7 +26,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.persona import id_of
-from rolellm_agents.persona.from_card.files import Imported, import_file, is_card_file
+from rolellm_agents.persona.from_card.files import ImportedFile, import_file, is_card_file
 from rolellm_agents.text import one_line, whole
 
 _CONTAINERS = {
@@ -128,7 +128,7 @@ def look(given: str) -> list[Preview]:
             return [Preview("lorebook", one_line(name), form, "", lore, 0, 0, there.exists())]
 
 
-def bring_in(given: str, *, replace: bool) -> list[Imported]:
+def bring_in(given: str, *, replace: bool) -> list[ImportedFile]:
     """Import a card into the user's folders.
 
     Args:
@@ -169,7 +169,7 @@ def _shared_beginning(names: list[str]) -> str:
 
 def _of_card(card: Card, path: Path) -> Preview:
     levels = Counter(finding.level for finding in lint(card))
-    scope = MacroScope(char=card.called, user=DEFAULT_USER)
+    scope = MacroScope(char=card.char_name, user=DEFAULT_USER)
     return Preview(
         kind="persona",
         name=one_line(card.name),
