@@ -185,7 +185,7 @@ def test_one_may_ask_why() -> None:
         *("You: Hello.", "Ada: One.", "You: /why"),
         f"Message 3 comes from {MODEL} with the strategy few-shot-dialogue.",
     ]
-    assert re.fullmatch(r"Known of it: [\d.]+ seconds, the first word after [\d.]+\.", told[4])
+    assert re.fullmatch(r"Provenance: [\d.]+ seconds, the first word after [\d.]+\.", told[4])
     assert told[5] == "Nothing was recalled."
     assert re.fullmatch(
         r"The prompt had 3 messages with [\d,]+ characters: instruction 1, history 1, line 1\.", told[6]
@@ -195,7 +195,7 @@ def test_one_may_ask_why() -> None:
     assert whole[0].startswith("1. instruction, as system: ")
     assert "Ada is a mathematician." in "\n".join(whole)
     assert whole[-2:] == ["2. history, as assistant: Good day.", "3. line, as user: Hello."]
-    assert told[-2] == "Message 3 has words that you put there; no model wrote it."
+    assert told[-2] == "Message 3 was edited by hand."
 
 
 def test_of_an_answer_of_another_day_only_what_is_kept_is_told() -> None:

@@ -120,8 +120,8 @@ def test_other_ways_to_write_them(line: str, command: Command) -> None:
         ("/why not", "Usage: /why [all]. See /help."),
         (
             "/agian",
-            "There is no command /agian (did you mean again?); /help lists them, and // begins a line that "
-            "is said with a slash.",
+            "There is no command /agian (did you mean again?); see /help. To say a line that "
+            "starts with a slash, type //.",
         ),
         ("/", "There is no command /; see /help. To say a line that starts with a slash, type //."),
         (

@@ -47,7 +47,7 @@ def test_an_answer_of_a_lorebook_and_of_passages_tells_of_each() -> None:
 
     assert lines.why(4, answer) == [
         "Message 4 comes from m with the strategy retrieval.",
-        "Known of it: seed 0, 2.5 seconds, the first word after 0.0, 3 earlier messages did not fit, "
+        "Provenance: seed 0, 2.5 seconds, the first word after 0.0, 3 earlier messages did not fit, "
         "1 of 2 threads, since the machine is busy.",
         "Recalled: example 1 (shares “came”).",
         "Recalled: knowledge, The engine (near).",
@@ -57,10 +57,8 @@ def test_an_answer_of_a_lorebook_and_of_passages_tells_of_each() -> None:
 
 
 def test_what_no_model_wrote_is_said_to_be_so() -> None:
-    assert lines.why(1, message(greeting=True)) == ["Message 1 is the greeting; no model wrote it."]
-    assert lines.why(3, message(edited="1")) == [
-        "Message 3 has words that you put there; no model wrote it."
-    ]
+    assert lines.why(1, message(greeting=True)) == ["Message 1 is the greeting, not a model's answer."]
+    assert lines.why(3, message(edited="1")) == ["Message 3 was edited by hand."]
 
 
 def test_of_an_answer_with_nothing_left_out_nothing_is_said_of_that() -> None:
