@@ -112,7 +112,8 @@ def test_a_form_is_filled_so_that_it_is_valid_with_a_number_of_the_prompt() -> N
     assert grader.invoke("Of 12 replies grade number 4.") == Grade(
         value=4, reason="aaa", mood="calm", faults=["a"]
     )
-    assert grader.invoke("Why 'so calm'?").reason == "so calm"
+    calm = Grade(value=1, reason="so calm", mood="calm", faults=["so calm"])
+    assert grader.invoke("Why 'so calm'?") == calm
     assert grader.invoke("Grade this.") == Grade(value=1, reason="aaa", mood="calm", faults=["a"])
 
 
