@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from helpers.extension_pages import DOCS, Page, install
 from helpers.here import rolellm_here
-from helpers.recording_model import RecordingModel
 from langchain_core.messages import HumanMessage
 
 from rolellm_agents.judging import ConversationTurn, Judged
@@ -128,7 +127,7 @@ def test_a_judge() -> None:
 
 def test_a_judge_by_its_name(installed: Install) -> None:
     installed("judge")
-    model = RecordingModel(replies=["no"])
+    model = ScriptedChatModel(replies=["no"])
     judge = reply_judge_named("warmth", model, model_name="m", seed=3)
     reply = Judged(
         key="a", persona=load_persona(HOLMES), turns=(ConversationTurn("user", "Hi."),), reply="Begone."
