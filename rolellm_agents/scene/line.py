@@ -1,6 +1,6 @@
 """Lines of a scene as plain values, for graph states and files."""
 
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import TypedDict
 
@@ -28,9 +28,13 @@ class Summary(TypedDict):
     """How many of the witnessed lines the summary covers, counted from the first."""
 
 
+TURN_KINDS: Final = frozenset({"say", "whisper", "act", "think"})
+"""The message kinds of turns and of opening lines."""
+
+
 def is_turn(line: SceneLine) -> bool:
     """Whether the line is speech, a whisper, an act or a thought; also true of opening lines."""
-    return line["kind"] in ("say", "whisper", "act", "think")
+    return line["kind"] in TURN_KINDS
 
 
 def line_of(message: Message) -> SceneLine:

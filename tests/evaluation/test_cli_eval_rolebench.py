@@ -72,8 +72,8 @@ def test_a_table_for_each_kind_has_the_published_answers_last(data: Path, tmp_pa
     assert general.startswith("general: 2 questions to 2 roles")
     assert paper.splitlines()[1].split() == ["MODEL", "STRATEGY", "RAW", "CUS", "SPE", "AVG"]
     assert "12 answers" in speed[0]
-    assert "8 at once" in speed[0]
-    assert speed[1] == f"All of it: {tmp_path / 'run' / 'results.json'}"
+    assert "concurrency 8" in speed[0]
+    assert speed[1] == f"Full results: {tmp_path / 'run' / 'results.json'}"
 
 
 def test_judges_have_a_table_of_their_own(data: Path) -> None:
@@ -127,4 +127,4 @@ def test_answers_that_could_not_be_made_are_told_with_what_there_is(data: Path) 
         ("bad", 0, 2),
     ]
     assert err.splitlines()[-1].startswith("rolellm: 6 answers failed (")
-    assert err.splitlines()[-1].endswith("figures are of the others; the same command tries them again.")
+    assert err.splitlines()[-1].endswith("Run the same command to retry.")

@@ -172,9 +172,9 @@ def test_the_command_shows_a_row_for_each_turn_and_the_slopes(tmp_path: Path) ->
     options = ("--persona", "ada", "--interviews", "2", "--turns", "4", "--out", str(tmp_path))
     done = rolellm_here("eval", "drift", "-m", model, *options)
     assert done.returncode == 0, done.stderr
-    assert "no judge is asked" in done.stderr
+    assert "replies are not judged" in done.stderr
     title, head, *rows = done.stdout.splitlines()
-    assert title == f"{model} · system: 2 interviews with 1 persona"
+    assert title == f"{model} · system: 2 conversations with 1 persona"
     assert head.split()[:3] == ["TURN", "STYLE", "DISTANCE"]
     assert [row.split()[0] for row in rows[:5]] == ["1", "2", "3", "4", "slope"]
     told = json.loads(rolellm_here("eval", "drift", "-m", model, *options, "--json").stdout)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.pictures import points_of
 
 from rolellm_train.training import loss_curve
 from rolellm_train.training.loss_curve import write_loss_curve
@@ -23,6 +24,7 @@ def texts_of(file: Path) -> set[str | None]:
 def test_steps_and_what_is_held_out_are_drawn(tmp_path: Path) -> None:
     write_loss_curve(tmp_path / "loss.svg", ITEMS)
     assert {"step", "loss", "training", "held out"} <= texts_of(tmp_path / "loss.svg")
+    assert points_of(tmp_path / "loss.svg") == len(ITEMS)
 
 
 def test_without_held_out_rows_there_is_no_line_for_them(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_somebody_is_picked_from_the_library_and_escape_stops_the_answer(slow_mo
         # Nobody has been here yet, so somebody says hello first.
         pane.wait_for("Library")
         pane.type("l")
-        pane.wait_for("Whom would you like to talk with?", "Abraham Lincoln")
+        pane.wait_for("Type to search for a persona", "Abraham Lincoln")
         pane.type("cartographer")
         pane.wait_for("cartographer", "Ada is a mathematician.")
         pane.press("Enter")

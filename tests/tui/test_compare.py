@@ -131,12 +131,12 @@ async def test_the_form_offers_every_strategy_and_every_known_model_with_the_own
 @pytest.mark.parametrize(
     ("strategies", "models", "says"),
     [
-        ("system", "own", "Tick one more"),
-        ("", "own parrot", "Tick one more"),
+        ("system", "own", "Select one more"),
+        ("", "own parrot", "Select one more"),
         ("system zero-shot", "own", "2 voices will answer"),
         ("system", "own parrot snail", "3 voices will answer"),
         ("system zero-shot", "own parrot", "4 voices will answer"),
-        ("system zero-shot", "own parrot snail", "These make 6 voices"),
+        ("system zero-shot", "own parrot snail", "6 voices selected"),
     ],
 )
 async def test_two_to_four_voices_can_begin(
@@ -339,7 +339,7 @@ async def test_a_voice_that_fails_tells_it_and_the_others_go_on(transcript: Tran
         assert troubles(pilot)[0] == "The cable is [red]out[/red]."
         assert "frobnicate" in troubles(pilot)[2]
         await pilot.press("1")
-        await until(pilot, lambda: status(pilot).startswith("There are no words to keep here"))
+        await until(pilot, lambda: status(pilot).startswith("This answer is empty"))
         assert app.dismissed == []
         await pilot.press("escape")
         await until(pilot, lambda: app.dismissed == [True])

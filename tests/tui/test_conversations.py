@@ -444,7 +444,7 @@ async def test_that_nothing_is_deleted_is_said_where_one_would_look_for_it(
 ) -> None:
     async with Conversations(transcript).run_test(size=NARROW) as pilot:
         await to_list(pilot, 3)
-        assert "Nothing said is ever deleted." in pilot.app.screen.active_bindings["a"].tooltip
+        assert "The search still finds it." in pilot.app.screen.active_bindings["a"].tooltip
 
 
 async def test_a_change_that_cannot_be_written_is_told(
@@ -578,7 +578,7 @@ async def test_a_file_that_is_there_is_replaced_only_when_one_says_so_twice(
     ("name", "said"),
     [
         ("", "Enter a file name first."),
-        ("folder", "is a folder; name a file in it."),
+        ("folder", "is a folder; enter a file name."),
         ("file/x.md", "x.md cannot be written ("),
     ],
 )

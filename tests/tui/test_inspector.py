@@ -466,7 +466,7 @@ async def test_of_silent_lore_nothing_is_told_that_may_be_wrong(transcript: Tran
     async with Host(told.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "recalled")
         await until(pilot, lambda: "is unknown why the other" in text_of(pilot))
-        assert "No key was found" not in text_of(pilot)
+        assert "No key matched" not in text_of(pilot)
 
 
 async def test_of_a_lorebook_without_entries_nothing_is_told(transcript: Transcript) -> None:
@@ -506,7 +506,7 @@ async def test_when_nothing_was_recalled_that_is_said(transcript: Transcript) ->
     told = await answer(session_of(ada(), transcript, strategy="system"), "Good evening.")
     async with Host(told.screen()).run_test() as pilot:
         await to_tab(pilot, "recalled")
-        assert "Nothing was looked up" in text_of(pilot)
+        assert "Nothing was recalled" in text_of(pilot)
 
 
 # Trying a line
@@ -521,7 +521,7 @@ async def test_a_line_that_is_typed_shows_what_the_next_prompt_would_bring_up(
     said = len(session.messages)
     async with Host(told.screen()).run_test(size=(120, 60)) as pilot:
         await to_tab(pilot, "try")
-        assert "Nothing is sent." in text_of(pilot)
+        assert "It is not sent." in text_of(pilot)
         await pilot.press(*"A wreck")
         await until(pilot, lambda: "Inactive lore" in text_of(pilot))
         now = text_of(pilot)
@@ -535,7 +535,7 @@ async def test_a_line_that_is_typed_shows_what_the_next_prompt_would_bring_up(
         typed = pilot.app.screen.query_one("#try", Input)
         assert typed.value == "A wrecsk"
         typed.value = ""
-        await until(pilot, lambda: "Nothing is sent." in text_of(pilot))
+        await until(pilot, lambda: "It is not sent." in text_of(pilot))
     assert len(session.messages) == said
     next_told = await answer(session, "A wreck")
     assert [item["name"] for item in next_told.made.recalled if item["kind"] == "lore"] == ["Lamp", "Wreck"]
@@ -712,7 +712,7 @@ async def test_of_an_earlier_session_it_shows_what_the_transcript_keeps(lamp: Wr
         assert not pilot.app.screen.query(PromptView)
         assert "User Who are you? Ada I keep the lamp." in text_of(pilot)
         assert "“Lamp” is active: its key “lamp” was found in message 1. · The rock" in text_of(pilot)
-        assert "as the persona's file has them now" in text_of(pilot)
+        assert "from the present persona file" in text_of(pilot)
         await to_tab(pilot, "numbers")
         assert "model script strategy few-shot-dialogue seed 7" in text_of(pilot)
         assert not {"Search", "Copy"} & keys_offered(pilot)

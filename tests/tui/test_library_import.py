@@ -137,7 +137,7 @@ async def test_a_path_that_leads_nowhere_is_told_in_one_sentence_and_stays(here:
         await ask(pilot)
         for wrong, told in {
             str(here / "[b]nobody[/b].png"): "There is no file",
-            str(here): "is a folder; name a file in it.",
+            str(here): "is a folder; enter a file name.",
             "\0": "",
             "x" * 5_000: "",
         }.items():

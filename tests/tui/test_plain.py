@@ -83,7 +83,7 @@ def test_coming_back_one_hears_the_last_words_and_goes_on() -> None:
 
     assert back.stdout.splitlines() == [
         GREETED[0],
-        "There are 5 messages so far; /history reads them all.",
+        "There are 5 messages so far; /history prints them.",
         "You: And you?",
         "Ada: Two.",
         "You: It is me.",
@@ -111,9 +111,9 @@ def test_another_answer_and_the_way_between_them() -> None:
         *("You: /swipe left", "You: /history", "1. Ada: Good day.", "2. You: Hello.", "3. Ada: One.", ""),
     ]
     assert complaints == [
-        "rolellm: There is no answer 4, this is 3 of 3; /again makes another.",
-        "rolellm: There is no answer 9, this is 3 of 3; /again makes another.",
-        "rolellm: There is no answer 0, this is 1 of 3; /again makes another.",
+        "rolellm: There is no answer 4, this is 3 of 3; /again generates another.",
+        "rolellm: There is no answer 9, this is 3 of 3; /again generates another.",
+        "rolellm: There is no answer 0, this is 1 of 3; /again generates another.",
     ]
 
 

@@ -154,7 +154,7 @@ async def test_a_scene_that_has_not_begun_tells_where_it_is_and_how_to_begin(
         assert "A ferry in fog" in setting
         assert "Ann Grey, Ben Stone, Cat Moore" in setting
         assert "Dan" not in setting
-        assert "Enter lets it begin" in text_of(pilot, "#prompt")
+        assert "Enter plays one turn" in text_of(pilot, "#prompt")
         assert "turn 0 of 12" in course(pilot)
     assert transcript.conversations() == []
 
@@ -371,7 +371,7 @@ async def test_two_keys_do_not_begin_two_turns(transcript: Transcript) -> None:
         await type_in(pilot, "/next cat")
         await type_in(pilot, "Not yet.")
         await until(pilot, lambda: "word2" in last(pilot))
-        assert "Escape stops" in status(pilot)
+        assert "press Escape to stop" in status(pilot)
         assert prompt(pilot).text == "Not yet."
         assert len(told(pilot)) == 2
         await pilot.press("escape")
@@ -466,7 +466,7 @@ async def test_the_end_is_told_and_what_can_be_done_then(transcript: Transcript)
         await until(pilot, lambda: "over" in course(pilot))
         over = text_of(pilot, ".over")
         assert "The scene is over. It has had its 2 turns." in over
-        assert "Ctrl+Z takes the last turn back" in over
+        assert "Ctrl+Z undoes the last turn" in over
         assert not playing(pilot)
         await pilot.press("space")
         await until(pilot, lambda: "The scene is over" in status(pilot))
@@ -573,7 +573,7 @@ async def test_a_turn_that_is_skipped_is_anothers(transcript: Transcript) -> Non
         assert stage.messages[-1].speaker == "cat"
         assert "your turn" not in course(pilot)
         await type_in(pilot, "/skip")
-        await until(pilot, lambda: "nobody's turn" in status(pilot))
+        await until(pilot, lambda: "no turn to skip" in status(pilot))
 
 
 async def test_a_seat_is_taken_and_given_back(transcript: Transcript) -> None:
@@ -702,7 +702,7 @@ async def test_why_shows_the_very_prompt_of_what_was_said(transcript: Transcript
         await until(pilot, lambda: "You are Ann Grey." in text_of(pilot, "PromptView"))
         assert "One." not in text_of(pilot, "PromptView")
         await pilot.press("escape", "up", "w")
-        await until(pilot, lambda: "Only what a model said" in status(pilot))
+        await until(pilot, lambda: "Only answers of a model" in status(pilot))
 
 
 async def test_leaving_in_mid_turn_keeps_its_words(transcript: Transcript) -> None:

@@ -389,14 +389,14 @@ async def test_a_persona_of_ones_own_is_added_and_chosen() -> None:
     app = SettingsApp()
     async with app.run_test(size=TALL) as pilot:
         await filled(pilot)
-        assert note(pilot, "you").startswith("F4 adds personas of your own")
+        assert note(pilot, "you").startswith("F4 manages user personas")
         await pilot.press("f4")
-        await until(pilot, lambda: name_of_screen(pilot) == "YourselvesScreen")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
         await pilot.press("n")
-        await until(pilot, lambda: name_of_screen(pilot) == "YourselfScreen")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
         await pilot.press(*"Captain [b]Flint", "enter", *"An old", "enter")
         await type_fast(pilot, *"sailor.", "ctrl+s")
-        await until(pilot, lambda: name_of_screen(pilot) == "YourselvesScreen")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
         await until(pilot, lambda: "Captain [b]Flint An old sailor." in text_of(pilot, "#yourselves"))
         await pilot.press("enter")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
@@ -424,7 +424,7 @@ async def test_one_is_chosen_in_the_menu_and_only_a_name_again() -> None:
 async def open_yourselves(pilot: Pilot[Any]) -> None:
     await filled(pilot)
     await pilot.press("f4")
-    await until(pilot, lambda: name_of_screen(pilot) == "YourselvesScreen")
+    await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
     await until(pilot, lambda: "Name only" in text_of(pilot, "#yourselves"))
 
 
@@ -433,7 +433,7 @@ async def test_one_is_changed() -> None:
     async with SettingsApp().run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
         await pilot.press("down", "e")
-        await until(pilot, lambda: name_of_screen(pilot) == "YourselfScreen")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
         assert pilot.app.screen.query_one("#about", TextArea).text == "A mathematician."
         pilot.app.screen.query_one("#name", Input).value = "Ada Lovelace"
         await pilot.press("ctrl+s")
@@ -465,7 +465,7 @@ async def test_nobody_is_neither_changed_nor_removed() -> None:
         await open_yourselves(pilot)
         await pilot.press("e", "d", "ctrl+z")
         await pilot.pause()
-        assert name_of_screen(pilot) == "YourselvesScreen"
+        assert name_of_screen(pilot) == "UserPersonasScreen"
         assert not (user_paths().config / "you.toml").exists()
         await pilot.press("escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
@@ -475,7 +475,7 @@ async def test_a_name_is_needed() -> None:
     async with SettingsApp().run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
         await pilot.press("n")
-        await until(pilot, lambda: name_of_screen(pilot) == "YourselfScreen")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: text_of(pilot, "#complaint").startswith("A name is needed"))
         await pilot.press("escape", "escape")

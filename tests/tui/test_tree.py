@@ -434,7 +434,7 @@ async def test_branches_that_share_nothing_say_so(transcript: Transcript) -> Non
         await until(pilot, lambda: screen(pilot) == "TwoBranchesScreen")
         await until(pilot, lambda: pilot.app.screen.query(".pair"))
         assert shown(pilot.app.screen.query_one("#two-branches-shared", Static)).startswith(
-            "They share nothing"
+            "No shared messages"
         )
 
 

@@ -217,7 +217,7 @@ async def test_under_another_name_everything_is_refused_even_with_the_token(path
             told = await refused.text()
 
     assert refused.status == HTTPStatus.FORBIDDEN
-    assert told.startswith("Nothing is served under this name; ")
+    assert told.startswith("Unknown host name; ")
 
 
 @pytest.mark.parametrize(
@@ -417,9 +417,9 @@ async def test_whoever_opens_it_to_others_is_warned_in_a_sentence(
     [
         (("ada", "--model", "workstation", "--web"), "rolellm: There is no model 'workstation'; "),
         (("nobody-at-all", "--web"), "rolellm: There is no persona 'nobody-at-all'; "),
-        (("ada", "--port", "8000"), "It says where to serve; give --web too."),
-        (("ada", "--host", "localhost"), "It says where to serve; give --web too."),
-        (("ada", "--web", "--plain"), "A browser shows the whole app; give one of both."),
+        (("ada", "--port", "8000"), "It requires --web."),
+        (("ada", "--host", "localhost"), "It requires --web."),
+        (("ada", "--web", "--plain"), "It cannot be combined with --web."),
     ],
 )
 def test_what_cannot_be_served_is_told_before_anything_is(arguments: Sequence[str], complaint: str) -> None:

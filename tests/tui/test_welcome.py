@@ -97,8 +97,8 @@ async def test_it_tells_what_this_is_what_runs_and_what_the_keys_do() -> None:
         await there(pilot)
         words = everything(pilot)
         assert "Characters with a voice of their own" in words
-        assert "Enter talk with Shrek L see everybody" in words
-        assert "the small model in the box, offline" in words
+        assert "Enter talk with Shrek L open the library" in words
+        assert "the small bundled model, offline" in words
         assert "rolellm chat --model openai:gpt-4o-mini" in words
         assert "rolellm models list" in words
         assert {"Talk", "Library"} <= keys_offered(pilot)
