@@ -1,4 +1,4 @@
-"""Judges of role play: their input, verdicts, rubrics and planted faults. Their graphs are elsewhere."""
+"""Judges of role play: input, verdicts, rubrics and planted faults. The graphs are in `rolellm_graphs`."""
 
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.judged import ConversationTurn, Judged, PairJudge, ReplyJudge

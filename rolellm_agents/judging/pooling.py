@@ -45,7 +45,7 @@ def pooled(verdicts: Sequence[Verdict], how: Pooling) -> Verdict:
 
 
 def members_of(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The judges' single verdicts: those inside of pooled verdicts, and verdicts that are not pooled."""
+    """The judges' single verdicts: those inside pooled verdicts, and verdicts that are not pooled."""
     return [
         member
         for one in verdicts

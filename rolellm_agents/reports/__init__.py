@@ -1,7 +1,7 @@
 """Reports of runs as one self-contained HTML page and as Markdown.
 
 `content` defines the parts of a report. `rolebench`, `judged` and `interviewed` build chapters from runs.
-`page` and `markdown_page` render a report; plots are static SVG inside of the page.
+`page` and `markdown_page` render a report; plots are static SVG inside the page.
 """
 
 from rolellm_agents.reports.content import Report

@@ -42,7 +42,7 @@ def picture_name(chapter: int, plot: Plot, panel: int) -> str:
 
 
 def plots_of(chapter: Chapter) -> Iterator[Plot]:
-    """All plots of a chapter that are not inside of a fold."""
+    """All plots of a chapter that are not inside a fold."""
     for section in chapter.sections:
         yield from (block for block in section.blocks if isinstance(block, Plot))
 
