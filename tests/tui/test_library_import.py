@@ -222,7 +222,7 @@ async def test_a_defect_of_ours_leaves_the_window_open(lamp: Path, monkeypatch: 
     async with LibraryApp().run_test(size=SIZE) as pilot:
         await ask(pilot)
         path(pilot).value = str(lamp)
-        await until(pilot, lambda: "inside rolellm: ZeroDivisionError" in says(pilot, "complaint"))
+        await until(pilot, lambda: "Internal error: ZeroDivisionError" in says(pilot, "complaint"))
         assert path(pilot).value == str(lamp)
 
 
