@@ -365,7 +365,7 @@ async def test_what_a_variable_gives_is_shown_and_cannot_be_changed(
     monkeypatch.setenv("ROLELLM_STRATEGY", "system")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await filled(pilot)
-        assert note(pilot, "temperature") == "Given by ROLELLM_TEMPERATURE, so it cannot be changed here."
+        assert note(pilot, "temperature") == "Set by ROLELLM_TEMPERATURE; it cannot be changed here."
         assert (line(pilot, "temperature").value, menu(pilot, "strategy").value) == ("0.25", "system")
         for widget in (line(pilot, "temperature"), menu(pilot, "strategy")):
             widget.focus()
@@ -378,7 +378,7 @@ async def test_what_a_flag_gives_is_shown_and_cannot_be_changed() -> None:
     async with SettingsApp({"model": Override("--model", "scripted:flag")}).run_test(size=TALL) as pilot:
         await filled(pilot)
         assert menu(pilot, "model").value == "scripted:flag"
-        assert note(pilot, "model") == "Given by --model, so it cannot be changed here."
+        assert note(pilot, "model") == "Set by --model; it cannot be changed here."
         assert menu(pilot, "strategy").has_focus
 
 
@@ -448,12 +448,12 @@ async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
     app = SettingsApp()
     async with app.run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
-        assert "Ada ● you are this one" in text_of(pilot, "#yourselves")
+        assert "Ada ● in use" in text_of(pilot, "#yourselves")
         await pilot.press(key)
         await until(pilot, lambda: text_of(pilot, "#complaint") == "Ada was removed; Ctrl+Z restores it.")
         assert (user_personas(), load_settings().you) == ([], "")
         await pilot.press("ctrl+z")
-        await until(pilot, lambda: "Ada ● you are this one" in text_of(pilot, "#yourselves"))
+        await until(pilot, lambda: "Ada ● in use" in text_of(pilot, "#yourselves"))
         assert current_user_persona(load_settings()) == ada
         await pilot.press("ctrl+z", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
