@@ -119,7 +119,7 @@ def load_settings() -> Settings:
 
 
 def given_by_environment() -> dict[str, str]:
-    """The settings that environment variables set, by name; the file cannot change them."""
+    """The settings that environment variables override, with the variables' names."""
     variables = {variable.upper(): variable for variable in os.environ}
     return {
         name: variables[_VARIABLES + name.upper()]
