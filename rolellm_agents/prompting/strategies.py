@@ -105,12 +105,12 @@ class Recalls(NamedTuple):
 
 
 RECALLS: dict[str, Recalls] = {
-    # BM25 as in the paper. Floor 0: demonstrations without a shared word still show the voice.
+    # BM25 as in the paper. Floor 0, because demonstrations without a shared word still show the voice.
     "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
     "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
     "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
 }
-"""By a strategy's name; the others look nothing up."""
+"""What our strategies look up, by name; the others look nothing up."""
 
 
 def get_strategy(strategy: str | Strategy) -> Strategy:
