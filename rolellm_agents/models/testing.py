@@ -95,7 +95,7 @@ class TestModel(RecordingChatModel):
         calls = []
         for place, tool in enumerate(tools):
             schema = tool.get("parameters", {})
-            args = _example(schema, _Material(schema.get("$defs", {}), numbers, _QUOTED.findall(prompt)))
+            args = _example(schema, _Made(schema.get("$defs", {}), numbers, _QUOTED.findall(prompt)))
             id_ = f"call-{len(messages)}-{place}"
             calls.append(ToolCall(name=tool["name"], args=args, id=id_, type="tool_call"))
         return AIMessage("", tool_calls=calls)
@@ -123,7 +123,7 @@ def _tools_to_call(
 
 
 @dataclass(frozen=True)
-class _Material:
+class _Made:
     """The material for arguments: the schema's definitions, and the prompt's numbers and quoted texts."""
 
     definitions: Mapping[str, Any]
@@ -131,7 +131,7 @@ class _Material:
     quoted: Sequence[str]
 
 
-def _example(schema: Mapping[str, Any], material: _Material) -> Any:
+def _example(schema: Mapping[str, Any], material: _Made) -> Any:
     """A small value that satisfies a JSON schema; patterns and formats of strings are ignored."""
     if "$ref" in schema:
         return _example(material.definitions[schema["$ref"].rpartition("/")[2]], material)
@@ -147,17 +147,17 @@ def _example(schema: Mapping[str, Any], material: _Material) -> Any:
     return _EXAMPLES[kind if isinstance(kind, str) else kind[0]](schema, material)
 
 
-def _object(schema: Mapping[str, Any], material: _Material) -> dict[str, Any]:
+def _object(schema: Mapping[str, Any], material: _Made) -> dict[str, Any]:
     properties = schema.get("properties", {})
     return {name: _example(properties[name], material) for name in schema.get("required", ())}
 
 
-def _array(schema: Mapping[str, Any], material: _Material) -> list[Any]:
+def _array(schema: Mapping[str, Any], material: _Made) -> list[Any]:
     items = schema.get("prefixItems") or [schema.get("items", {})] * schema.get("minItems", 1)
     return [_example(item, material) for item in items]
 
 
-def _number(schema: Mapping[str, Any], material: _Material) -> float:
+def _number(schema: Mapping[str, Any], material: _Made) -> float:
     """The first allowed number of the prompt's numbers, 0 and the bounds."""
     step = schema.get("multipleOf", 1)
     low = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + step)
@@ -167,14 +167,14 @@ def _number(schema: Mapping[str, Any], material: _Material) -> float:
     return next(allowed, high if math.isinf(low) else least)
 
 
-def _string(schema: Mapping[str, Any], material: _Material) -> str:
+def _string(schema: Mapping[str, Any], material: _Made) -> str:
     """The first allowed quoted text of the prompt, otherwise as many letters a as necessary."""
     least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
     allowed = (text for text in material.quoted if least <= len(text) <= most)
     return next(allowed, "a" * min(max(1, least), most))
 
 
-_EXAMPLES: Mapping[str, Callable[[Mapping[str, Any], _Material], Any]] = {
+_EXAMPLES: Mapping[str, Callable[[Mapping[str, Any], _Made], Any]] = {
     "object": _object,
     "array": _array,
     "integer": _number,
