@@ -1,4 +1,4 @@
-"""One `llama_context`: many sequences of keys and values over one model, and the batches that fill them."""
+"""One `llama_context`: the keys and values of many sequences, and the computation of batches."""
 
 import ctypes
 import time
