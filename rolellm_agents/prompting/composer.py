@@ -44,7 +44,7 @@ _MEMORIES = 3
 
 
 class LookedUp(NamedTuple):
-    """What was found for a user's line."""
+    """The recalled items and the lore state for a user's line."""
 
     recalled: list[RecalledItem]
     lore: dict[str, Any] | None

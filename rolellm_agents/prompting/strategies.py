@@ -23,10 +23,10 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
-"""`(persona, history, recalled, user) -> messages`, a pure function or an object that is called like one.
+"""`(persona, history, recalled, user) -> messages`, a pure function or a callable object.
 
 The first message is the instruction, the last is the user's line. An attribute `recalls`, one of `Recalls`,
-says what is looked up for each line; without it nothing is.
+defines what is looked up for each line; without it nothing is looked up.
 """
 
 

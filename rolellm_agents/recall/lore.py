@@ -26,7 +26,7 @@ from rolellm_agents.recall.recalled import RecalledLore
 
 
 class LoreRecall:
-    """A persona's lorebooks, and which entries a conversation activates."""
+    """A persona's lorebooks, and the activation of their entries by a conversation."""
 
     def __init__(
         self,

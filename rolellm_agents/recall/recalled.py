@@ -42,7 +42,7 @@ class RecalledLore(TypedDict):
     depth: int
     role: Role
     why: str
-    """One sentence: which key fired, in which message, or what else made it active."""
+    """One sentence: which key fired, in which message, or another reason why it is active."""
 
 
 RecalledItem = RecalledDemonstration | RecalledPassage | RecalledLore
