@@ -75,7 +75,7 @@ class RawLoop:
         self._model.close()
 
     def _read(self, sequence: int, prompt: Sequence[int]) -> tuple[int, int]:
-        """Prefill a prompt; returns the number of computed tokens and the last batch's row for the answer."""
+        """Prefill a prompt; returns the number of computed tokens and the row of the answer's logits."""
         held = self._held[sequence]
         # The last token is always computed, because the answer needs its logits.
         common = min(shared_prefix(held, prompt), len(prompt) - 1)
