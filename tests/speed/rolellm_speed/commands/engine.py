@@ -1,4 +1,4 @@
-"""`rolellm bench engine`: our engine beside other front ends of llama.cpp, quiet and busy."""
+"""`rolellm bench engine`: compares our engine with other front ends of llama.cpp."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
