@@ -8,7 +8,7 @@ from typing import Any, Self
 class GraphStream:
     """The parts of one graph's stream, straight from LangGraph; use it with `aclosing`.
 
-    Parts are not buffered between LangGraph's queue and the reader. `cancel` interrupts the reading task, as
+    Nothing buffers parts between LangGraph's queue and the reader. `cancel` interrupts the reading task, as
     `asyncio.timeout` does, and only while it waits for a part.
     """
 
