@@ -98,8 +98,8 @@ class SceneAgent:
                     if (message := _message_of(event)) and not message.made_by.get("person"):
                         yield message
         async with aclosing(play(stage, self._turns)) as played:
-            async for event in played:
-                if message := _message_of(event):
+            async for played_event in played:
+                if message := _message_of(played_event):
                     yield message
 
     def _persons_line(self, text: str, present: Iterable[str]) -> PersonsLine:

@@ -24,7 +24,7 @@ from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import what_failed
-from rolellm_tui.widgets.library.cast_filters import CastFilters
+from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
     Indexed,
@@ -35,7 +35,6 @@ from rolellm_tui.widgets.library.filtering import (
     words_of,
 )
 from rolellm_tui.widgets.library.persona_view import PersonaView
-from rolellm_tui.widgets.library.search_line import SearchLine
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
