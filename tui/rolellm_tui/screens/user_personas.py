@@ -44,28 +44,34 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
         Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Cancel.", priority=True),
     ]
 
-    def __init__(self, one: UserPersona | None = None) -> None:
+    def __init__(self, user_persona: UserPersona | None = None) -> None:
         """Ask.
 
         Args:
-            one: the persona to edit; None for a new one.
+            user_persona: the persona to edit; None for a new one.
         """
         super().__init__()
-        self._one = one or UserPersona("", "")
+        self._user_persona = user_persona or UserPersona("", "")
 
     def compose(self) -> ComposeResult:
         """Compose the form."""
         with Vertical(classes="window"):
-            title = f"Change {one_line(self._one.name, 50)}" if self._one.id else "New user persona"
+            title = (
+                f"Change {one_line(self._user_persona.name, 50)}"
+                if self._user_persona.id
+                else "New user persona"
+            )
             yield Static(title, classes="title", markup=False)
-            yield Input(self._one.name, placeholder="Name by which characters address you", id="name")
+            yield Input(
+                self._user_persona.name, placeholder="Name by which characters address you", id="name"
+            )
             yield Static("Description, for the model:", classes="help", markup=False)
-            yield TextArea(self._one.about, soft_wrap=True, id="about")
+            yield TextArea(self._user_persona.about, soft_wrap=True, id="about")
             yield Complaint(id="complaint")
             yield Static("Ctrl+S keeps it · Esc close it as it was", classes="keys", markup=False)
 
     @on(Input.Submitted)
-    def _go_on(self) -> None:
+    def _name_entered(self) -> None:
         self.query_one("#about").focus()
 
     def action_keep(self) -> None:
@@ -75,7 +81,7 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
     def _hand_over(self) -> None:
         name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
         try:
-            self.dismiss(checked_user_persona(UserPersona(self._one.id, name, about)))
+            self.dismiss(checked_user_persona(UserPersona(self._user_persona.id, name, about)))
         except SettingsError as error:
             self.query_one(Complaint).complain(error)
 
@@ -88,7 +94,7 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
 class _Removed:
     """A removed persona, for undo."""
 
-    one: UserPersona
+    persona: UserPersona
     was_present: bool
 
 
@@ -144,31 +150,31 @@ class UserPersonasScreen(ModalScreen[bool]):
             self._complaint.complain(error)
             return
         rows = self.query_one("#yourselves", OptionList)
-        rows.set_options(Option(self._row(one)) for one in self._listed)
-        ids = [one.id for one in self._listed]
+        rows.set_options(Option(self._row(persona)) for persona in self._listed)
+        ids = [persona.id for persona in self._listed]
         rows.highlighted = ids.index(highlight) if highlight in ids else 0
 
-    def _row(self, one: UserPersona) -> Content:
-        mark = "  ● in use" if one.id == self._present else ""
-        about = one_line(one.about, _SHOWN) or "No description."
+    def _row(self, persona: UserPersona) -> Content:
+        mark = "  ● in use" if persona.id == self._present else ""
+        about = one_line(persona.about, _SHOWN) or "No description."
         return Content.assemble(
-            (one_line(one.name), "bold"), (mark, "$text-accent"), "\n", (about, "$foreground-muted")
+            (one_line(persona.name), "bold"), (mark, "$text-accent"), "\n", (about, "$foreground-muted")
         )
 
     @property
     def _highlighted(self) -> UserPersona:
-        place = self.query_one("#yourselves", OptionList).highlighted
-        return self._listed[place] if place is not None else _NOBODY
+        index = self.query_one("#yourselves", OptionList).highlighted
+        return self._listed[index] if index is not None else _NOBODY
 
     @on(OptionList.OptionSelected)
-    async def _be(self) -> None:
+    async def _use_highlighted(self) -> None:
         if self._given_by:
             self._complaint.complain(
                 f"Your user persona is set by {self._given_by} and cannot be changed here."
             )
             return
-        chosen = self._highlighted
-        if await self._keep(lambda: write_settings({"you": chosen.id or None})):
+        persona = self._highlighted
+        if await self._keep(lambda: write_settings({"you": persona.id or None})):
             self.dismiss(True)
 
     @work(group="ask", exclusive=True, exit_on_error=False)
@@ -190,12 +196,12 @@ class UserPersonasScreen(ModalScreen[bool]):
 
     async def action_remove(self) -> None:
         """Remove the highlighted one."""
-        one = self._highlighted
-        if one is not _NOBODY and await self._keep(lambda: remove_user_persona(one.id)):
-            self._removed.append(_Removed(one, one.id == self._present))
-            self._present = "" if one.id == self._present else self._present
+        persona = self._highlighted
+        if persona is not _NOBODY and await self._keep(lambda: remove_user_persona(persona.id)):
+            self._removed.append(_Removed(persona, persona.id == self._present))
+            self._present = "" if persona.id == self._present else self._present
             await self._list(self._present)
-            self._complaint.tell(f"{one.name} was removed; Ctrl+Z restores it.")
+            self._complaint.tell(f"{persona.name} was removed; Ctrl+Z restores it.")
 
     async def action_undo(self) -> None:
         """Restore the persona that was removed last."""
@@ -204,19 +210,19 @@ class UserPersonasScreen(ModalScreen[bool]):
         removed = self._removed[-1]
 
         def bring_back() -> None:
-            keep_user_persona(removed.one)
+            keep_user_persona(removed.persona)
             if removed.was_present:
-                write_settings({"you": removed.one.id})
+                write_settings({"you": removed.persona.id})
 
         if await self._keep(bring_back):
             self._removed.pop()
-            self._present = removed.one.id if removed.was_present else self._present
-            await self._list(removed.one.id)
+            self._present = removed.persona.id if removed.was_present else self._present
+            await self._list(removed.persona.id)
 
-    async def _keep(self, act: Callable[[], object]) -> bool:
+    async def _keep(self, save: Callable[[], object]) -> bool:
         """Save a change; returns whether it succeeded."""
         try:
-            await asyncio.to_thread(act)
+            await asyncio.to_thread(save)
         except RoleLLMError as error:
             self._complaint.complain(error)
             return False
