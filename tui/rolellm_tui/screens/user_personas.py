@@ -37,11 +37,11 @@ _SHOWN = 200
 class UserPersonaScreen(ModalScreen[UserPersona | None]):
     """Asks for a name and a description. Returns them, or None when cancelled."""
 
-    CSS_PATH = "yourselves.tcss"
+    CSS_PATH = "user_personas.tcss"
     AUTO_FOCUS = "#name"
     BINDINGS = [
-        Binding("ctrl+s", "keep", "Keep", id="yourself.keep", tooltip="Save.", priority=True),
-        Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Cancel.", priority=True),
+        Binding("ctrl+s", "keep", "Keep", id="user-persona.keep", tooltip="Save.", priority=True),
+        Binding("escape", "leave", "Leave", id="user-persona.leave", tooltip="Cancel.", priority=True),
     ]
 
     def __init__(self, user_persona: UserPersona | None = None) -> None:
@@ -101,14 +101,14 @@ class _Removed:
 class UserPersonasScreen(ModalScreen[bool]):
     """Saves each change at once. Returns whether there was any."""
 
-    CSS_PATH = "yourselves.tcss"
-    AUTO_FOCUS = "#yourselves"
+    CSS_PATH = "user_personas.tcss"
+    AUTO_FOCUS = "#user-personas"
     BINDINGS = [
-        Binding("n", "add", "New", id="yourselves.new", tooltip="New user persona."),
-        Binding("e", "edit", "Edit", id="yourselves.edit", tooltip="Edit name or description."),
-        Binding("d,delete", "remove", "Remove", id="yourselves.remove", tooltip="Remove it."),
-        Binding("ctrl+z", "undo", "Undo", id="yourselves.undo", tooltip="Restore the removed one."),
-        Binding("escape", "leave", "Back", id="yourselves.leave", tooltip="Back to the settings."),
+        Binding("n", "add", "New", id="user-personas.new", tooltip="New user persona."),
+        Binding("e", "edit", "Edit", id="user-personas.edit", tooltip="Edit name or description."),
+        Binding("d,delete", "remove", "Remove", id="user-personas.remove", tooltip="Remove it."),
+        Binding("ctrl+z", "undo", "Undo", id="user-personas.undo", tooltip="Restore the removed one."),
+        Binding("escape", "leave", "Back", id="user-personas.leave", tooltip="Back to the settings."),
     ]
 
     def __init__(self, present: str, *, given_by: str = "") -> None:
@@ -129,7 +129,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         """Compose the dialog."""
         with Vertical(classes="window"):
             yield Static("Who you are", classes="title", markup=False)
-            yield OptionList(id="yourselves", markup=False)
+            yield OptionList(id="user-personas", markup=False)
             yield Complaint(id="complaint")
             keys = "Enter use · n new · e edit · d remove · Esc close"
             yield Static(keys, classes="keys", markup=False)
@@ -149,7 +149,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         except RoleLLMError as error:
             self._complaint.complain(error)
             return
-        rows = self.query_one("#yourselves", OptionList)
+        rows = self.query_one("#user-personas", OptionList)
         rows.set_options(Option(self._row(persona)) for persona in self._listed)
         ids = [persona.id for persona in self._listed]
         rows.highlighted = ids.index(highlight) if highlight in ids else 0
@@ -163,7 +163,7 @@ class UserPersonasScreen(ModalScreen[bool]):
 
     @property
     def _highlighted(self) -> UserPersona:
-        index = self.query_one("#yourselves", OptionList).highlighted
+        index = self.query_one("#user-personas", OptionList).highlighted
         return self._listed[index] if index is not None else _NOBODY
 
     @on(OptionList.OptionSelected)
@@ -183,7 +183,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         new = await self.app.push_screen_wait(UserPersonaScreen())
         if new and await self._keep(lambda: add_user_persona(new.name, new.about)):
             await self._list("")
-            self.query_one("#yourselves", OptionList).action_last()
+            self.query_one("#user-personas", OptionList).action_last()
 
     @work(group="ask", exclusive=True, exit_on_error=False)
     async def action_edit(self) -> None:
