@@ -1,4 +1,6 @@
-"""The ground of RoleLLM Agents: personas, strategies, models, the transcript. No state machine, no screen.
+"""The base of RoleLLM Agents: personas, strategies, models and the transcript.
+
+State machines and user interfaces are in other packages.
 
 ```python
 from rolellm_agents import get_model, load_persona
@@ -44,7 +46,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: importing the package alone loads nothing."""
+    """Import a public name when it is first used, so that importing the package alone loads nothing."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

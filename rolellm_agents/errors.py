@@ -1,8 +1,8 @@
-"""The errors a person can act on: each message is one sentence that names the thing and the next step."""
+"""Errors that users can act on: each message is one sentence with the cause and the next step."""
 
 
 class RoleLLMError(Exception):
-    """Something the user can put right; the command line prints it and exits with code 2."""
+    """Base of all errors that the user can fix; the command line prints them and exits with code 2."""
 
 
 class PersonaError(RoleLLMError):
@@ -10,11 +10,11 @@ class PersonaError(RoleLLMError):
 
 
 class ModelError(RoleLLMError):
-    """A model that cannot be found, loaded or reached, or a request it cannot take."""
+    """A model that cannot be found, loaded or reached, or a request that it does not accept."""
 
 
 class SettingsError(RoleLLMError):
-    """A settings file or environment variable with a key or value we do not know."""
+    """A settings file or environment variable with an unknown key or an invalid value."""
 
 
 class StorageError(RoleLLMError):
@@ -22,7 +22,7 @@ class StorageError(RoleLLMError):
 
 
 class MessageError(RoleLLMError):
-    """A message that cannot be sent, or one that does not exist."""
+    """A message that cannot be sent or does not exist."""
 
 
 class PackError(RoleLLMError):
@@ -34,7 +34,7 @@ class ScriptError(RoleLLMError):
 
 
 class RoleBenchError(RoleLLMError):
-    """A file of samples that cannot be read or written, or a data set that cannot be made of it."""
+    """A file of samples that cannot be read or written, or from which no data set can be built."""
 
 
 class ChatFileError(RoleLLMError):

@@ -1,4 +1,4 @@
-"""Strategies, directors, judges and more that other installed packages provide through entry points."""
+"""Plugins: strategies, directors, judges and more that installed packages provide as entry points."""
 
 import sys
 from collections.abc import Callable
@@ -20,23 +20,23 @@ Group = Literal[
 
 
 def plugin_names(group: Group) -> list[str]:
-    """The names that installed packages provide in a group, sorted; nothing is imported."""
+    """The names that installed packages provide in a group, sorted. This imports none of the packages."""
     return sorted({found.name for found in _entry_points(group)})
 
 
 def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
-    """Import what an installed package provides under a name.
+    """Import the plugin of a name.
 
     Returns:
-        None if no package provides it.
+        The imported object; None if no package provides the name.
 
     Raises:
-        PluginError: two packages provide it, it cannot be imported, or it is not callable.
+        PluginError: two packages provide the name, or the plugin cannot be imported or is not callable.
     """
     found = _named(group, name)
     if not found:
         return None
-    packages = sorted({_package(one) for one in found})
+    packages = sorted({_package(entry_point) for entry_point in found})
     if len(packages) > 1:
         raise PluginError(
             f"The packages {' and '.join(packages)} both provide {name!r} for {group}; uninstall one."
@@ -58,13 +58,13 @@ def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
 
 
 def plugin_version(group: Group, name: str) -> str:
-    """Package and version that provide a name, for provenance; empty if no package does."""
+    """The package that provides a name, with its version, for provenance; empty if no package does."""
     found = next(iter(_named(group, name)), None)
     return f"{_package(found)} {found.dist.version}" if found and found.dist else ""
 
 
 def qualified_name(provided: object) -> str:
-    """`module.name` of a function or class, or of an object's class, as records name it."""
+    """`module.name` of a function or class, or of an object's class, for records."""
     named = provided if hasattr(provided, "__qualname__") else type(provided)
     return f"{named.__module__}.{named.__qualname__}"
 
@@ -79,7 +79,7 @@ def _entry_points(group: Group) -> tuple[EntryPoint, ...]:
 
 @lru_cache(maxsize=32)
 def _scanned(group: Group, _path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """A scan reads the metadata of every installed package, which takes some 15 ms."""
+    """Cached, because a scan reads the metadata of all installed packages, which takes about 15 ms."""
     return tuple(entry_points(group=group))
 
 

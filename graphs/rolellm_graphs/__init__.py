@@ -1,4 +1,4 @@
-"""The state machines of RoleLLM Agents, one file a graph, and the sessions and stages that drive them.
+"""The LangGraph graphs of RoleLLM Agents, and the sessions and stages that run them.
 
 ```python
 from rolellm_graphs import role_graph

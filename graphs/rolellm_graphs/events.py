@@ -1,4 +1,4 @@
-"""What a session tells a front end, in the order in which it happens."""
+"""The events that sessions and stages yield to a front end, in the order in which they occur."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from rolellm_graphs.role.prompt_parts import PromptPart
 
 @dataclass(frozen=True, kw_only=True)
 class Recalled:
-    """What was looked up for the line that is being answered."""
+    """Items were recalled for the line that is being answered."""
 
     items: tuple[RecalledItem, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompted:
-    """What the model is sent: the very messages, not another rendering of them."""
+    """The prompt is complete; `parts` are exactly the messages that the model receives."""
 
     parts: tuple[PromptPart, ...]
     model: str
-    """As the transcript calls it."""
+    """The model's name in the transcript."""
     strategy: str
     sampling: Mapping[str, Any]
-    """The model's settings, as far as they are known."""
+    """The model's sampling settings, as far as they are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenDelta:
-    """The next words of an answer; they are in the transcript already."""
+    """The next words of an answer; the transcript already contains them."""
 
     message: str
     """The answer's id."""
@@ -40,57 +40,57 @@ class TokenDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageDone:
-    """A message has ended and is in the transcript: the person's line, or an answer."""
+    """The transcript contains a finished message: the user's line, or an answer."""
 
     message: Message
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnFailed:
-    """No answer, or only a part of one; the person's line is kept, and can be answered again."""
+    """The answer failed; the user's line stays in the transcript and can be answered again."""
 
     error: RoleLLMError
     message: Message | None
-    """The part, if there is one."""
+    """The part of the answer that was received; None if there is none."""
 
 
 Event = Recalled | Prompted | TokenDelta | MessageDone | TurnFailed
-"""What a session tells while a persona answers."""
+"""The events of a session."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpeakerChosen:
-    """Whose turn it is in a scene."""
+    """The director has chosen the next speaker of a scene."""
 
     seat: str
     why: str
-    """In a few words."""
+    """A short reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retried:
-    """A model's answer must not stand and is given again; it is kept beside the next one."""
+    """A faulty answer is generated again; the transcript keeps it as a swipe of the next one."""
 
     message: Message | None
-    """The answer; None when there was no word of it."""
+    """The faulty answer; None if it is empty."""
     fault: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class YourTurn:
-    """The scene waits for a person."""
+    """The scene waits for a person's line."""
 
     seat: str | None
-    """Who is to speak; None when somebody must say who is."""
+    """The seat that speaks next; None when a person has to choose the next speaker."""
     why: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class SceneEnded:
-    """The scene is over; it can be played on all the same."""
+    """The scene has reached its end; it can still be continued."""
 
     why: str
 
 
 SceneEvent = Event | SpeakerChosen | Retried | YourTurn | SceneEnded
-"""What a stage tells while a scene is played."""
+"""The events of a stage."""

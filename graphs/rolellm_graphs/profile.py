@@ -46,12 +46,12 @@ from rolellm_agents.text.decoding import read_text
 from rolellm_agents.text.near_copies import near_copies
 
 AT_ONCE = 4
-"""Segments that are processed concurrently; a local model does so in one batch."""
+"""Number of segments that are processed concurrently; a local model processes them in one batch."""
 _SEGMENT_CHARACTERS = 4_000
 _FEWEST_WORDS = 20
 """The shortest useful description, in words."""
 _COPIED = 0.4
-"""The share of n-grams from which on a description counts as a copy of its input."""
+"""The share of n-grams above which a description counts as a copy of its input."""
 
 
 class FoundNote(TypedDict):
@@ -121,9 +121,9 @@ class SegmentNoted:
     done: int
     total: int
     kept: int
-    """Usable notes that are based on a line of the segment."""
+    """The number of usable notes, which are based on a line of the segment."""
     dropped: int
-    """Other notes."""
+    """The number of unusable notes."""
 
 
 class ProfileOutput(TypedDict):
@@ -283,7 +283,7 @@ def _config(request: ProfileRequest, model_name: str) -> Mapping[str, Any]:
 def _take_notes(
     model: BaseChatModel, segment: Mapping[str, Any], title: str, draft: Persona
 ) -> dict[str, Any]:
-    """The usable notes of one segment, and the number of the others."""
+    """The usable notes of one segment, and the number of unusable ones."""
     prompt = load_prompt("profile-notes", draft.language)
     lines = segment["lines"]
     passage = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
@@ -300,7 +300,7 @@ def _take_notes(
 
 
 def _describe(model: BaseChatModel, draft: Persona, title: str, found: Sequence[FoundNote]) -> str:
-    """The model's description; empty when it is useless."""
+    """The model's description; empty if it is not usable."""
     prompt = load_prompt("profile-description", draft.language)
     noted = [note for item in found if (note := Note(**item["note"])).kind == "trait"]
     traits = [noted[number] for number in distinct_notes(noted)]

@@ -1,1 +1,1 @@
-"""The user's settings and the folders in which files live."""
+"""The user's settings, and the folders of the user's files."""

@@ -1,4 +1,4 @@
-"""Where files live: where the platform puts them, or all under `ROLELLM_HOME`."""
+"""The folders of the user's files: the platform's usual ones, or all of them under `ROLELLM_HOME`."""
 
 import os
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ APP_NAME = "rolellm"
 
 @dataclass(frozen=True)
 class Paths:
-    """The folders of one user; none of them need exist yet."""
+    """The folders of one user, which need not exist yet."""
 
     config: Path
     """Settings written by hand: `config.toml` and `models.toml`."""
     data: Path
-    """What must not be lost: conversations and the user's own personas."""
+    """Data that must not be lost: conversations and the user's own personas."""
     cache: Path
-    """What can be made again."""
+    """Files that can be created again."""
 
     @property
     def settings_file(self) -> Path:
-        """The user's defaults."""
+        """The user's default settings, `config.toml`."""
         return self.config / "config.toml"
 
     @property
     def models_file(self) -> Path:
-        """The user's own model names."""
+        """The user's own model names, `models.toml`."""
         return self.config / "models.toml"
 
     @property
@@ -49,12 +49,12 @@ class Paths:
 
     @property
     def packs(self) -> Path:
-        """The installed packs, a folder each."""
+        """The installed packs, one folder each."""
         return self.data / "packs"
 
     @property
     def runs(self) -> Path:
-        """The record of long commands' work, a folder each."""
+        """The runs of long commands, one folder each."""
         return self.data / "runs"
 
     @property
@@ -64,7 +64,10 @@ class Paths:
 
 
 def user_paths() -> Paths:
-    """Look up the folders now: `ROLELLM_HOME` may differ from one call to the next (in tests)."""
+    """The user's folders.
+
+    Each call reads `ROLELLM_HOME`, because tests change it.
+    """
     home = os.environ.get("ROLELLM_HOME")
     if home:
         root = Path(home).expanduser().absolute()
@@ -77,10 +80,10 @@ def user_paths() -> Paths:
 
 
 def make_folder(folder: Path) -> Path:
-    """Make `folder` and its parents.
+    """Create `folder` and its parents.
 
     Raises:
-        StorageError: the folder cannot be made.
+        StorageError: the folder cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,8 @@
-"""The user's defaults: a command's flag, then `ROLELLM_…`, then `config.toml`, then the values here."""
+"""The user's settings.
+
+A command's option precedes the environment variable `ROLELLM_…`, which precedes `config.toml`, which
+precedes the defaults of this module.
+"""
 
 import os
 import tomllib
@@ -21,7 +25,7 @@ from rolellm_agents.text import did_you_mean, whole
 
 DEFAULT_MODEL = "llamacpp:rolesmol"
 DEFAULT_STRATEGY = "few-shot-dialogue"
-"""For a model that brings none of its own."""
+"""The strategy for models that have none of their own."""
 DEFAULT_USER = "User"
 DEFAULT_THEME = "textual-dark"
 _VARIABLES = "ROLELLM_"
@@ -41,42 +45,42 @@ _COMPLAINTS = {
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",
 }
-"""What is wrong with a value, by the name pydantic has for it."""
+"""Messages for invalid values, by pydantic's type of the error."""
 
 
 class Settings(BaseSettings):
-    """What is used when a command is not told otherwise."""
+    """The settings of all commands, unless a command's options override them."""
 
     model_config = SettingsConfigDict(env_prefix=_VARIABLES, extra="forbid", frozen=True)
 
     model: str = DEFAULT_MODEL
     """A model spec, or a name from `models.toml`."""
     strategy: str | None = None
-    """How a persona reaches the model; what suits the model when unset."""
+    """The prompting strategy; the model's own when unset."""
     temperature: float | None = Field(default=None, ge=0, le=5)
     """Sampling temperature; the model's own default when unset."""
     max_tokens: int | None = Field(default=None, ge=1)
     """The longest answer, in tokens; the model's own default when unset."""
     recall_method: Literal["bm25", "chroma", "hybrid"] | None = None
-    """How passages are looked up; what suits the strategy when unset."""
+    """How passages are found; the strategy's method when unset."""
     recall_k: int = Field(default=5, ge=0, le=100)
-    """Passages put into a prompt at most."""
+    """The most passages in a prompt."""
     recall_tokens: int = Field(default=1_000, ge=0)
-    """What they may take of the prompt together."""
+    """The most tokens of all passages in a prompt together."""
     recall_floor: float | None = Field(default=None, ge=0, le=1)
-    """The closeness below which nothing is put in; the method's own when unset."""
+    """The closeness below which a passage is left out; the method's own when unset."""
     embeddings: str = "lexical"
-    """For vectors: `lexical`, `minilm`, `huggingface:…` or `openai:…`."""
+    """The embeddings: `lexical`, `minilm`, `huggingface:…` or `openai:…`."""
     chroma_url: str | None = None
-    """A Chroma server; a folder of your own when unset."""
+    """The URL of a Chroma server; a local folder when unset."""
     remember: bool = False
-    """Whether a character recalls what was said in its other conversations."""
+    """Whether characters recall their other conversations."""
     user_name: str = Field(default=DEFAULT_USER, min_length=1, max_length=80)
-    """What characters call you: `{{user}}` in cards."""
+    """The user's name, which replaces `{{user}}` in cards."""
     you: str = ""
-    """Which of your own personas you are, by its id in `you.toml`; its name goes before `user_name`."""
+    """The id of a user persona in `you.toml`; its name overrides `user_name`."""
     theme: str = Field(default=DEFAULT_THEME, min_length=1)
-    """The colours of the app."""
+    """The app's colour theme."""
 
     @classmethod
     def settings_customise_sources(
@@ -87,16 +91,16 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Explicit values first, then the environment, then the file."""
+        """Let explicit values override the environment, and the environment the file."""
         file = TomlConfigSettingsSource(settings_cls, user_paths().settings_file)
         return init_settings, env_settings, file
 
 
 def load_settings() -> Settings:
-    """Read the user's defaults.
+    """Read the user's settings.
 
     Raises:
-        SettingsError: `config.toml` is no TOML, or it or a `ROLELLM_…` variable has a wrong value.
+        SettingsError: `config.toml` is not TOML, or it or a `ROLELLM_…` variable has an invalid value.
     """
     file = user_paths().settings_file
     try:
@@ -115,7 +119,7 @@ def load_settings() -> Settings:
 
 
 def given_by_environment() -> dict[str, str]:
-    """The settings that an environment variable gives, with its name: the file cannot change those."""
+    """The settings that environment variables override, with the variables' names."""
     variables = {variable.upper(): variable for variable in os.environ}
     return {
         name: variables[_VARIABLES + name.upper()]
@@ -125,44 +129,43 @@ def given_by_environment() -> dict[str, str]:
 
 
 def check_setting(name: str, value: object) -> Any:
-    """A value as its setting takes it: where a number is wanted, text is read as one.
+    """Convert a value to the type of its setting; text may stand for a number.
 
     Raises:
-        SettingsError: there is no such setting, or it does not take the value.
+        SettingsError: there is no such setting, or the value is invalid.
     """
     field = _field(name)
-    takes: Any = Annotated[field.annotation, field]
+    accepted: Any = Annotated[field.annotation, field]
     try:
-        return TypeAdapter(takes).validate_python(whole(value) if isinstance(value, str) else value)
+        return TypeAdapter(accepted).validate_python(whole(value) if isinstance(value, str) else value)
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         raise SettingsError(f"The setting {name!r} {_complaint(first)}.") from error
 
 
 def write_settings(changes: Mapping[str, object]) -> dict[str, object]:
-    """Change `config.toml`, all of it or nothing; its comments and its order stay.
+    """Change `config.toml`, atomically and without losing comments or order.
 
     Args:
-        changes: the new value of each setting; None takes it out of the file, so that its default holds.
+        changes: the new value of each setting; None removes it from the file, which restores the default.
 
     Returns:
-        What stood there before, in the same form: writing it takes the change back.
+        The previous values in the same form; writing them undoes the change.
 
     Raises:
-        SettingsError: there is no such setting, it does not take the value, or the file cannot be read or
-            written.
+        SettingsError: there is no such setting, a value is invalid, or the file cannot be read or written.
     """
     checked = {name: _checked(name, value) for name, value in changes.items()}
     file = user_paths().settings_file
     document = read_toml(file, SettingsError)
-    stood = document.unwrap()
+    before = document.unwrap()
     for name, value in checked.items():
         if value is None:
             document.pop(name, None)
-        elif value != stood.get(name):
+        elif value != before.get(name):
             document[name] = value
     write_toml(file, document, SettingsError)
-    return {name: stood.get(name) for name in checked}
+    return {name: before.get(name) for name in checked}
 
 
 def _complaint(error: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Benchmarks of models that play personas: what is asked, measured and told; all of it without a model."""
+"""Evaluation of models that play personas: questions, metrics and results. No module here calls a model."""
 
 from rolellm_agents.evaluation.formatting import markdown_table
 from rolellm_agents.evaluation.judgements import Judgement

@@ -1,7 +1,7 @@
-"""What is measured of replies: the one place that lists it.
+"""The columns of the result table: everything that is measured of replies.
 
-Scores have intervals, differences between systems, and are told again for new questions alone; marks are
-means only; pooled figures are of all replies of a row together. A row has a column for each name here.
+Scores have intervals and differences between systems, and are repeated for new questions alone. Marks have
+means only. Pooled figures are computed over all replies of a row together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from rolellm_agents.reply_checks.detections import DETECTIONS, detect, is_in_rol
 
 
 class Said(NamedTuple):
-    """One reply, whose it should be, and what it answers."""
+    """A reply with its persona and the sample that it answers."""
 
     reply: str
     persona: Persona
@@ -23,9 +23,9 @@ class Said(NamedTuple):
 
 
 MAIN: Final = "rouge_l_f1"
-"""The score that the others stand behind."""
+"""The main score."""
 PAPER: Final = "paper"
-"""The score that the published tables hold."""
+"""The score of the paper's tables."""
 
 SCORES: Final[Mapping[str, str]] = {
     MAIN: "rouge-l-f1",
@@ -33,34 +33,34 @@ SCORES: Final[Mapping[str, str]] = {
     "rouge_1_f1": "rouge-1-f1",
     "rouge_2_f1": "rouge-2-f1",
 }
-"""From a column to the measure that it holds; of several references the best counts."""
+"""The measure of each column; of several references the best counts."""
 
 _DETECTED: Final = {name: name.replace("-", "_") for name in DETECTIONS} | {"repetitive": "loops"}
-"""From what is detected to its column, which holds the share of replies."""
+"""The column of each detection, which holds the share of replies."""
 MARKS: Final = ("words", "in_role", *_DETECTED.values())
-"""What each reply has by itself."""
+"""Columns that are computed from each reply without its references."""
 
 POOLED: Final[Mapping[str, Callable[[Sequence[str]], float]]] = {
     "distinct_2": lambda replies: distinct_n(replies, 2),
 }
 
 COSTS: Final = ("prompt_tokens", "new_tokens", "reply_tokens", "cut", "seconds")
-"""What making a reply took, as the run has it; of published replies nobody knows.
+"""The cost of a reply, as the run recorded it; unknown for published replies.
 
-`new_tokens` are those of the prompt that had not been read before, `cut` says whether the longest allowed
-answer ended it, and `seconds` pass from the question to the reply, others answered beside it.
+`new_tokens` are the tokens of the prompt that were not cached. `cut` says whether the reply reached the
+maximum length. `seconds` pass from the question to the reply, while other questions are answered too.
 """
 
 
 def scores_of(said: Said) -> dict[str, float]:
-    """Each score of a reply; an empty one has none of what its references have."""
+    """Each of `SCORES`; 0 for an empty reply."""
     answer = ReferencedReply(said.reply, said.sample.references, said.sample.language)
     scores = score_many([answer], [*SCORES.values()])
     return {column: scores[measure][0] for column, measure in SCORES.items()}
 
 
 def marks_of(said: Said) -> dict[str, float]:
-    """Each of `MARKS`; shares are 1 or 0."""
+    """Each of `MARKS`; detections are 1 or 0."""
     found = detect(said.reply, said.persona, said.sample.question, user=DEFAULT_USER)
     return {
         "words": float(word_count(said.reply, said.sample.language)),

@@ -1,4 +1,4 @@
-"""What judges' verdicts on a system's replies come to."""
+"""Summaries of judges' verdicts on a system's replies."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ from rolellm_agents.metrics.win_rates import length_controlled_win_rate
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What a judge said of a system's replies, by one measure."""
+    """A judge's verdicts on a system's replies, summarized for one measure."""
 
     judge: str
     measure: str
     interval: Interval | None
-    """Of the verdicts that have a value, clustered by role; None if none has."""
+    """The mean of the verdicts with a value, clustered by role; None if there are none."""
     unscored: Mapping[str, int]
-    """How many verdicts have none, by their status; they count for nothing, never for zero."""
+    """Number of verdicts without a value, by status; the mean ignores them."""
     position: PositionBias | None = None
-    """Of a judge of pairs, which was asked in both orders."""
+    """The position bias of a judge of pairs."""
     at_equal_length: Interval | None = None
-    """Of a judge of pairs: how often the system would win, were its replies as long as the other's."""
+    """For a judge of pairs, the win rate if both systems' replies were equally long."""
 
     def to_json(self) -> dict[str, Any]:
         """Convert to JSON values."""
@@ -44,24 +44,24 @@ class Judgement:
 
 
 def judgements_of(replies: Sequence[ScoredReply], first: Sequence[ScoredReply]) -> list[Judgement]:
-    """One of each judge and measure, in the order in which they come.
+    """Summarize the verdicts of each judge and measure, in order of first occurrence.
 
     Args:
-        replies: a system's.
-        first: the replies of the system that judges of pairs laid beside them.
+        replies: replies of one system.
+        first: replies of the system with which judges of pairs compared them.
     """
     lengths = {one.question: one.marks["words"] for one in first}
-    said: dict[tuple[str, str], list[_Said]] = defaultdict(list)
+    said: dict[tuple[str, str], list[_JudgedReply]] = defaultdict(list)
     for one in replies:
         for judge, verdicts in one.verdicts.items():
             for verdict in verdicts:
                 words = one.marks["words"], lengths.get(one.question)
-                said[judge, verdict.measure].append(_Said(one.role, verdict, *words))
+                said[judge, verdict.measure].append(_JudgedReply(one.role, verdict, *words))
     return [_judgement(judge, measure, held) for (judge, measure), held in said.items()]
 
 
-class _Said(NamedTuple):
-    """A verdict, on whose reply it is, and how long that and the other one are."""
+class _JudgedReply(NamedTuple):
+    """A verdict with the reply's role, and the lengths of the reply and of the one it is compared with."""
 
     role: str
     verdict: Verdict
@@ -69,7 +69,7 @@ class _Said(NamedTuple):
     other_words: float | None
 
 
-def _judgement(judge: str, measure: str, said: Sequence[_Said]) -> Judgement:
+def _judgement(judge: str, measure: str, said: Sequence[_JudgedReply]) -> Judgement:
     valued = [(one.role, one.verdict.value) for one in said if one.verdict.value is not None]
     unscored = Counter(str(one.verdict.status) for one in said if one.verdict.value is None)
     position = position_bias(one.verdict for one in said)
@@ -85,7 +85,7 @@ def _judgement(judge: str, measure: str, said: Sequence[_Said]) -> Judgement:
     )
 
 
-def _at_equal_length(said: Sequence[_Said]) -> Interval | None:
+def _at_equal_length(said: Sequence[_JudgedReply]) -> Interval | None:
     compared = [
         (one.role, one.verdict.value, one.words, one.other_words)
         for one in said

@@ -1,4 +1,4 @@
-"""What a benchmark rests on before a model is asked: questions, who answers, what is known of them."""
+"""The material of an evaluation: its questions, references and personas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from rolellm_agents.text import one_line
 from rolellm_agents.text.language import Language
 
 _NAMED = 5
-"""Roles that a sentence names before it counts the others."""
+"""Number of roles that a note names; the others are only counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationMaterial:
-    """Questions with what belongs to each, and who answers."""
+    """The questions of an evaluation with their references, and the personas that answer them."""
 
     asked: Sequence[Sample]
     overlap: Sequence[str]
-    """For each question why training knows it; empty where it does not."""
+    """For each question, why it is known from training; empty for new questions."""
     published: Sequence[str | None]
-    """For each question RoleGPT's published answer, if there is one."""
+    """For each question, RoleGPT's published answer; None without one."""
     speakers: RolePersonas
     training_rows: int
     made_from: str
     notes: Sequence[str]
-    """One sentence for each thing that a reader of the figures must know."""
+    """Notes for readers of the results, one sentence each."""
 
 
 def gather_material(
@@ -45,19 +45,19 @@ def gather_material(
     roles: Sequence[str] = (),
     limit: int | None = None,
 ) -> EvaluationMaterial:
-    """Read what a benchmark needs.
+    """Read the material of an evaluation.
 
     Args:
-        data: a folder of RoleBench.
-        split: what is new in the test.
-        kinds: of the questions.
-        language: of the questions.
-        roles: their names, or ids, names or files of personas; all roles when empty.
-        limit: questions of each kind at most, spread over the roles; all when None.
+        data: the folder of RoleBench.
+        split: the split whose test set is used.
+        kinds: kinds of questions.
+        language: language of the questions.
+        roles: names of roles, or ids, names or files of personas; all roles when empty.
+        limit: maximum number of questions of each kind, spread over the roles; all when None.
 
     Raises:
         RoleBenchError: there are no such questions, or a file is damaged.
-        PersonaError: there is nobody of a name, or nothing describes any of the roles.
+        PersonaError: a role or persona is unknown, or no role has a description.
     """
     questions = read_questions(data, split, kinds, language)
     chosen = chosen_roles(roles, questions.asked)

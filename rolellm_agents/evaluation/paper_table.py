@@ -1,7 +1,7 @@
 """The layout of the paper's tables (arXiv 2310.00746, Tables 3 to 5): RAW, CUS, SPE and their mean.
 
-All three are the measure that reproduces the published figures. RAW compares with answers in nobody's
-voice, which stand in no published file of samples, so it stays open, and the mean of the three with it.
+All three use the measure that reproduces the published figures. RAW compares replies with answers without
+a role's voice. No published file contains these answers, so RAW and the mean of the three stay empty.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _OPEN: Final = "–"
 
 
 class PaperRow(NamedTuple):
-    """A system as the paper tells it."""
+    """A system's row in the paper's layout."""
 
     system: System
     cells: PaperCells
@@ -37,20 +37,20 @@ class PaperRow(NamedTuple):
 
 
 def paper_rows(rows: Iterable[ResultRow]) -> list[PaperRow]:
-    """A row for each system, in the order of the benchmark's rows."""
-    told: dict[System, dict[Kind, float]] = {}
+    """A row for each system, in the order of the result's rows."""
+    by_system: dict[System, dict[Kind, float]] = {}
     for row in rows:
-        by_kind = told.setdefault(row.system, {})
+        by_kind = by_system.setdefault(row.system, {})
         if PAPER in row.scores:
             by_kind[row.kind] = row.scores[PAPER].mean
     return [
         PaperRow(system, PaperCells(None, by_kind.get("general"), by_kind.get("role_specific")))
-        for system, by_kind in told.items()
+        for system, by_kind in by_system.items()
     ]
 
 
 def paper_cells(rows: Iterable[PaperRow]) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Heads and cells; two of words, then the figures as the paper prints them."""
+    """The column heads and the cells: two text columns, then the figures with four digits."""
     heads = ("Model", "Strategy", "RAW", "CUS", "SPE", "AVG")
     return heads, [
         (*system, *map(_figure, (cells.raw, cells.cus, cells.spe, cells.mean))) for system, cells in rows

@@ -1,4 +1,4 @@
-"""What a benchmark asks: a split's test, the training rows beside it, and RoleGPT's published answers."""
+"""The questions of an evaluation: a split's test and training rows, and RoleGPT's published answers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,34 +20,35 @@ _NEW_ROLES: Final[Split] = "role-generalization"
 
 @dataclass(frozen=True, kw_only=True)
 class Questions:
-    """A test, and what must be known of its surroundings."""
+    """A test set, with its training rows and published answers."""
 
     asked: tuple[Sample, ...]
-    """Kind by kind, in the order of the files; a row that stands twice is there twice."""
+    """The test rows, kind by kind, in the order of the files; duplicates are kept."""
     training: tuple[Sample, ...]
-    """What a model of this split may have learned from; of both kinds, whichever is asked."""
+    """The training rows of the split, always of both kinds."""
     published: tuple[Sample, ...]
-    """RoleGPT's answers, also to questions that are not asked."""
+    """RoleGPT's answers, including answers to other questions."""
     made_from: str = ""
-    """What the test was made from, in a sentence, when the split itself is not there."""
+    """One sentence on how the test set was built when the split has no files of its own; else empty."""
     notes: tuple[str, ...] = ()
-    """One sentence for each thing that was left out or is missing."""
+    """Notes on what is missing or was left out, one sentence each."""
 
 
 def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: Language) -> Questions:
-    """Read a split's test with what lies beside it.
+    """Read a split's test set, training rows and published answers.
 
-    Without files for role generalization, the rows of the held-out roles in the files for instruction
-    generalization become its test, those of training too, and the other roles' rows its training.
+    When there are no files for role generalization, its test set is built from the files for instruction
+    generalization: the test and training rows of the held-out roles become its test set, and the training
+    rows of the other roles its training rows.
 
     Args:
-        data: a folder of RoleBench.
-        split: what is new in the test.
-        kinds: of the questions; of several, one that is not there is told and left out.
-        language: of the samples; rows that say another one are told and left out.
+        data: the folder of RoleBench.
+        split: the split to read.
+        kinds: kinds of questions; missing kinds are noted and left out, unless all are missing.
+        language: language of the samples; rows in another language are noted and left out.
 
     Raises:
-        RoleBenchError: there is no test, or a file is damaged.
+        RoleBenchError: there is no test set, or a file is damaged.
     """
     files = _SplitFiles(data, split, language)
     made = split == _NEW_ROLES and not any(files.has("test", kind) for kind in kinds)
@@ -56,14 +57,14 @@ def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: La
 
 
 def spread(samples: Sequence[Sample], limit: int | None) -> list[Sample]:
-    """At most so many samples of each kind, one role's as many as the other's if it has them.
+    """Choose at most `limit` samples of each kind, spread evenly over the roles.
 
     Args:
-        samples: of any roles and kinds.
-        limit: all when None.
+        samples: samples of any roles and kinds.
+        limit: maximum number of samples of each kind; all when None.
 
     Returns:
-        In the order they had.
+        The chosen samples, in their original order.
     """
     if limit is None:
         return list(samples)
@@ -78,13 +79,13 @@ def spread(samples: Sequence[Sample], limit: int | None) -> list[Sample]:
 
 
 def published_replies(asked: Sequence[Sample], published: Iterable[Sample]) -> list[str | None]:
-    """RoleGPT's answer to each question that is asked; None where there is none.
+    """RoleGPT's published answer to each question; None when there is none.
 
-    A question that is asked twice has two answers, if two were published.
+    A question that occurs twice gets two different answers if two were published.
 
     Args:
         asked: the questions.
-        published: the answers, also to others.
+        published: RoleGPT's answers, including answers to other questions.
     """
     answers: dict[tuple[Kind, str, str], list[str]] = defaultdict(list)
     for sample in published:
@@ -121,7 +122,7 @@ class _SplitFiles:
         return True
 
     def rows(self, part: Part, kinds: Iterable[Kind]) -> tuple[Sample, ...]:
-        """Of those kinds that are there."""
+        """The rows of the kinds whose files exist."""
         return tuple(
             chain.from_iterable(
                 read_samples(self.path(part, kind)) for kind in kinds if self.has(part, kind)
@@ -132,7 +133,7 @@ class _SplitFiles:
 def _read(files: _SplitFiles, kinds: Sequence[Kind]) -> Questions:
     there = [kind for kind in kinds if files.has("test", kind)]
     if not there:
-        files.path("test", kinds[0])  # says what is missing
+        files.path("test", kinds[0])  # raises an error that names the missing file
     missing = [kind for kind in kinds if kind not in there]
     return Questions(
         asked=files.rows("test", there),

@@ -1,4 +1,4 @@
-"""What a benchmark came to, as data: for a terminal, for programs, for a report."""
+"""The result of an evaluation, as data for the terminal, for programs and for reports."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ from rolellm_agents.evaluation.speakers import RolePersonas
 from rolellm_agents.evaluation.throughput import Throughput
 
 FORMAT: Final = 1
-"""Of `results.json`."""
+"""Format version of `results.json`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """A question of the test that training knows."""
+    """A test question that is known from training."""
 
     kind: Kind
     role: str
@@ -58,20 +58,20 @@ class RoleScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The table of a benchmark, and all that must be told with it."""
+    """The table of an evaluation, with everything that is reported beside it."""
 
     config: Mapping[str, Any]
-    """Of the run."""
+    """The run's configuration."""
     complete: bool
     """Whether every question was answered and every reply judged."""
     failed: int
-    """Answers that could not be made this time."""
+    """Number of answers that failed in this run."""
     first_failure: str
     rows: Sequence[ResultRow]
     roles: Sequence[RoleScore]
     throughput: Sequence[Throughput]
     made_from: str
-    """What the test was made from, in a sentence, when the split itself is not there."""
+    """One sentence on how the test set was built when the split has no files of its own; else empty."""
     training_rows: int
     overlap: Sequence[Overlap]
     speakers: RolePersonas
@@ -79,11 +79,11 @@ class Result:
 
     @property
     def paper(self) -> list[PaperRow]:
-        """The same as the paper lays it out."""
+        """The rows in the paper's layout."""
         return paper_rows(self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, without the scores of single roles."""
+        """Convert to JSON values, without the scores of single roles."""
         return {
             "rows": [row.to_json() for row in self.rows],
             "paper_table": [row.to_json() for row in self.paper],
@@ -103,15 +103,15 @@ class Result:
         }
 
     def _withheld(self) -> dict[str, int]:
-        """Personas who know answers, and how many passages they do without."""
+        """The personas whose passages contain answers, with the number of passages withheld."""
         withheld = self.speakers.withheld
         return {self.speakers.personas[role].name: number for role, number in withheld.items() if number}
 
     def to_file(self, files: Mapping[str, Any]) -> dict[str, Any]:
-        """What `results.json` holds.
+        """The content of `results.json`.
 
         Args:
-            files: what else there is in the run's folder, by what it holds.
+            files: names of the other files in the run's folder, by content.
         """
         return {
             "benchmark": "rolebench",
@@ -123,7 +123,7 @@ class Result:
 
 
 def overlap_of(asked: Iterable[Sample], reasons: Iterable[str]) -> list[Overlap]:
-    """The questions that have a reason, in their order; one that stands twice is there twice."""
+    """The questions with a non-empty reason, in order; duplicates are kept."""
     return [
         Overlap(kind=sample.kind, role=sample.role, question=sample.question, why=why)
         for sample, why in zip(asked, reasons, strict=True)
@@ -132,7 +132,7 @@ def overlap_of(asked: Iterable[Sample], reasons: Iterable[str]) -> list[Overlap]
 
 
 def role_scores(scored: Iterable[ScoredReply]) -> list[RoleScore]:
-    """The means of each system on each role's questions of each kind, in the order in which they come."""
+    """The means for each system, kind and role, in order of first occurrence."""
     cells: dict[tuple[System, Kind, str], list[ScoredReply]] = defaultdict(list)
     for one in scored:
         cells[one.system, one.kind, one.role].append(one)

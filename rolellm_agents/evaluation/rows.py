@@ -1,4 +1,4 @@
-"""The table of a benchmark: a row for each system and kind of question."""
+"""The table of an evaluation: a row for each system and kind of question."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ _CI: Final = "ci95"
 
 
 class Difference(NamedTuple):
-    """By how much a system scores higher than another on the same questions."""
+    """The difference in score between two systems on the same questions."""
 
     interval: Interval
     p: float
-    """How often chance alone would make it as large; by whole roles, so that few roles never show it."""
+    """p-value of a permutation test over whole roles; with few roles it is never small."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +31,23 @@ class ResultRow:
     system: System
     kind: Kind
     n: int
-    """Replies, one for each question that was answered."""
+    """Number of replies, one for each answered question."""
     missing: int
-    """Questions that others were asked and this system has no reply to."""
+    """Number of questions without a reply of this system."""
     roles: int
     scores: Mapping[str, Interval]
     n_clean: int | None
-    """Replies to questions that training does not know; None where no training rows are known."""
+    """Number of replies to questions that are new; None when there are no training rows."""
     clean: Mapping[str, Interval]
-    """The scores of those alone."""
+    """The scores on new questions alone."""
     means: Mapping[str, float | None]
-    """Of marks, pooled figures and costs; None where nobody knows."""
+    """Means of marks and costs, and pooled figures; None where unknown."""
     less_first: Mapping[str, Difference] = field(default_factory=dict)
-    """How it differs from the first row of its kind, on the questions that both answered."""
+    """Differences to the first row of the same kind, on the questions that both systems answered."""
     judged: Sequence[Judgement] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """One flat object; `…_ci95` is a pair of bounds, or null when all replies are one role's."""
+        """Convert to one flat JSON object; `…_ci95` is a pair of bounds, or null for a single role."""
         figures: dict[str, Any] = {
             "model": self.system.model,
             "strategy": self.system.strategy,
@@ -77,15 +77,15 @@ def rows_of(
     asked: Mapping[Kind, int],
     training_known: bool,
 ) -> list[ResultRow]:
-    """The rows, kind by kind, in the order of the systems.
+    """Build the rows, kind by kind, in the order of the systems.
 
-    A system whose replies were published has a row only where it has replies.
+    A published system has a row only for kinds with replies.
 
     Args:
         scored: all replies.
-        systems: the first is what the others are compared with.
-        asked: how many questions of each kind there are; the kinds in the order of the rows.
-        training_known: there are training rows, so that it is known which questions are new.
+        systems: the systems; the others are compared with the first.
+        asked: number of questions of each kind; its order is the order of the rows.
+        training_known: whether there are training rows, so that new questions are known.
     """
     by_cell: dict[tuple[Kind, System], list[ScoredReply]] = defaultdict(list)
     for one in scored:

@@ -1,4 +1,4 @@
-"""A reply with all that was measured of it: a line of `scored.jsonl`."""
+"""A reply with its scores, marks, costs and verdicts: a line of `scored.jsonl`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ _UNKNOWN_COSTS: Final[Mapping[str, float | None]] = dict.fromkeys(COSTS)
 
 
 class System(NamedTuple):
-    """Who is compared: a model under a strategy."""
+    """A model under a strategy."""
 
     model: str
     strategy: str
 
     @property
     def is_published(self) -> bool:
-        """Whether its replies came with the data."""
+        """Whether its replies were published with the data."""
         return self.model == PUBLISHED
 
 
 BASELINE: Final = System(PUBLISHED, PUBLISHED_STRATEGY)
-"""RoleGPT's answers as they were published."""
+"""RoleGPT's published answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,30 +36,30 @@ class ScoredReply:
 
     system: System
     question: int
-    """Its number in the test, the same for all systems."""
+    """Number of the question in the test set, the same for all systems."""
     key: str
-    """Of the reply, by which it and verdicts on it are kept; the same where a question stands twice."""
+    """Key of the reply and of its verdicts; duplicate questions share a key."""
     said: Said
     overlap: str
-    """Why the question is not new to who was trained on the training rows; empty where it is."""
+    """Why the question is known from training; empty for a new question."""
     scores: Mapping[str, float]
     marks: Mapping[str, float]
     costs: Mapping[str, float | None]
     verdicts: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
-    """By the names of the judges."""
+    """Verdicts by the name of the judge."""
 
     @property
     def kind(self) -> Kind:
-        """Of the question."""
+        """The kind of the question."""
         return self.said.sample.kind
 
     @property
     def role(self) -> str:
-        """Who is asked; what intervals are clustered by."""
+        """The role of the question; intervals are clustered by role."""
         return self.said.sample.role
 
     def to_json(self) -> dict[str, Any]:
-        """The line, as JSON values."""
+        """Convert to the JSON values of a line."""
         sample = self.said.sample
         return {
             "model": self.system.model,
@@ -76,7 +76,8 @@ class ScoredReply:
             **self.marks,
             **self.costs,
             "verdicts": {
-                judge: [_told(verdict) for verdict in verdicts] for judge, verdicts in self.verdicts.items()
+                judge: [_verdict_to_json(verdict) for verdict in verdicts]
+                for judge, verdicts in self.verdicts.items()
             },
         }
 
@@ -103,7 +104,7 @@ def scored(
     )
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:
+def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     return {
         "measure": verdict.measure,
         "value": verdict.value,

@@ -1,4 +1,4 @@
-"""Who answers: from the roles of a data set to personas, which must not have the answers about them."""
+"""Find a persona for each role of a data set, and withhold passages that contain answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,22 +17,22 @@ from rolellm_agents.text.near_copies import near_copies, units_of
 
 @dataclass(frozen=True)
 class RolePersonas:
-    """Personas by the keys of their roles."""
+    """The personas that answer, by the keys of their roles."""
 
     personas: Mapping[str, Persona]
     from_profiles: frozenset[str] = frozenset()
-    """Keys of the roles that only the data's own profile describes."""
+    """Keys of the roles whose persona was built from the data set's profile."""
     without_profile: tuple[str, ...] = ()
-    """Names of the roles that nothing describes."""
+    """Names of the roles without a description."""
     withheld: Mapping[str, int] = field(default_factory=dict)
-    """How many demonstrations and memories a persona does without, since they give answers away."""
+    """By role, the number of demonstrations and passages that are withheld because they contain answers."""
 
     def of(self, sample: Sample) -> Persona | None:
-        """Who answers a question."""
+        """The persona that answers a question."""
         return self.personas.get(role_key(sample.role))
 
     def is_as_it_was(self, role: str) -> bool:
-        """Whether a role's persona is one of the cast and nothing was taken from it."""
+        """Whether a role's persona belongs to the cast and nothing of it is withheld."""
         key = role_key(role)
         return key not in self.from_profiles and not self.withheld.get(key)
 
@@ -40,13 +40,13 @@ class RolePersonas:
 def find_speakers(
     asked: Iterable[Sample], cast: Iterable[Persona], profiles: Mapping[str, str], language: Language
 ) -> RolePersonas:
-    """A persona for each role: the cast's, else one made from the data's own profile.
+    """Find a persona for each role: from the cast, or else built from the data set's profile.
 
     Args:
         asked: the questions.
-        cast: personas in any language; of two with one name the first counts.
-        profiles: descriptions by the names of roles.
-        language: of the questions.
+        cast: personas in any language; of two with the same name the first counts.
+        profiles: descriptions by role name.
+        language: language of the questions.
     """
     ours: dict[str, Persona] = {}
     for persona in cast:
@@ -64,14 +64,14 @@ def find_speakers(
 
 
 def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Persona | None]:
-    """The keys of the roles that are named, each with the persona that was named for it by a file.
+    """The keys of the chosen roles, each with its persona if it was chosen by persona.
 
     Args:
-        names: roles as the data names them, or ids, names or files of personas.
+        names: names of roles in the data set, or ids, names or files of personas.
         asked: the questions.
 
     Raises:
-        PersonaError: there is no such role and no such persona, or nothing is asked of it.
+        PersonaError: there is no such role or persona, or the persona has no questions.
     """
     roles = {role_key(sample.role): sample.role for sample in asked}
     chosen: dict[str, Persona | None] = {}
@@ -91,13 +91,13 @@ def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Per
 
 
 def without_answers(speakers: RolePersonas, asked: Iterable[Sample]) -> RolePersonas:
-    """The personas without what would give an answer away when it is recalled.
+    """Withhold from the personas what would give an answer away when it is recalled.
 
-    A demonstration is withheld when it answers one of the questions, or a near one, and so is whatever
-    holds the greater part of a reference.
+    A demonstration is withheld when it answers one of the questions or a similar one. Demonstrations and
+    passages are withheld when they contain most of a reference.
 
     Args:
-        speakers: who answers.
+        speakers: the personas that answer.
         asked: all questions, with their references.
     """
     by_role: dict[str, list[Sample]] = {}
@@ -122,24 +122,24 @@ def _passages(persona: Persona) -> int:
 
 
 def _without(persona: Persona, asked: Sequence[Sample]) -> Persona:
-    """The persona as it is when nothing is to be withheld."""
+    """The persona without passages that contain answers; the same object when nothing is withheld."""
     pairs, memories = persona.demonstrations, persona.knowledge
     answered = _near_to_any([pair.user for pair in pairs], [one.question for one in asked], persona)
     references = list(dict.fromkeys(text for one in asked for text in one.references))
     given_away = _holding_any(
         [*(pair.reply for pair in pairs), *(one.text for one in memories)], references
     )
-    told = {place - len(pairs) for place in given_away if place >= len(pairs)}
-    shown = answered | given_away
-    kept = tuple(pair for place, pair in enumerate(pairs) if place not in shown)
-    known = tuple(one for place, one in enumerate(memories) if place not in told)
+    withheld_memories = {place - len(pairs) for place in given_away if place >= len(pairs)}
+    withheld_pairs = answered | given_away
+    kept = tuple(pair for place, pair in enumerate(pairs) if place not in withheld_pairs)
+    known = tuple(one for place, one in enumerate(memories) if place not in withheld_memories)
     if (kept, known) == (pairs, memories):
         return persona
     return persona.model_copy(update={"demonstrations": kept, "knowledge": known})
 
 
 def _near_to_any(lines: Sequence[str], questions: Sequence[str], persona: Persona) -> set[int]:
-    """The places of the lines that ask nearly what one of the questions asks, names apart."""
+    """The indices of the lines that nearly repeat one of the questions, names aside."""
     name = set(units_of(persona.name))
 
     def bare(text: str) -> str:
@@ -151,5 +151,5 @@ def _near_to_any(lines: Sequence[str], questions: Sequence[str], persona: Person
 
 
 def _holding_any(lines: Sequence[str], references: Sequence[str]) -> set[int]:
-    """The places of the lines that hold most of a reference, or stand in one."""
+    """The indices of the lines that contain most of a reference, or are contained in one."""
     return {one for one, other, _ in near_copies([*lines, *references]) if one < len(lines) <= other}

@@ -1,4 +1,4 @@
-"""How many answers a second were made, from when each began and ended."""
+"""Throughput in answers and tokens per second, from the start and end times of the answers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Throughput:
-    """What a model did while it was at work."""
+    """The throughput of one model."""
 
     model: str
     at_once: int
-    """Questions that it was asked at the same time, at most."""
+    """Maximum number of concurrent requests."""
     answers: int
     tokens: int
-    """Of the answers."""
+    """Total number of tokens of the answers."""
     seconds: float
-    """In which at least one answer was being made; when the run was interrupted does not count."""
+    """Seconds in which at least one answer was in progress; interruptions of the run do not count."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, with what there was in a second; null when no time went by."""
+        """Convert to JSON values, with rates per second; a rate is null when `seconds` is 0."""
         return {
             "model": self.model,
             "at_once": self.at_once,
@@ -35,7 +35,7 @@ class Throughput:
 
 
 def busy_seconds(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of the spans lasted; each is a beginning and an end, in seconds."""
+    """The total time that the spans cover; each is a start and an end, in seconds."""
     busy, until = 0.0, float("-inf")
     for begin, end in sorted(spans):
         busy += max(0.0, end - max(begin, until))

@@ -1,4 +1,4 @@
-"""What of a test is known from training: the same questions, and nearly the same ones."""
+"""Find the test questions that are known from training: equal and nearly equal questions."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ _SHOWN = 80
 
 
 def training_overlap(asked: Sequence[Sample], training: Sequence[Sample]) -> list[str]:
-    """Why each question is not new to who was trained on `training`; empty where it is.
+    """Why each question is known from training; empty for new questions.
 
-    A question is known when it stands in training, whoever is asked there, or one that is near it
+    A question is known when the training rows of any role contain it or a near duplicate
     (`rolellm_agents.datasets.near_duplicates`).
 
     Args:
-        asked: the test.
-        training: rows of both kinds.
+        asked: the test questions.
+        training: the training rows of both kinds.
     """
     known: dict[str, list[Sample]] = defaultdict(list)
     for sample in training:
@@ -50,7 +50,7 @@ def _asked_before(sample: Sample, known: Sequence[Sample]) -> str:
 
 
 def _nearest(questions: set[str], known: Mapping[str, object]) -> dict[str, tuple[float, str]]:
-    """For each question that is near one of training, how near, and which one."""
+    """For each question with a near duplicate in training, the similarity and the duplicate."""
     texts = sorted(questions.union(known))
     found: dict[str, tuple[float, str]] = {}
     for first, second, likeness in near_duplicates(texts):

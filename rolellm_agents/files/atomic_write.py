@@ -1,4 +1,4 @@
-"""Write a text file whole or not at all: a kill or a full disk leaves what was there before."""
+"""Atomic writes of text files: after a kill or on a full disk, the old file remains."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from rolellm_agents.errors import RoleLLMError
 
 
 def write_atomically(path: Path, text: str, failure: type[RoleLLMError]) -> None:
-    """Write `text` as UTF-8; folders on the way are made.
+    """Write `text` as UTF-8, and create missing folders.
 
     Raises:
         RoleLLMError: as `failure`, when the file cannot be written.
@@ -22,18 +22,17 @@ def write_atomically(path: Path, text: str, failure: type[RoleLLMError]) -> None
 
 @contextlib.contextmanager
 def writing_atomically(path: Path, failure: type[RoleLLMError]) -> Iterator[IO[str]]:
-    """Give a file to write UTF-8 to, piece by piece, which takes its place when the block ends well.
+    """Open a temporary UTF-8 file that replaces `path` when the block ends without an error.
 
-    Folders on the way are made. When the block ends with an error, nothing stays of what was written, nor
-    of the folders.
+    Missing folders are created. After an error, the temporary file and the new folders are removed.
 
     Raises:
         RoleLLMError: as `failure`, when the file cannot be written.
     """
     part: Path | None = None
-    made: list[Path] = []
+    created: list[Path] = []
     try:
-        made += [folder for folder in path.parents if not folder.exists()]
+        created += [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
@@ -47,8 +46,8 @@ def writing_atomically(path: Path, failure: type[RoleLLMError]) -> Iterator[IO[s
     except BaseException as error:
         if part is not None:
             part.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # another one may have put something there
-            for folder in made:
+        with contextlib.suppress(OSError):  # another process may have put a file there
+            for folder in created:
                 folder.rmdir()
         if isinstance(error, OSError):
             raise failure(

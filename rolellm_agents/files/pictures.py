@@ -24,7 +24,7 @@ LIGHT: Final[Mapping[str, str]] = {
     "s4": "#7d6300",
     "s5": "#4a4f57",
 }
-"""Each colour's name in the style sheet, and its value on light paper; `s0` to `s5` are for systems."""
+"""The colours of the light theme by their names in the style sheet; `s0` to `s5` are for systems."""
 _DARK: Final[Mapping[str, str]] = {
     "paper": "#16181c",
     "ink": "#e6e8eb",
@@ -52,7 +52,7 @@ _STYLE: Final[Mapping[str, Any]] = {
     "font.size": 8,
     "grid.color": LIGHT["rule"],
     "legend.frameon": False,
-    "svg.fonttype": "none",  # text remains text, in a font of the reader's machine
+    "svg.fonttype": "none",  # keep text as text, in a font of the reader's machine
     "svg.hashsalt": "rolellm",
     "text.color": LIGHT["ink"],
     "text.parse_math": False,
@@ -69,18 +69,18 @@ def can_draw() -> bool:
 
 
 def svg_picture(draw: "Callable[[Figure], None]", width: float, height: float, alt: str) -> str:
-    """Draw an SVG element for a page that has `colour_sheet` in its style.
+    """Draw an SVG element for a page whose style sheet contains `colour_sheet`.
 
     Args:
-        draw: puts the marks into an empty figure.
+        draw: draws into an empty figure.
         width: in pixels.
         height: in pixels.
-        alt: what the picture shows, in a sentence.
+        alt: a description of the picture in one sentence.
     """
     svg = _saved(draw, width, height, "svg").decode()
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"\s*\n(?!\s*<)\s*", " ", svg)
-    # The names of groups would be the same in every picture of a page; clips and markers have hashes.
+    # Group ids would repeat in each picture of a page. Ids of clips and markers are hashes and stay.
     svg = re.sub(r' id="[\w.]+_\d+"', "", svg)
     for name, colour in LIGHT.items():
         svg = svg.replace(colour, f"var(--{name})")
@@ -89,17 +89,17 @@ def svg_picture(draw: "Callable[[Figure], None]", width: float, height: float, a
 
 
 def svg_file(svg: str) -> str:
-    """An element of `svg_picture` with its own style sheet, as a file of its own."""
+    """An element of `svg_picture` as a separate file with its own style sheet."""
     return svg.replace(">", f">\n <style>{colour_sheet()}</style>", 1) + "\n"
 
 
 def png_picture(draw: "Callable[[Figure], None]", width: float, height: float) -> bytes:
-    """Draw a PNG in light colours; the arguments are those of `svg_picture`."""
+    """Draw a PNG in light colours; for the arguments see `svg_picture`."""
     return _saved(draw, width, height, "png")
 
 
 def colour_sheet() -> str:
-    """The colours as CSS variables, for light and for dark screens."""
+    """A style sheet with the colours as CSS variables, for the light and the dark theme."""
     light, dark = (
         " ".join(f"--{name}: {colour};" for name, colour in colours.items()) for colours in (LIGHT, _DARK)
     )
@@ -112,7 +112,7 @@ def _saved(draw: "Callable[[Figure], None]", width: float, height: float, form: 
 
     file = io.BytesIO()
     with style.context(["default", dict(_STYLE)]), warnings.catch_warnings():
-        # matplotlib measures with its own font, which has no Chinese; the reader's machine does.
+        # matplotlib measures text with its own font, which has no Chinese glyphs; the reader's fonts have.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure = Figure((width / _DPI, height / _DPI), dpi=_DPI, layout="constrained")
         draw(figure)

@@ -1,4 +1,4 @@
-"""Take a port of this machine, for what is served from it."""
+"""Listening sockets for servers on this machine."""
 
 import ipaddress
 import socket
@@ -11,13 +11,13 @@ _PORTS_TRIED = 20
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs of this machine can come to a name or an address."""
+    """Whether only programs of this machine can connect to a name or an address."""
     address = address_of(host)
     return host == "localhost" if address is None else address.is_loopback
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address as such; None for a name."""
+    """The parsed IP address; None for a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -25,14 +25,14 @@ def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """Take a port.
+    """Open a listening socket.
 
     Args:
         host: a name or an address of this machine.
-        port: this one and no other; 0 is any; None is 8000 or the next that is free.
+        port: 0 is any free port; None is 8000 or the next free port.
 
     Raises:
-        SettingsError: it cannot be had.
+        SettingsError: the address or the port cannot be used.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
@@ -47,12 +47,12 @@ def listen(host: str, port: int | None) -> socket.socket:
 def _reason(error: OSError | UnicodeError) -> str:
     if isinstance(error, UnicodeError):
         return "this is no name of a machine"
-    # Python adds the address, which is told already.
+    # Python adds the address, which the message already contains.
     return (error.strerror or str(error)).partition(" (while ")[0]
 
 
 def _first_free(family: int, address: str, port: int | None) -> socket.socket:
-    for one in range(_FIRST_PORT, _FIRST_PORT + _PORTS_TRIED) if port is None else ():
+    for candidate in range(_FIRST_PORT, _FIRST_PORT + _PORTS_TRIED) if port is None else ():
         with suppress(OSError):
-            return socket.create_server((address, one), family=family)
+            return socket.create_server((address, candidate), family=family)
     return socket.create_server((address, port or 0), family=family)

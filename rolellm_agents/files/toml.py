@@ -1,4 +1,4 @@
-"""TOML files that people write by hand too: changed so that comments and order stay."""
+"""TOML files that users also edit by hand: changes keep comments and order."""
 
 import tomllib
 from pathlib import Path
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def read_toml(file: Path, failure: type[RoleLLMError]) -> "TOMLDocument":
-    """The document in a file, to look at or to change; an absent file holds an empty one.
+    """Read a file as a document that can be changed; a missing file is an empty document.
 
     Raises:
-        RoleLLMError: as `failure`, when the file cannot be read or is no TOML.
+        RoleLLMError: as `failure`, when the file cannot be read or is not TOML.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -31,11 +31,10 @@ def read_toml(file: Path, failure: type[RoleLLMError]) -> "TOMLDocument":
 
 
 def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]) -> None:
-    """Write a document that was read and changed, all of it or nothing; a link to a file stays a link.
+    """Write a changed document atomically; a symbolic link to the file stays a link.
 
     Raises:
-        RoleLLMError: as `failure`, when the file cannot be written, or is written in a way that a change
-            would break.
+        RoleLLMError: as `failure`, when the file cannot be written, or its layout prevents the change.
     """
     text = document.as_string()
     if not _reads_as(document, text):
@@ -44,7 +43,7 @@ def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]
 
 
 def _reads_as(document: "TOMLDocument", text: str) -> bool:
-    """Whether the text says what is meant: tomlkit puts tables of dotted keys into each other."""
+    """Whether the text has the document's values; tomlkit may nest tables of dotted keys wrongly."""
     try:
         return tomllib.loads(text) == document.unwrap()
     except tomllib.TOMLDecodeError:

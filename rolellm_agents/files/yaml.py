@@ -1,7 +1,7 @@
-"""Read a YAML file written by a person, and say on which line it is wrong.
+"""Read YAML files that users write, and report errors with their line.
 
-Files may come from strangers: size and depth are bounded before anything is built, only plain data is
-built, aliases (which can blow up a small file) are refused, and so is a key that stands twice.
+Files may be untrusted. Their size and depth are checked before any object is built, only plain data is
+built, and aliases (with which a small file can expand to gigabytes) and duplicate keys are errors.
 """
 
 import stat
@@ -20,14 +20,14 @@ MAX_DEPTH = 50
 
 Model = TypeVar("Model", bound=BaseModel)
 _Location = tuple[int | str, ...]
-# The loader in C is ten times as fast; it is not everywhere.
+# The loader in C is ten times as fast, but not all installations have it.
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
 _TEXT_TAG = "tag:yaml.org,2002:str"
 
 
 class _Complaint(yaml.YAMLError):
-    """What is wrong on a line."""
+    """An error on a line."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"line {line}: {what}")
@@ -38,8 +38,8 @@ def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Mo
 
     Args:
         path: a UTF-8 file of at most `MAX_BYTES` bytes.
-        model: the pydantic model the document must fit.
-        failure: the error to raise.
+        model: the pydantic model of the document.
+        failure: the class of errors to raise.
 
     Raises:
         RoleLLMError: as `failure`, in one sentence with the file, the line and the key.
@@ -76,7 +76,7 @@ def _read_text(path: Path, failure: type[RoleLLMError]) -> str:
 
 
 def _check_events(text: str) -> None:
-    """Refuse what must not even be built: the parser's events come one by one, at any depth."""
+    """Raise on forbidden content before any object is built; parser events do not recurse."""
     if forbidden := Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, forbidden.start()) + 1
         raise _Complaint(line, f"the control character {forbidden.group()!r} is not allowed")
@@ -94,7 +94,7 @@ def _check_events(text: str) -> None:
 
 
 def _build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
-    """Plain data from a node: dictionaries with text for keys, lists, and scalars."""
+    """Build plain data from a node: dictionaries with text keys, lists and scalars."""
     line = node.start_mark.line + 1
     if isinstance(node, yaml.ScalarNode):
         try:
@@ -102,7 +102,7 @@ def _build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
         except yaml.MarkedYAMLError:
             raise
         except Exception as error:
-            # The library's constructors raise whatever int(), date() and their like raise.
+            # The library's constructors pass on the errors of int(), date() and similar functions.
             raise _Complaint(line, f"the value {node.value[:40]!r} cannot be read") from error
     if node.tag not in _PLAIN_TAGS:
         raise _Complaint(line, f"the tag {node.tag!r} is not allowed")
@@ -165,9 +165,9 @@ def _dotted(location: _Location) -> str:
 
 
 def _place(root: yaml.Node | None, location: _Location) -> tuple[_Location, int]:
-    """The keys and indices of `location`, and the line of the innermost that stands in the file.
+    """The keys and indices of `location`, and the line of the innermost one that the file contains.
 
-    pydantic puts its own marks between them, such as the member of a union that it tried.
+    Others are skipped: pydantic inserts marks, such as the member of a union that it tried.
     """
     node, line = root, 1
     found: list[int | str] = []
@@ -182,7 +182,7 @@ def _place(root: yaml.Node | None, location: _Location) -> tuple[_Location, int]
 
 
 def _child(node: yaml.Node | None, part: int | str) -> tuple[yaml.Node, int] | None:
-    """What stands under a key or an index, and on which line it begins."""
+    """The value of a key or an index, and the line on which it begins."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == part:

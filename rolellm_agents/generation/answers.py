@@ -1,4 +1,4 @@
-"""An answer as it is kept: without what a model puts around its words, and with what made it."""
+"""Clean and trim a model's answers, and list the prompts of RoleGPT's strategies."""
 
 import re
 from dataclasses import dataclass
@@ -24,38 +24,38 @@ _QUOTED = re.compile(r"\A(?:\"([^\"]*)\"|“([^”]*)”|「([^」]*)」)\Z", re
 
 _ENDED = re.compile(r"[.!?…。！？][\"'”’」』）)*]*\s*\Z")
 _FEWEST = 5
-"""Words, or Chinese characters, that an answer has which is worth keeping without its end."""
+"""Minimum number of words, or Chinese characters, of an answer that is kept without its last sentence."""
 
 
 @dataclass(frozen=True)
 class TrimmedAnswer:
-    """An answer that ends with a sentence, as far as it can."""
+    """An answer that was trimmed to end with a complete sentence if possible."""
 
     text: str
     label: Label | None
-    """`shortened` when half a sentence was taken away, `unfinished` when nothing whole is left."""
+    """`shortened` when an incomplete sentence was removed, `unfinished` when too little would remain."""
     taken: str
-    """The half sentence."""
+    """The removed sentence."""
 
 
 def ended(text: str, *, at_limit: bool) -> TrimmedAnswer:
-    """Take away the sentence that an answer was in when it reached its limit.
+    """Remove the incomplete last sentence of an answer that reached the token limit.
 
     Args:
         text: the answer.
-        at_limit: whether it reached its limit; else it ends as its model wanted it to.
+        at_limit: whether the answer reached the token limit; other answers are not changed.
     """
     if not at_limit or _ENDED.search(text):
         return TrimmedAnswer(text, None, "")
     *kept, last = sentences_of(text) or [""]
-    whole = "".join(kept).strip()
-    if len(units_of(whole)) < _FEWEST:
+    complete = "".join(kept).strip()
+    if len(units_of(complete)) < _FEWEST:
         return TrimmedAnswer(text, "unfinished", "")
-    return TrimmedAnswer(whole, "shortened", last.strip())
+    return TrimmedAnswer(complete, "shortened", last.strip())
 
 
 def cleaned(text: str, persona: Persona) -> str:
-    """The words alone: no name before them, no quotation marks around the whole, no space at the ends."""
+    """Strip the character's name before an answer, quotation marks around it, and outer white space."""
     words = plain(text).strip()
     words = re.sub(
         rf"\A\W{{0,3}}{re.escape(persona.name)}\W{{0,3}}[:：]\W{{0,2}}\s", "", f"{words} "
@@ -65,5 +65,5 @@ def cleaned(text: str, persona: Persona) -> str:
 
 
 def prompts_of(strategy: str, language: Language) -> list[Prompt]:
-    """The texts that a strategy's messages are made of, beside the persona's own."""
+    """The prompts that a strategy's messages are built from."""
     return [load_prompt(name, language) for name in _TEXTS[strategy]]

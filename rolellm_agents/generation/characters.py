@@ -1,4 +1,4 @@
-"""A character as Context-Instruct takes it: who it is, and what is asked about it."""
+"""The input of Context-Instruct: a persona and the planned requests for questions about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from rolellm_agents.text.language import is_in_other_language
 
 @dataclass(frozen=True)
 class ScriptOf:
-    """A script, and how it calls the character."""
+    """A script, and the character's names in it."""
 
     path: Path
     role: str
@@ -31,31 +31,31 @@ class ScriptOf:
 
 @dataclass(frozen=True)
 class Character:
-    """One persona and what it is asked."""
+    """A persona with its planned requests for questions."""
 
     persona: Persona
     passes: tuple[Pass, ...]
     foreign: int
-    """Segments that were left out because they are in another language."""
+    """Number of segments that were left out because they are in another language."""
 
     @property
     def has_story(self) -> bool:
-        """Whether anything is told of it beside the description."""
+        """Whether there are segments beside the description."""
         return any(one.kind == "script_based" for one in self.passes)
 
 
 def read_character(persona: Persona, *, script: ScriptOf | None, most: int) -> Character:
-    """Cut a persona's profile, and its script if there is one, and plan what is asked.
+    """Split a persona's profile and script into segments, and plan the requests for questions.
 
     Args:
-        persona: with its macros filled.
-        script: None when the profile is all there is.
-        most: tokens of a segment, by an estimate.
+        persona: a persona whose macros are filled.
+        script: the script; None to use the profile alone.
+        most: maximum number of tokens of a segment, estimated.
 
     Raises:
         ScriptError: the script cannot be read, is in another language, or the role does not speak in it.
     """
-    told = [*knowledge_segments(persona, most=most), *demonstration_segments(persona, most=most)]
+    segments = [*knowledge_segments(persona, most=most), *demonstration_segments(persona, most=most)]
     foreign = 0
     if script is not None:
         of_script = _script_segments(persona, script, most)
@@ -66,10 +66,10 @@ def read_character(persona: Persona, *, script: ScriptOf | None, most: int) -> C
                 f"{script.path} is not in {persona.language!r}, the language of {persona.name}; "
                 "give a script in that language."
             )
-        told = _mixed(own, told)
+        segments = _mixed(own, segments)
     themes, unknown = (_themes(name, persona) for name in ("themes-agnostic", "themes-boundary"))
     about = description_segments(persona, most=most)
-    return Character(persona, tuple(plan_passes(told, about, themes, unknown)), foreign)
+    return Character(persona, tuple(plan_passes(segments, about, themes, unknown)), foreign)
 
 
 def _script_segments(persona: Persona, script: ScriptOf, most: int) -> list[SourceSegment]:

@@ -1,4 +1,4 @@
-"""An interview with one character: what a model is sent, and what is kept of its words."""
+"""Context-Instruct's prompts for one character, and the items that are stored of the model's answers."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,22 +19,22 @@ from rolellm_agents.reply_checks.labels import Label, answer_labels, question_la
 from rolellm_agents.text import one_line
 
 VOICE: Final = "few-shot-dialogue"
-"""The strategy by which the character answers."""
+"""The strategy with which the character answers."""
 _NAMES: Final[Mapping[Kind, str]] = {
     "script_based": "script",
     "script_agnostic": "agnostic",
     "boundary": "boundary",
 }
-"""What the texts for each kind of questions are called."""
+"""Part of the prompt ids of each kind of question."""
 _EXAMPLE_NAME: Final = {"en": "Ada", "zh": "阿达"}
 _BEFORE, _AFTER = 4, 3
-"""Lines around the one that answers a question, of which the character is reminded, too."""
+"""Lines before and after the evidence of a question, which are recalled with it."""
 _KEPT_UNREAD = 2_000
-"""Characters of an answer without questions that are kept to be looked at."""
+"""Maximum characters that are stored of an answer without questions."""
 
 
 def context_prompts(persona: Persona) -> list[Prompt]:
-    """All texts that an interview sends, beside the persona's own."""
+    """All prompts that Context-Instruct uses for a persona."""
     names = [f"questions-{name}" for name in _NAMES.values()]
     names += [f"questions-example-{name}" for name in _NAMES.values()]
     names += ["questions-task", "recalled", "boundary-recalled"]
@@ -42,14 +42,14 @@ def context_prompts(persona: Persona) -> list[Prompt]:
 
 
 class ContextPrompts:
-    """One character."""
+    """Builds the prompts for one character and reads the answers."""
 
     def __init__(self, persona: Persona, *, guided: bool) -> None:
-        """Make ready what is looked up.
+        """Prepare the prompts.
 
         Args:
-            persona: with its macros filled.
-            guided: prescribe how questions begin and what they name, for models too small to find it.
+            persona: a persona whose macros are filled.
+            guided: prescribe how questions begin and what they name, which helps the smallest models.
         """
         self.persona = persona
         self._guided = guided
@@ -59,7 +59,7 @@ class ContextPrompts:
         ]
 
     def asking(self, asked: Pass, count: int) -> list[BaseMessage]:
-        """What a model is sent that is to write `count` questions: a worked example, and the request."""
+        """The messages that request `count` questions: an example with its answer, and the request."""
         name, lines = self.persona.name, asked.segment.lines
         of_kind = _NAMES[asked.kind]
         instruction = self._prompt(f"questions-{of_kind}").fill(name=name, profile=self.persona.description)
@@ -81,7 +81,7 @@ class ContextPrompts:
         return question_form(count, len(asked.segment.lines))
 
     def questions_of(self, asked: Pass, words: str, count: int) -> dict[str, Any]:
-        """What is kept of a model's answer: its questions, or the words themselves if there are none."""
+        """The item to store for a model's answer: its questions, or its text if there are none."""
         questions = read_questions(words, most=count, lines=len(asked.segment.lines))
         kept: dict[str, Any] = {
             "role": self.persona.name,
@@ -98,11 +98,11 @@ class ContextPrompts:
         return kept if questions else {**kept, "unread": one_line(words, _KEPT_UNREAD)}
 
     def answering(self, asked: Pass, question: GeneratedQuestion, seed: int) -> list[BaseMessage]:
-        """What a model is sent that is to answer as the character."""
+        """The messages that request the character's answer to a question."""
         found = self._prompting.look_up([], question.text, {}, seed=seed)
         evidence = _evidence(asked, question)
         recalled: list[RecalledItem] = [
-            # What the question was made of would only be said once more.
+            # A demonstration that contains the evidence would only be repeated.
             item
             for item in found.recalled
             if evidence is None
@@ -114,7 +114,7 @@ class ContextPrompts:
     def answer_of(
         self, asked: Pass, question: GeneratedQuestion, words: str, *, unfinished: bool
     ) -> dict[str, Any]:
-        """What is kept of a model's answer to one question, with labels for what is wrong."""
+        """The item to store for the answer to one question, with labels for its faults."""
         persona = self.persona
         answer = ended(cleaned(words, persona), at_limit=unfinished)
         evidence = _evidence(asked, question)
@@ -146,13 +146,13 @@ class ContextPrompts:
         }
 
     def asking_prompts(self, asked: Pass) -> list[str]:
-        """The names of the texts behind `asking`."""
+        """The names of the prompts of `asking`."""
         of_kind = _NAMES[asked.kind]
         names = (f"questions-{of_kind}", f"questions-example-{of_kind}", "questions-task")
         return [self._prompt(name).name for name in names]
 
     def answering_prompts(self, asked: Pass) -> list[str]:
-        """The names of the texts behind `answering`."""
+        """The names of the prompts of `answering`."""
         used = prompts_of(VOICE, self.persona.language)
         if asked.kind != "script_agnostic":
             used.append(self._prompt("recalled"))
@@ -164,7 +164,7 @@ class ContextPrompts:
         return load_prompt(name, self.persona.language)
 
     def _reminder(self, asked: Pass, question: GeneratedQuestion) -> list[RecalledPassage]:
-        """What comes to the character's mind: the lines it is asked about, or that there is nothing."""
+        """The passage to recall: the lines around the evidence, or a note that the answer is unknown."""
         match asked.kind:
             case "script_based":
                 text = _around(asked.segment, question.line)
@@ -184,6 +184,6 @@ def _evidence(asked: Pass, question: GeneratedQuestion) -> SourceLine | None:
 
 
 def _around(segment: SourceSegment, line: int | None) -> str:
-    """The line and those around it; the whole segment if no line is known."""
+    """A line with the lines around it; the complete segment if the line is unknown."""
     first, last = (max(0, line - 1 - _BEFORE), line + _AFTER) if line else (0, len(segment.lines))
     return "\n".join(one.shown for one in segment.lines[first:last])

@@ -1,8 +1,8 @@
-"""Lead a small model by the hand: a form that its questions fit, each about something its segment names.
+"""Guided questions for small models: a JSON Schema whose questions name something in the segment.
 
-Free, the smallest models ask about nothing, or say an example once more. Here the form prescribes the name,
-one of a few beginnings and a thing that stands in the lines; the model chooses among them, and says how the
-question goes on. Each question of a request is about other things.
+Without guidance, the smallest models ask empty questions or repeat the example. The schema prescribes the
+character's name, a choice of beginnings and a choice of things from the lines; the model chooses among them
+and completes the question. Each question of a request is about different things.
 """
 
 import re
@@ -25,7 +25,7 @@ _STEMS: Final[dict[Kind, str]] = {
 }
 _UNKNOWN = "unknown-things"
 _CHOICES = 3
-"""Things that a model may choose among for one question."""
+"""Maximum number of things that a model may choose from for one question."""
 _LONGEST_THING = 40
 _LONGEST = 200
 _GOES_ON: Final[dict[Language, str]] = {
@@ -35,17 +35,17 @@ _GOES_ON: Final[dict[Language, str]] = {
 _AFTER_NAME: Final[dict[Language, str]] = {"en": ", ", "zh": "，"}
 _AFTER_STEM: Final[dict[Language, str]] = {"en": " ", "zh": ""}
 _NAMES = re.compile(r"(?<=[a-z,;:] )[A-Z][\w-]{2,}(?:(?: of| the| and)? [A-Z][\w-]{2,})*")
-"""Capitals that no beginning of a sentence explains."""
+"""Capitalized words that do not begin a sentence."""
 _THINGS = re.compile(
     r"\b(?:the|an?|my|your|his|her|their|our|its) ((?:[a-z-]+ )?[a-z-]{3,})"
     r"(?=[,.;:!?]| (?:of|in|on|at|to|for|with|from|by|and|or|that|which|who|is|was|were|are|had|has)\b)",
     re.IGNORECASE,
 )
-"""What an article or possessive begins and a mark or small word ends."""
+"""One or two words between an article or possessive and a punctuation mark or function word."""
 
 
 class Thing(NamedTuple):
-    """Something that a line names."""
+    """A name or noun in a line."""
 
     line: int
     """Line number, from 1."""
@@ -53,12 +53,12 @@ class Thing(NamedTuple):
 
 
 def guided_form(asked: Pass, persona: Persona, count: int) -> dict[str, Any]:
-    """The JSON Schema of an answer with questions about what the request's lines name.
+    """The JSON Schema of an answer whose questions are about things in the request's lines.
 
     Args:
         asked: the request.
-        persona: to whom the questions are put.
-        count: questions at most; fewer when there are not so many things to ask about.
+        persona: the persona that the questions address.
+        count: maximum number of questions; there are fewer when there are too few things to ask about.
     """
     lines = len(asked.segment.lines)
     free = question_form(count, lines)
@@ -67,7 +67,7 @@ def guided_form(asked: Pass, persona: Persona, count: int) -> dict[str, Any]:
         return free
     one = free["properties"]["questions"]["items"]
     stems = load_prompt(_STEMS[asked.kind], persona.language).text.splitlines()
-    # Each question begins in other ways, too, as far as there are enough.
+    # Each question has different beginnings, as far as there are enough of them.
     begins = [stems[place :: min(len(groups), len(stems))] or stems for place in range(len(groups))]
     items = [_item(one, persona, begin, group) for begin, group in zip(begins, groups, strict=True)]
     questions = {
@@ -81,12 +81,12 @@ def guided_form(asked: Pass, persona: Persona, count: int) -> dict[str, Any]:
 
 
 def guiding_prompts(language: Language) -> list[Prompt]:
-    """The texts that forms are made of."""
+    """The prompts that guided schemas are built from."""
     return [load_prompt(name, language) for name in (*_STEMS.values(), _UNKNOWN)]
 
 
 def things_in(asked: Pass, persona: Persona) -> list[Thing]:
-    """What the lines name: names first, then things, the rarest words first; none twice."""
+    """The distinct things in the lines: names first, then nouns, the rarest first."""
     found: dict[str, Thing] = {}
     for number, line in enumerate(asked.segment.lines, 1):
         heading = "" if line.heading == SOMEBODY[persona.language] else line.heading
@@ -97,7 +97,7 @@ def things_in(asked: Pass, persona: Persona) -> list[Thing]:
 
 
 def _groups(asked: Pass, persona: Persona, count: int) -> list[list[Thing]]:
-    """For each question the things it may be about, all of one line."""
+    """For each question, the things that it may be about, all from one line."""
     match asked.kind:
         case "script_based":
             things = things_in(asked, persona)
@@ -105,7 +105,7 @@ def _groups(asked: Pass, persona: Persona, count: int) -> list[list[Thing]]:
             return [[Thing(0, asked.theme)]] * count
         case "boundary":
             unknown = load_prompt(_UNKNOWN, persona.language).text.splitlines()
-            # Each theme begins at another place, so that no two requests ask the same.
+            # Each theme starts at another place, so that requests differ.
             begin = sum(map(ord, asked.key)) % len(unknown)
             chosen = islice(cycle(unknown), begin, begin + min(count, len(unknown)))
             return [[Thing(0, words)] for words in chosen]
@@ -148,14 +148,14 @@ def _named(line: SourceLine, language: Language) -> list[str]:
 
 
 def _nouns_in_chinese(text: str) -> list[str]:
-    # The dictionary takes a moment to load, so only those who need it wait for it.
+    # Imported here because the dictionary takes a moment to load and only Chinese needs it.
     import rjieba
 
     return [word for word, kind in rjieba.tag(text) if kind.startswith("n") and len(word) > 1]
 
 
 def _noun(words: str) -> str:
-    """Up to two words, as far as they are no small words: “clever thief”, and “thing” of “thing was”."""
+    """The words before the first function word: “clever thief”, and “thing” of “thing was”."""
     kept: list[str] = []
     for word in words.split():
         if not words_of(word, "en") or not word.islower():

@@ -1,7 +1,7 @@
-"""General instructions: what may be asked of anybody, and every character answers in its own way.
+"""General instructions, which every character can answer in its own voice.
 
-The bundled ones lie in `rolellm_personas/instructions`, beside the cast they are put to; others come from a
-JSONL file, such as one of RoleBench, or from a folder in which Hugging Face's `datasets` saved a data set.
+The bundled instructions are in `rolellm_personas/instructions`. Others are read from a JSONL file, such as
+a file of RoleBench, or from a folder in which Hugging Face's `datasets` saved a data set.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from rolellm_agents.text.language import Language
 
 _TEXT_KEYS: Final = ("instruction", "question", "prompt", "query")
 _INPUT_KEYS: Final = ("input", "context")
-"""What an instruction works on, where data sets keep it apart."""
+"""Keys of the instruction's input, which some data sets store separately."""
 _LONGEST = 20_000
 
 
@@ -32,24 +32,24 @@ class Instruction:
     text: str
     language: Language
     category: str
-    """`open`, `commonsense` or `knowledge` of the bundled ones, as in the paper; may be empty."""
+    """For bundled instructions `open`, `commonsense` or `knowledge`, as in the paper; may be empty."""
 
 
 @dataclass(frozen=True)
 class InstructionSet:
-    """All of a source, in its order."""
+    """The instructions of a source, in order."""
 
     all: tuple[Instruction, ...]
     repeated: int
-    """Rows that were left out because an earlier one says the same."""
+    """Number of rows that were left out because an earlier row has the same text."""
 
     def of(self, language: Language) -> list[Instruction]:
-        """Those in a language."""
+        """The instructions in one language."""
         return [one for one in self.all if one.language == language]
 
 
 def bundled_instructions() -> InstructionSet:
-    """A hundred in English and a hundred in Chinese; any first ones of each are of all categories."""
+    """The bundled instructions: a hundred in English, a hundred in Chinese, with the categories mixed."""
     folder = files("rolellm_personas") / "instructions"
     rows = [
         json.loads(line)
@@ -60,13 +60,13 @@ def bundled_instructions() -> InstructionSet:
 
 
 def read_instructions(source: Path) -> InstructionSet:
-    """Read a JSONL file, or a folder that holds a saved data set.
+    """Read instructions from a JSONL file, or from a folder with a saved data set.
 
-    A row is an object with a text as `instruction` or `question`; `input` is put below it, and `id`,
-    `category` and `language` are taken where they stand.
+    A row is an object with the text as `instruction` or `question`. `input` is appended to the text, and
+    `id`, `category` and `language` are optional.
 
     Raises:
-        RoleBenchError: it cannot be read, or holds no instructions.
+        RoleBenchError: the source cannot be read, or contains no instructions.
     """
     rows = _saved_rows(source) if source.is_dir() else _jsonl_rows(source)
     found = _collect(rows)
@@ -155,7 +155,7 @@ def _instruction(row: Mapping[str, Any]) -> Instruction:
 
 
 def _language_of(text: str) -> Language:
-    # It brings charset_normalizer, which instructions that name their language do not need.
+    # It imports charset_normalizer, which is not needed when rows name their language.
     from rolellm_agents.text.language import language_of
 
     return language_of(text)

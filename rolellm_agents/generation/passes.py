@@ -1,4 +1,4 @@
-"""What a model is asked for a character's questions, one request after the other."""
+"""The plan of Context-Instruct's requests for questions about a character."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Final, Literal
 from rolellm_agents.generation.segments import SourceSegment, spread
 
 Kind = Literal["script_based", "script_agnostic", "boundary"]
-"""What questions are about: what happened to the character, what such a character knows and thinks, and
-what it cannot know."""
+"""The kinds of questions: about events of the character's story, about what such a character knows and
+thinks, and about what it cannot know."""
 
 _TURNS: Final[tuple[Kind, ...]] = (
     "script_based",
@@ -17,7 +17,7 @@ _TURNS: Final[tuple[Kind, ...]] = (
     "script_agnostic",
     "boundary",
 )
-"""Whose turn it is, over and over, so that few questions are of all kinds, too."""
+"""The cycle of kinds, so that a small number of questions contains all kinds."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Pass:
     kind: Kind
     segment: SourceSegment
     theme: str
-    """What to ask about, beside the segment; empty when the segment says it all."""
+    """The topic to ask about; empty when the segment alone gives the topic."""
     key: str
-    """The same in every run with the same segments and themes."""
+    """Key of the request, the same in every run with the same segments and themes."""
 
 
 def plan_passes(
@@ -38,16 +38,16 @@ def plan_passes(
     themes: Sequence[str],
     unknown: Sequence[str],
 ) -> list[Pass]:
-    """All requests for one character; any beginning of the list is a fair mixture of all.
+    """Plan all requests for one character; every prefix of the list is a balanced mixture.
 
     Args:
-        told: segments of the script, of knowledge and of demonstrations.
+        told: segments of the script, of the knowledge and of the demonstrations.
         about: segments of the description.
-        themes: what any such character may be asked about.
-        unknown: what no such character can know.
+        themes: topics that any such character may be asked about.
+        unknown: topics that no such character can know.
     """
     queues: dict[Kind, Iterator[Pass]] = {
-        "script_based": iter([_told(told[place]) for place in spread(len(told))] if told else []),
+        "script_based": iter([_script_pass(told[place]) for place in spread(len(told))] if told else []),
         "script_agnostic": _themed("script_agnostic", about, themes),
         "boundary": _themed("boundary", about[:1], unknown),
     }
@@ -63,12 +63,12 @@ def plan_passes(
     return planned
 
 
-def _told(segment: SourceSegment) -> Pass:
+def _script_pass(segment: SourceSegment) -> Pass:
     return Pass("script_based", segment, "", f"script_based/{segment.source} {segment.number}")
 
 
 def _themed(kind: Kind, about: Sequence[SourceSegment], themes: Sequence[str]) -> Iterator[Pass]:
-    """Each theme with each part of the description, the parts in turn."""
+    """Combine each theme with each segment of the description, rotating the segments."""
     for round_ in range(len(about)):
         for number, theme in enumerate(themes):
             segment = about[(number + round_) % len(about)]

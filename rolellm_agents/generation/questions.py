@@ -1,7 +1,8 @@
-"""The form in which a model writes questions to a character, and what is read out of its words.
+"""The JSON Schema of generated questions, and the parser of a model's answer.
 
-The paper's triplets of question, confidence and answer (arXiv 2310.00746, §3.3), of which the answer is
-asked for apart, in the character's voice. As there, confidence tells how complete a question is.
+The paper generates triplets of question, confidence and answer (arXiv 2310.00746, §3.3). Here a separate
+request asks for the answer, in the character's voice. As in the paper, the confidence says how complete a
+question is.
 """
 
 import re
@@ -19,7 +20,7 @@ _LONGEST_REASON = 160
 _HIGH = re.compile(r"high|certain|sure|yes|true|完整|高", re.IGNORECASE)
 _NOT_HIGH = re.compile(r"not\b|un(?:certain|sure)|low|no\b|false|不|低", re.IGNORECASE)
 _SCALES: Final = (1.0, 10.0, 100.0)
-"""Where a confidence that is a number may end."""
+"""The possible maxima of a numeric confidence."""
 _ENOUGH = 0.7
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("question", "q", "问题", "提问"),
@@ -27,28 +28,28 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "reason": ("reason", "rationale", "why", "理由", "原因"),
     "line": ("line", "lines", "line_number", "行", "行号"),
 }
-"""What models call the members, whatever they were told."""
+"""Names that models use for the members instead of those in the schema."""
 _NESTED = 6
 
 
 @dataclass(frozen=True)
 class GeneratedQuestion:
-    """One question, as a model wrote it."""
+    """A generated question."""
 
     text: str
     confidence: Confidence
-    """`low` too when the model did not say."""
+    """`low` also when the model gave none."""
     reason: str
     line: int | None
-    """The number of the line that answers it, from 1; None when there is none of this number."""
+    """Number of the line that answers it, from 1; None when there is no such line."""
 
 
 def question_form(count: int, lines: int) -> dict[str, Any]:
     """The JSON Schema of an answer with up to `count` questions.
 
     Args:
-        count: at least 1.
-        lines: of the segment; without any, no line is asked for.
+        count: maximum number of questions, at least 1.
+        lines: number of lines of the segment; when 0, the schema has no `line`.
     """
     members: dict[str, Any] = {
         "question": {"type": "string", "minLength": 8, "maxLength": _LONGEST_QUESTION}
@@ -74,12 +75,12 @@ def question_form(count: int, lines: int) -> dict[str, Any]:
 
 
 def read_questions(text: str, *, most: int, lines: int) -> list[GeneratedQuestion]:
-    """The questions in a model's answer, whatever stands around them; none when it is mere prose.
+    """Parse the questions in a model's answer, which may contain other text; empty when it has no JSON.
 
     Args:
-        text: what the model wrote.
-        most: how many to take.
-        lines: of the segment.
+        text: the model's answer.
+        most: maximum number of questions.
+        lines: number of lines of the segment.
     """
     found: dict[str, GeneratedQuestion] = {}
     for value in values_in(text):
@@ -91,7 +92,7 @@ def read_questions(text: str, *, most: int, lines: int) -> list[GeneratedQuestio
 
 
 def _members(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
-    """The objects in a value that hold a question, in their order."""
+    """The objects in a value that contain a question, in order."""
     if depth == 0:
         return
     if isinstance(value, list):

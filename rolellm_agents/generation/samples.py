@@ -1,4 +1,4 @@
-"""From a run's items to samples: rows of RoleBench for what is clean, the same with labels for the rest."""
+"""Convert a run's items to samples: clean rows in RoleBench's format, and faulty rows with labels."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from rolellm_agents.files.atomic_write import writing_atomically
 from rolellm_agents.reply_checks.labels import MARKS
 
 Part = Literal["samples", "left_out", "rolegpt_baseline"]
-"""The files: the clean rows, what has a fault, and RoleGPT's answers to be compared with."""
+"""The files: clean rows, rows with a fault, and RoleGPT's answers as a baseline."""
 
 
 @dataclass(frozen=True)
@@ -27,28 +27,28 @@ class SampleRow:
 
 @dataclass(frozen=True)
 class SamplesWritten:
-    """What the files hold."""
+    """Counts of the written rows and labels."""
 
     rows: Counter[Part] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
-    """How many rows have each label."""
+    """Number of rows with each label."""
 
 
 def context_rows(items: Sequence[Mapping[str, Any]]) -> Iterator[SampleRow]:
-    """The rows of one character's questions and answers, and of what could not be read as questions.
+    """The rows of one character's questions and answers, and of unreadable answers.
 
-    Of clean questions that are nearly the same, the first stays clean.
+    Of near-duplicate clean questions, only the first stays clean.
 
     Args:
-        items: the finished ones, in the plan's order.
+        items: the finished items, in the plan's order.
     """
-    told = [_context_sample(item) for item in items if "answer" in item or "unread" in item]
-    clean = [sample for sample in told if not _faults(sample["labels"])]
-    # The name stands in nearly all of them, and tells nothing apart.
+    samples = [_context_sample(item) for item in items if "answer" in item or "unread" in item]
+    clean = [sample for sample in samples if not _faults(sample["labels"])]
+    # Nearly all questions contain the name, so it does not distinguish them.
     for group in near_groups([sample["question"].replace(sample["role"], "") for sample in clean]):
         for place in group[1:]:
             clean[place]["labels"].append("near-duplicate")
-    for sample in told:
+    for sample in samples:
         yield SampleRow("left_out" if _faults(sample["labels"]) else "samples", sample)
 
 
@@ -66,18 +66,18 @@ def _context_sample(item: Mapping[str, Any]) -> dict[str, Any]:
 _TYPES: Final = {
     "script_based": "script_based",
     "script_agnostic": "script_agnostic",
-    # RoleBench has no name for it; the label tells.
+    # RoleBench has no type for boundary questions; the label marks them.
     "boundary": "script_agnostic",
 }
 
 
 def rolegpt_rows(items: Sequence[Mapping[str, Any] | None]) -> Iterator[SampleRow]:
-    """The rows of one character's answers to one instruction: references, baseline, and what has a fault.
+    """The rows of one character's answers to one instruction: references, baseline and faulty answers.
 
-    The last answer is the baseline, as RoleGPT's own part of RoleBench is one answer of six.
+    The last answer is the baseline, as in RoleBench, where RoleGPT's part is one answer of six.
 
     Args:
-        items: the answers in their order; None stands for one that is not there yet.
+        items: the answers in order; None is an answer that is still missing.
     """
     *others, last = items if len(items) > 1 else (*items, None)
     references: list[str] = []
@@ -103,7 +103,7 @@ def rolegpt_rows(items: Sequence[Mapping[str, Any] | None]) -> Iterator[SampleRo
 def _general_row(
     part: Part, item: Mapping[str, Any], generated: list[str], labels: Sequence[str]
 ) -> SampleRow:
-    # Without a `type`: by it RoleBench's role-specific rows are known.
+    # No `type`, because a `type` marks RoleBench's role-specific rows.
     row = {
         **_about(item),
         "question": item["question"],
@@ -124,12 +124,12 @@ def _faults(labels: Iterable[str]) -> bool:
 
 
 def write_rows(folder: Path, rows: Iterable[SampleRow], parts: Sequence[Part]) -> SamplesWritten:
-    """Write all files whole, or leave those that are there.
+    """Write all files atomically; on an error existing files are kept.
 
     Args:
-        folder: the run's.
-        rows: in the order they are to have.
-        parts: the files to write, also those that no row is for.
+        folder: the run's folder.
+        rows: the rows, in order.
+        parts: the files to write, including files without rows.
 
     Raises:
         StorageError: the disk is full or read-only.

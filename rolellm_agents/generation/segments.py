@@ -1,6 +1,6 @@
-"""Cut what is known of a character into segments that fit a model, at the ends of scenes and sentences.
+"""Split the sources about a character into segments that fit a model, at ends of scenes and sentences.
 
-Nothing is lost and nothing invented: the lines of all segments, one after the other, are the text itself.
+No text is lost or added: the lines of all segments, joined, are the text itself.
 """
 
 import re
@@ -15,46 +15,46 @@ from rolellm_agents.text import estimated_tokens
 from rolellm_agents.text.language import Language
 
 Source = Literal["script", "knowledge", "demonstrations", "description"]
-"""What a segment is cut from."""
+"""The source of a segment."""
 
 SOMEBODY: Final[dict[Language, str]] = {"en": "Somebody", "zh": "旁人"}
-"""Who spoke to a persona in its demonstrations."""
+"""Heading of the user's lines in demonstrations."""
 _LINE_TOKENS = 80
-"""A line should be no longer, so that the one that answers a question can be pointed at."""
+"""Maximum tokens of a line, so that the evidence of a question is one short line."""
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)\s+|[。！？…]+[\"'”’」』）]*\s*|\n+\s*")
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:Mrs?|Ms|Mme|Mlle|Dr|St|Prof|Capt|Col|Gen|Lt|Sgt|Rev|Hon|No|vs|[A-Z])\.\s+\Z"
 )
-"""A full stop behind these ends no sentence."""
+"""Abbreviations whose full stop ends no sentence."""
 
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A sentence or a few, as they stand in the source."""
+    """One or more sentences of the source."""
 
     text: str
     place: str
     heading: str = ""
-    """Who says it, or what it is about."""
+    """The speaker, or the topic."""
 
     @property
     def shown(self) -> str:
-        """What a model reads."""
+        """The line as the prompt shows it."""
         return f"{self.heading}: {self.text}" if self.heading else self.text
 
 
 @dataclass(frozen=True)
 class SourceSegment:
-    """Lines in a row, of one scene or piece."""
+    """Consecutive lines of one scene or passage."""
 
     source: Source
     number: int
-    """Among those of its source, from 0."""
+    """Number among the segments of its source, from 0."""
     lines: tuple[SourceLine, ...]
 
     @property
     def text(self) -> str:
-        """All lines as they are shown."""
+        """All lines as the prompt shows them."""
         return "\n".join(line.shown for line in self.lines)
 
 
@@ -62,9 +62,9 @@ def script_segments(script: Script, names: Sequence[str], *, most: int) -> list[
     """The parts of a script in which the role speaks, in the script's order.
 
     Args:
-        script: what to cut.
-        names: under which the role speaks.
-        most: tokens of a segment, by an estimate.
+        script: the script.
+        names: the role's names in the script.
+        most: maximum number of tokens of a segment, estimated.
     """
     scenes = (list(held) for _, held in groupby(script.passages, key=lambda passage: passage.scene))
     pieces = (piece for scene in scenes for piece in _pieces(_script_lines(scene, most), most))
@@ -73,41 +73,41 @@ def script_segments(script: Script, names: Sequence[str], *, most: int) -> list[
 
 
 def knowledge_segments(persona: Persona, *, most: int) -> list[SourceSegment]:
-    """What the persona knows, a piece of knowledge after the other, each cut if it is long."""
+    """The segments of the persona's knowledge; a long passage is split into several."""
     pieces = [
         piece
-        for told in persona.knowledge
-        for piece in _pieces(_lines(told.text, told.place or told.title, told.title, most), most)
+        for known in persona.knowledge
+        for piece in _pieces(_lines(known.text, known.place or known.title, known.title, most), most)
     ]
     return [SourceSegment("knowledge", number, tuple(piece)) for number, piece in enumerate(pieces)]
 
 
 def demonstration_segments(persona: Persona, *, most: int) -> list[SourceSegment]:
-    """What the persona has answered, each exchange for itself: they are of different conversations."""
+    """The segments of the persona's demonstrations; each exchange is separate from the others."""
     pieces: list[list[SourceLine]] = []
     for number, pair in enumerate(persona.demonstrations, 1):
         place = pair.place or f"demonstration {number}"
-        asked = _lines(pair.user, place, SOMEBODY[persona.language], most)
-        answered = _lines(pair.reply, place, persona.name, most)
-        pieces += _pieces([*asked, *answered], most)
+        question = _lines(pair.user, place, SOMEBODY[persona.language], most)
+        reply = _lines(pair.reply, place, persona.name, most)
+        pieces += _pieces([*question, *reply], most)
     return [SourceSegment("demonstrations", number, tuple(piece)) for number, piece in enumerate(pieces)]
 
 
 def description_segments(persona: Persona, *, most: int) -> list[SourceSegment]:
-    """Who the persona is, and its catchphrases."""
-    told = [*_lines(persona.description, "description", "", most)]
+    """The segments of the persona's description and catchphrases."""
+    lines = [*_lines(persona.description, "description", "", most)]
     for phrase in persona.catchphrases:
-        told += _lines(phrase, "catchphrases", persona.name, most)
+        lines += _lines(phrase, "catchphrases", persona.name, most)
     return [
         SourceSegment("description", number, tuple(piece))
-        for number, piece in enumerate(_pieces(told, most))
+        for number, piece in enumerate(_pieces(lines, most))
     ]
 
 
 def spread(count: int) -> list[int]:
-    """The numbers below `count` in an order of which each beginning is spread over the whole.
+    """The numbers below `count`, ordered so that each prefix is spread evenly over the range.
 
-    The van der Corput sequence: first, middle, quarters, eighths, and so on.
+    This is the van der Corput sequence: first, middle, quarters, eighths, and so on.
     """
     bits = max(1, (count - 1).bit_length())
     turned = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(2**bits))
@@ -115,7 +115,7 @@ def spread(count: int) -> list[int]:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text with all that stands between them: put together they are the text again."""
+    """Split a text into sentences with the white space between them; joined, they are the text again."""
     ends = [
         found.end()
         for found in _SENTENCE_END.finditer(text)
@@ -128,13 +128,13 @@ def sentences_of(text: str) -> list[str]:
 def _script_lines(scene: Iterable[ScriptPassage], most: int) -> Iterator[SourceLine]:
     for passage in scene:
         named = passage.speaker and passage.text.startswith(passage.speaker)
-        # Plays print the name before the speech; novels have it in the words around.
+        # Plays print the speaker's name before the speech; novels name the speaker in the narration.
         text = passage.text[len(passage.speaker) :].lstrip(".: \t\n") if named else passage.text
         yield from _lines(text, passage.place, passage.speaker, most)
 
 
 def _lines(text: str, place: str, heading: str, most: int) -> Iterator[SourceLine]:
-    """A text as lines of whole sentences; only a sentence that is longer than a segment is cut."""
+    """Split a text into lines of complete sentences; only a sentence longer than a segment is split."""
     empty = SourceLine("", place, heading)
     longest = max(1, min(_LINE_TOKENS, most) - estimated_tokens(empty.shown) - 1)
     held = ""
@@ -150,15 +150,15 @@ def _lines(text: str, place: str, heading: str, most: int) -> Iterator[SourceLin
 
 
 def _folded(text: str) -> str:
-    """One line needs one number."""
+    """Collapse white space, so that a line of the prompt has no line break."""
     return " ".join(text.split())
 
 
 def _cut(sentence: str, most: int) -> Iterator[str]:
-    """A sentence as it is, or, when it is too long, in parts that end between words if they can."""
+    """Split a sentence that is too long into parts, between words if possible."""
     most = max(1, most)
     while estimated_tokens(sentence) > most:
-        # A token is at least one character, so as many characters always fit.
+        # The part has at least one character, so the loop ends.
         end = _fitting(sentence, most)
         space = sentence.rfind(" ", 1, end)
         end = space + 1 if space > 0 else end
@@ -168,7 +168,7 @@ def _cut(sentence: str, most: int) -> Iterator[str]:
 
 
 def _fitting(sentence: str, most: int) -> int:
-    """How many first characters take no more than `most` tokens; at least one."""
+    """Number of leading characters that take at most `most` tokens; at least one."""
     least, end = 1, min(len(sentence), 4 * most)
     while least < end:
         middle = (least + end + 1) // 2

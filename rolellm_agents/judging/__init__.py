@@ -1,4 +1,4 @@
-"""Judges of role play: what they are given, what they say, rubrics, planted faults; all but graphs."""
+"""Judges of role play: input, verdicts, rubrics and planted faults. The graphs are in `rolellm_graphs`."""
 
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.judged import ConversationTurn, Judged, PairJudge, ReplyJudge

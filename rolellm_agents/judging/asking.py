@@ -1,4 +1,4 @@
-"""A question to a model that judges: the prompt, the form of the answer, how other words are read."""
+"""A question to a judge model: the prompt, the JSON Schema of the answer, and the parser of the answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from rolellm_agents.text import one_line
 Read = TypeVar("Read")
 
 LONGEST_REASON: Final = 400
-"""Characters that a form leaves for a reason; without an end a small model would go on for ever."""
+"""Maximum characters of a reason in the schema; without a limit a small model may never stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeQuestion(Generic[Read]):
-    """What a model is asked once."""
+    """One question to a judge model."""
 
     prompt: str
-    """Id, language and version of its texts."""
+    """Id, language and version of the prompts that it is built from."""
     text: str
     form: Mapping[str, Any]
-    """A JSON Schema, the reason before the judgement: what is said first is what the rest rests on."""
+    """JSON Schema of the answer. The reason comes first, so that the judgement follows from it."""
     read: Callable[[str], Read | None]
-    """From the model's words to the judgement; None when they make none."""
+    """Parses the model's answer; returns None when the answer contains no judgement."""
     tokens: int = 320
-    """That the answer may take."""
+    """Maximum number of tokens of the answer."""
 
 
 def form_of(title: str, description: str, members: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,10 +40,10 @@ def form_of(title: str, description: str, members: Mapping[str, Any]) -> dict[st
 
 
 def reason_form() -> dict[str, Any]:
-    """The part of a form in which the reason stands."""
+    """The schema of the reason."""
     return {"type": "string", "minLength": 8, "maxLength": LONGEST_REASON}
 
 
 def shortened(reason: object) -> str:
-    """A reason in one line that is safe to show; empty when it is no text."""
+    """The reason on one line, safe to display; empty when `reason` is not a string."""
     return one_line(reason, 2 * LONGEST_REASON) if isinstance(reason, str) else ""

@@ -1,4 +1,4 @@
-"""From conversations and played scenes to what is judged of them."""
+"""Convert conversations and played scenes to the input of judges."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,16 @@ _SPOKEN: Final[tuple[Kind, ...]] = ("say", "whisper", "act", "think")
 
 
 def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, prefix: str) -> list[Judged]:
-    """Each answer of a persona in a conversation with one person, with what was said before it.
+    """Each answer of a persona in a conversation with one person, with the turns before it.
 
-    What the persona says first is no answer, so it is not judged, but it is what later ones follow.
+    The persona's opening message answers nothing, so it is not judged; later answers include it in their
+    turns.
 
     Args:
-        persona: whose answers they are.
-        path: the conversation as it stands.
-        user: what the person is called, which a card's macros are filled with.
-        prefix: begins each key; the answer's number among the messages follows.
+        persona: the persona that answers.
+        path: the messages of the conversation, in order.
+        user: the person's name, which fills the macros of a card.
+        prefix: prefix of each key; the number of the answer among the messages follows.
     """
     filled = with_macros(persona, user)
     turns: list[ConversationTurn] = []
@@ -44,7 +45,7 @@ def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, pref
 
 
 def scene_of_chat(persona: Persona, path: Sequence[Message], *, user: str, key: str) -> JudgedScene:
-    """A conversation of two as a scene."""
+    """Convert a conversation between a persona and a person to a scene."""
     filled = with_macros(persona, user)
     names = {USER: user}
     return JudgedScene(
@@ -63,12 +64,14 @@ def scene_of_chat(persona: Persona, path: Sequence[Message], *, user: str, key: 
 
 
 def played_scene(loaded: LoadedScene, lines: Sequence[SceneLine], key: str) -> JudgedScene:
-    """A scene as it was played; who of its cast can be found is told with their description.
+    """Convert a played scene to the input of a scene judge.
+
+    Characters whose persona can be found are given with their description.
 
     Args:
-        loaded: the scene, whose cast need not be brought in.
-        lines: what happened, without the setting.
-        key: of the scene in the run.
+        loaded: the scene; its personas need not be loaded.
+        lines: the lines of the scene, without the setting.
+        key: key of the scene in the run.
     """
     scene = loaded.scene
     return JudgedScene(
@@ -85,17 +88,17 @@ def _turn(loaded: LoadedScene, line: SceneLine) -> JudgedSceneLine:
     if line["speaker"] == NARRATOR or line["kind"] not in _SPOKEN:
         return JudgedSceneLine("", line["text"])
     name = loaded.names.get(line["speaker"], line["speaker"])
-    # How it was meant belongs to the words: a whisper is no answer that others could hear.
-    told = render_line(loaded, line)
-    return JudgedSceneLine(name, told.removeprefix(f"{name}: ").removeprefix(f"{name}："))
+    # The judge must see the message kind: the others cannot answer a whisper that they did not hear.
+    text = render_line(loaded, line)
+    return JudgedSceneLine(name, text.removeprefix(f"{name}: ").removeprefix(f"{name}："))
 
 
 def _about(seat: Seat, personas: Mapping[str, Persona]) -> str:
-    """Who somebody is in the scene, with what they want and hide: a critic may know it."""
+    """A character's description, goals, secrets and knowledge; a critic may know all of them."""
     persona = personas.get(seat.id)
     if persona is None and seat.persona:
-        # A run is judged as well when somebody of its cast is not here any more.
+        # The scene can still be judged when a persona of its cast was removed since.
         with contextlib.suppress(PersonaError):
             persona = load_persona(seat.persona)
-    told = (persona.description if persona else "", seat.about, *seat.goals, *seat.secrets, *seat.knows)
-    return " ".join(dict.fromkeys(one.strip() for one in told if one.strip()))
+    parts = (persona.description if persona else "", seat.about, *seat.goals, *seat.secrets, *seat.knows)
+    return " ".join(dict.fromkeys(part.strip() for part in parts if part.strip()))

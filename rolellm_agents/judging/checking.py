@@ -1,4 +1,4 @@
-"""How far a judge can be believed: what it made of planted faults, of length, and of what people said."""
+"""Reliability of a judge: detection of planted faults, bias towards length, agreement with human labels."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,54 +11,57 @@ from rolellm_agents.metrics.agreement import Level, krippendorff_alpha
 from rolellm_agents.metrics.correlation import CORRELATIONS, Correlated, correlated, spearman
 
 PADDING = "padding"
-"""The kind of fault that only makes a reply longer."""
+"""The kind of fault that only lengthens a reply."""
 ALL = "all"
-"""All kinds together, each with the weight of its items."""
+"""All kinds together, weighted by their number of items."""
 
 
 class FaultOutcome(NamedTuple):
-    """What a judge made of a reply beside one with a fault."""
+    """Whether a judge preferred a clean reply to the same reply with a fault."""
 
     kind: str
     persona: str
     detected: float | None
-    """1 when the clean reply came out higher, 0 when the faulty one did, 0.5 for a tie; None unjudged."""
+    """1 when the clean reply scored higher, 0 when the faulty one did, 0.5 for a tie; None if unjudged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """A mean of things between 0 and 1, with its 95 % interval, clustered by persona."""
+    """A mean of values between 0 and 1, with its 95 % interval, clustered by persona."""
 
     value: float | None
     ci95: tuple[float, float] | None
     n: int
     unjudged: int
-    """Left out since the judge said nothing of them."""
+    """Number of items without a verdict; the mean excludes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """A judge beside people."""
+    """Agreement of a judge with human labels."""
 
     what: Literal["scores", "preferences"]
     n: int
     correlations: Mapping[str, Correlated] = field(default_factory=dict)
-    """Of the judge's values with the people's mean scores, by name."""
+    """Correlations of the judge's values with the people's mean scores, by name."""
     agreement: Rate | None = None
-    """How often the judge prefers what most people do; its own tie is half, theirs is left out."""
+    """How often the judge prefers the reply that most people prefer.
+
+    A tie of the judge counts half; pairs on which the people tie are excluded.
+    """
     people_alpha: float | None = None
-    """Krippendorff's alpha of the people among themselves; None where no reply has two."""
+    """Krippendorff's alpha among the people; None when no reply was labelled by two people."""
 
 
 def preference(clean: float | None, faulty: float | None) -> float | None:
-    """What two values say of which reply is better: 1 the first, 0 the second, 0.5 a tie."""
+    """1 when the clean reply has the higher value, 0 when the faulty one has, 0.5 for a tie; else None."""
     if clean is None or faulty is None:
         return None
     return 0.5 if clean == faulty else float(clean > faulty)
 
 
 def detections(outcomes: Sequence[FaultOutcome]) -> dict[str, Rate]:
-    """For each kind, in the order in which they come, and for all together how often faults were found."""
+    """Detection rate of each kind of fault, in order of first occurrence, and of all kinds together."""
     kinds = dict.fromkeys(one.kind for one in outcomes)
     rates = {kind: _rate([one for one in outcomes if one.kind == kind]) for kind in kinds}
     return {**rates, ALL: _rate(outcomes)}
@@ -67,7 +70,7 @@ def detections(outcomes: Sequence[FaultOutcome]) -> dict[str, Rate]:
 def length_correlation(
     values: Sequence[float], words: Sequence[int], personas: Sequence[str]
 ) -> Correlated | None:
-    """Spearman's correlation of values with lengths, of replies that are all equally good.
+    """Spearman's correlation of a judge's values with the lengths of equally good replies.
 
     Returns:
         None when there is no reply.
@@ -78,11 +81,11 @@ def length_correlation(
 
 
 def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | None]) -> Agreement:
-    """A judge's values beside the scores that people gave.
+    """Agreement of a judge's values with the scores that people gave.
 
     Args:
-        labels: of single replies.
-        values: the judge's, in the same order; None where it said nothing.
+        labels: labels of single replies.
+        values: the judge's values, in the same order; None where it gave none.
     """
     known = [(label, value) for label, value in zip(labels, values, strict=True) if value is not None]
     pairs = [(value, label.value) for label, value in known]
@@ -100,11 +103,11 @@ def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | N
 
 
 def agreement_on_preferences(labels: Sequence[HumanLabel], preferred: Sequence[float | None]) -> Agreement:
-    """A judge's preferences beside those of most people.
+    """Agreement of a judge's preferences with those of most people.
 
     Args:
-        labels: of pairs of replies.
-        preferred: by the judge, in the same order: 1, 0 or 0.5; None where it said nothing.
+        labels: labels of pairs of replies.
+        preferred: the judge's preferences, in the same order: 1, 0 or 0.5; None where it gave none.
     """
     decided = [
         FaultOutcome(ALL, label.persona, None if own is None else 1 - abs(own - float(label.value > 0.5)))
@@ -131,5 +134,5 @@ def _rate(outcomes: Sequence[FaultOutcome]) -> Rate:
 
 
 def unscored(statuses: Iterable[str]) -> dict[str, int]:
-    """How many verdicts have no value, and why."""
+    """The number of verdicts without a value, by status."""
     return dict(Counter(one for one in statuses if one != "scored"))

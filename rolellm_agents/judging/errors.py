@@ -1,4 +1,4 @@
-"""What can be wrong with what a person gives to judges."""
+"""Errors in the input of judges."""
 
 from rolellm_agents.errors import RoleLLMError
 

@@ -1,4 +1,4 @@
-"""Planted faults: replies of the cast beside ones with something wrong, which a judge has to tell apart."""
+"""Planted faults: pairs of a clean reply and a faulty one, which a judge has to distinguish."""
 
 import random
 from collections import defaultdict
@@ -23,14 +23,14 @@ KINDS: Final = (
     "padding",
     "name-swap",
 )
-"""Of the bundled faults: another character's reply; knowledge of what is after the character's time; talk
-of a language model; the same content with the voice taken out; the question given back; sentences behind
-the reply that have nothing to do with it; the reply under somebody else's name."""
+"""The kinds of the bundled faults: another character's reply; knowledge from after the character's time;
+the talk of a language model; the same content without the voice; the question repeated; unrelated
+sentences appended to the reply; the reply under another character's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """Two replies of a persona to one question, of which the second has something wrong."""
+    """A clean and a faulty reply of a persona to one question."""
 
     key: str
     """Unique within the file."""
@@ -57,7 +57,7 @@ class _FaultRow(JsonRow):
 
 
 def bundled_faults() -> list[Fault]:
-    """Those that are made from the bundled cast, the English ones first."""
+    """The bundled faults, which use the bundled cast; the English ones come first."""
     with as_file(files("rolellm_personas") / "faults") as folder:
         return [fault for language in ("en", "zh") for fault in read_faults(folder / f"{language}.jsonl")]
 
@@ -65,10 +65,10 @@ def bundled_faults() -> list[Fault]:
 def read_faults(file: Path) -> list[Fault]:
     """Read a file of faults: `kind`, `persona`, `question`, `clean` and `faulty` in each row.
 
-    Kinds may be anybody's own. Whether there is such a persona is not looked at.
+    A file may define its own kinds. The function does not check that the personas exist.
 
     Raises:
-        JudgingError: the file cannot be read, a line is damaged, or there is none.
+        JudgingError: the file cannot be read, a line is damaged, or the file has no rows.
     """
     seen: set[str] = set()
     faults: list[Fault] = []
@@ -84,7 +84,7 @@ def read_faults(file: Path) -> list[Fault]:
 
 
 def some_of_each_kind(faults: Sequence[Fault], limit: int, seed: int) -> list[Fault]:
-    """At most so many of each kind, drawn by chance, in the order in which they came."""
+    """Sample at most `limit` faults of each kind, in their original order."""
     by_kind: defaultdict[str, list[Fault]] = defaultdict(list)
     for fault in faults:
         by_kind[fault.kind].append(fault)

@@ -1,7 +1,7 @@
-"""The scene judge's question, how its list of flaws is read, and the score that follows from it.
+"""The scene judge's question, the parser of its list of flaws, and the score computed from them.
 
 After CoSER (arXiv 2502.09082): a critic lists flaws with a severity from 1 to 5 in four dimensions, and
-each dimension's score is 100 less five for each point of severity, corrected for the scene's length.
+each dimension's score is 100 minus five for each point of severity, corrected for the scene's length.
 """
 
 import re
@@ -21,18 +21,18 @@ Dimension = Literal["anthropomorphism", "fidelity", "storyline-quality", "storyl
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
 
 LINES_AT_ONCE: Final = 40
-"""A longer scene is looked through in parts; more lines at once, and a critic names the first few alone."""
+"""Longer scenes are judged in parts: of more lines at once, a critic only lists flaws of the first few."""
 _LINES_BEFORE: Final = 10
-"""Of the part before, which are shown to be understood."""
+"""Lines of the previous part that are shown as context."""
 _MOST_FLAWS: Final = 8
-"""Of one part; a form without an end would let a small model go on for ever."""
+"""Maximum number of flaws in one part; without a limit a small model may never stop."""
 _LONGEST_LINE: Final = 800
 _LONGEST_ABOUT: Final = 800
 _POINTS: Final = 5.0
 _FREE: Final = 0.3
-"""Severity that each line may have for nothing: the longer a scene, the more there is to find."""
+"""Severity per line that costs no points, since longer scenes contain more flaws."""
 _SHOWN: Final = re.compile(r"1 to 5|a number|1到5|行号")
-"""What stands in the form that a critic is shown."""
+"""Placeholders of the format that the prompt shows."""
 _FLAW_KEYS: Final = ("flaw", "what", "problem", "reason", "description", "毛病", "问题", "描述")
 _LINE_KEYS: Final = ("line", "line_number", "行", "行号")
 _SEVERITY_KEYS: Final = ("severity", "严重程度", "严重性", "程度")
@@ -41,16 +41,16 @@ _NESTED = 4
 
 @dataclass(frozen=True)
 class JudgedSceneLine:
-    """One line of a scene as a critic reads it."""
+    """One line of a scene as the critic sees it."""
 
     speaker: str
-    """A name; empty where nobody speaks."""
+    """Name of the speaker; empty for narration."""
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedScene:
-    """A scene that was played, or a conversation of two."""
+    """A played scene, or a conversation between a persona and a person."""
 
     key: str
     """Unique among all items of a run."""
@@ -58,39 +58,39 @@ class JudgedScene:
     setting: str
     language: Language
     people: Mapping[str, str]
-    """By name: who they are."""
+    """Descriptions by name."""
     lines: tuple[JudgedSceneLine, ...]
 
     @property
     def spoken(self) -> int:
-        """How many lines somebody speaks or acts."""
+        """The number of lines in which a character speaks or acts."""
         return sum(bool(line.speaker) for line in self.lines)
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something wrong in a scene."""
+    """A flaw in a scene."""
 
     what: str
     line: int
     """Line number, from 1."""
     speaker: str
-    """Whose line it is; empty where nobody speaks."""
+    """Name of the line's speaker; empty for narration."""
     severity: int
     """1 (slight) to 5 (severe)."""
 
 
 @dataclass(frozen=True)
 class FoundFlaws:
-    """What a critic listed about a part of a scene."""
+    """The flaws that a critic listed for a part of a scene."""
 
     flaws: tuple[Flaw, ...]
     dropped: int
-    """Entries without sense: of a line that does not exist, of no severity between 1 and 5, of no words."""
+    """Number of invalid entries: unknown line, severity outside 1 to 5, or no description."""
 
 
 def parts_of(scene: JudgedScene) -> list[range]:
-    """The lines that are looked through at once, as numbers from 1."""
+    """The parts in which a scene is judged, as ranges of line numbers from 1."""
     count = len(scene.lines)
     return [
         range(first, min(first + LINES_AT_ONCE, count + 1)) for first in range(1, count + 1, LINES_AT_ONCE)
@@ -98,17 +98,17 @@ def parts_of(scene: JudgedScene) -> list[range]:
 
 
 def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> JudgeQuestion[FoundFlaws]:
-    """What a critic is asked about the lines of a part, in one dimension."""
+    """The critic's question about the lines of a part, in one dimension."""
     prompt = load_prompt("judge-scene", scene.language)
-    about = load_prompt(f"judge-scene-{dimension}", scene.language)
+    criterion = load_prompt(f"judge-scene-{dimension}", scene.language)
     shown = range(max(1, part.start - _LINES_BEFORE), part.stop)
     text = prompt.fill(
         title=one_line(scene.title, 200),
         setting=cut(scene.setting, _LONGEST_ABOUT) or "…",
-        people="\n".join(f"{name}: {cut(told, _LONGEST_ABOUT)}" for name, told in scene.people.items())
+        people="\n".join(f"{name}: {cut(about, _LONGEST_ABOUT)}" for name, about in scene.people.items())
         or "…",
         lines="\n".join(_numbered(scene, number) for number in shown),
-        dimension=about.text,
+        dimension=criterion.text,
         first=str(part.start),
         last=str(part.stop - 1),
     )
@@ -124,7 +124,7 @@ def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Judg
     listed = {"type": "array", "items": entry, "minItems": 0, "maxItems": _MOST_FLAWS}
     form = form_of("flaws", "The flaws found.", {"flaws": listed})
     return JudgeQuestion(
-        prompt=f"{prompt.name}, {about.name}",
+        prompt=f"{prompt.name}, {criterion.name}",
         text=text,
         form=form,
         read=partial(read_flaws, scene=scene, part=part),
@@ -133,12 +133,12 @@ def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Judg
 
 
 def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
-    """The flaws in a critic's words; None when they hold no list of flaws, or nothing but nonsense.
+    """Parse a critic's answer; None when it contains no list of flaws, or only invalid entries.
 
     Args:
-        text: what the model wrote.
-        scene: what it was shown.
-        part: the lines that it was to look at; of others it may not name any.
+        text: the model's answer.
+        scene: the judged scene.
+        part: the judged lines; flaws of other lines are invalid.
     """
     found = next(
         (listed for value in values_in(text) if (listed := _list_in(value, _NESTED)) is not None), None
@@ -153,17 +153,17 @@ def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
 
 
 def flaw_score(severities: Sequence[int], lines: int) -> float:
-    """From 0 to 100: 100 − 5·(Σ severity − 0.3·lines), cut off at both ends.
+    """The score of a scene: 100 − 5·(Σ severity − 0.3·lines), clipped to 0 to 100.
 
     Args:
-        severities: of the flaws, from 1 to 5.
-        lines: of the scene, those in which somebody speaks or acts.
+        severities: severities of the flaws, from 1 to 5.
+        lines: number of lines in which a character speaks or acts.
     """
     return min(100.0, max(0.0, 100.0 - _POINTS * (sum(severities) - _FREE * lines)))
 
 
 def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, Any]]:
-    """As verdicts keep them, in the order of the lines."""
+    """Convert flaws to the JSON values that verdicts store, in the order of the lines."""
     return [asdict(flaw) for flaw in sorted(flaws, key=lambda flaw: (flaw.line, -flaw.severity))]
 
 
@@ -174,7 +174,7 @@ def _numbered(scene: JudgedScene, number: int) -> str:
 
 
 def _list_in(value: Any, depth: int) -> list[Any] | None:
-    """The list of flaws in a JSON value; an empty list and “flaws: none” are one, too."""
+    """The list of flaws in a JSON value; an empty list and “flaws: none” are valid, too."""
     if isinstance(value, list):
         return value if all(isinstance(one, dict) for one in value) else None
     if not isinstance(value, dict) or depth == 0:
@@ -197,7 +197,7 @@ def _flaw(entry: Any, scene: JudgedScene, part: range) -> Flaw | None:
 
 
 def _says_something(what: str) -> bool:
-    """Whether a flaw has words beside those of the form that was shown, which small models copy."""
+    """Whether a flaw has words of its own; small models copy the placeholders of the prompt."""
     return sum(map(str.isalpha, _SHOWN.sub("", what))) > 1
 
 

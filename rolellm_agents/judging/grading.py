@@ -1,4 +1,4 @@
-"""The rubric judge's question, and how its grade is read."""
+"""The rubric judge's question, and the parser of its grade."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from rolellm_agents.models.loose_json import values_in
 from rolellm_agents.prompting.prompts import load_prompt
 
 _TURNS, _TURNS_OF_ALL = 6, 40
-"""Turns shown before a reply: where it alone is graded, and where it is graded beside them."""
+"""Turns shown before a reply: for rubrics of a single reply, and for rubrics over several turns."""
 _GRADE_KEYS: Final = ("grade", "score", "rating", "评分", "分数", "等级")
 _REASON_KEYS: Final = ("reason", "rationale", "explanation", "理由", "原因")
 _NAMED = re.compile(
@@ -27,14 +27,14 @@ _POINTS = re.compile(r"(?<![\d.])([0-9]{1,3})\s*分")
 
 @dataclass(frozen=True)
 class Grade:
-    """What a judge gave."""
+    """A judge's grade with its reason."""
 
     grade: int
     reason: str
 
 
 def grade_question(rubric: Rubric, judged: Judged) -> JudgeQuestion[Grade]:
-    """What a judge is asked about one reply by one rubric."""
+    """The judge's question about one reply by one rubric."""
     prompt = load_prompt("judge-rubric", rubric.language)
     text = prompt.fill(
         name=judged.persona.name,
@@ -56,7 +56,7 @@ def grade_question(rubric: Rubric, judged: Judged) -> JudgeQuestion[Grade]:
 
 
 def why_not_graded(rubric: Rubric, judged: Judged) -> str:
-    """Why there is nothing to grade, in one sentence; empty when there is."""
+    """Why a reply cannot be graded, in one sentence; empty when it can."""
     if not judged.reply.strip():
         return "The reply is empty."
     if rubric.over_turns and not any(turn.speaker == "persona" for turn in judged.turns):
@@ -65,10 +65,10 @@ def why_not_graded(rubric: Rubric, judged: Judged) -> str:
 
 
 def read_grade(text: str) -> Grade | None:
-    """The grade in a judge's words: as JSON, or said plainly; None when there is none, or more than one.
+    """Parse a judge's grade, from JSON or from prose; None when there is none, or more than one.
 
     Args:
-        text: what the model wrote.
+        text: the model's answer.
     """
     found = [held for held in values_in(text) if isinstance(held, dict) and _has(held, _GRADE_KEYS)]
     if found:
@@ -83,7 +83,7 @@ def read_grade(text: str) -> Grade | None:
 
 
 def _whole_grade(value: object) -> int | None:
-    """A grade as an integer; None when it is none of ours."""
+    """A grade as an integer; None when it is not one of `GRADES`."""
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9](?:\.0+)?\s*(?:/\s*5)?\s*分?\s*", value):
         value = float(re.findall(r"[0-9]", value)[0])
     if isinstance(value, bool) or not isinstance(value, int | float) or value not in GRADES:

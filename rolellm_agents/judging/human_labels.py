@@ -1,4 +1,4 @@
-"""What people said of replies: a score for one, or which of two is better, in a JSONL file."""
+"""Human labels of replies in a JSONL file: a score of one reply, or a preference between two."""
 
 import math
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _PREFERENCE: Final[Mapping[Preferred, float]] = {"reply": 1.0, "tie": 0.5, "othe
 
 @dataclass(frozen=True, kw_only=True)
 class HumanLabel:
-    """What people said of a reply, by itself or beside another one."""
+    """Human labels of one reply, or of a pair of replies."""
 
     key: str
     """Unique within the file."""
@@ -28,13 +28,13 @@ class HumanLabel:
     question: str
     reply: str
     other: str | None
-    """The reply it was compared with."""
+    """The reply that it was compared with; None for scores."""
     by_person: Mapping[str, float]
-    """A score for the reply; beside another one 1 where it is better, 0 where not, 0.5 for a tie."""
+    """By person, the score; in a pair 1 when the reply is better, 0 when the other is, 0.5 for a tie."""
 
     @property
     def value(self) -> float:
-        """The mean over the people."""
+        """The mean over all people."""
         return math.fsum(self.by_person.values()) / len(self.by_person)
 
 
@@ -59,7 +59,7 @@ class _LabelRow(JsonRow):
 
     @property
     def by_person(self) -> dict[str, float]:
-        """With one person who has no name."""
+        """The labels by person; a single anonymous person has an empty name."""
         if self.score is not None:
             return {"": float(self.score)}
         if self.scores:
@@ -69,13 +69,13 @@ class _LabelRow(JsonRow):
 
 
 def read_labels(file: Path) -> list[HumanLabel]:
-    """Read what people said.
+    """Read a file of human labels.
 
-    A row has `persona`, `question`, `reply`, and `score`, or `scores` with one for each person's name; or
-    an `other` reply and `preferred`: `reply`, `other` or `tie`, or these by person's name.
+    A row has `persona`, `question` and `reply`. It also has either `score`, or `scores` by person's name,
+    or an `other` reply with `preferred`: `reply`, `other` or `tie`, or one of these by person's name.
 
     Raises:
-        JudgingError: the file cannot be read, a line is damaged, or there is none.
+        JudgingError: the file cannot be read, a line is damaged, or the file has no rows.
     """
     labels = [
         HumanLabel(

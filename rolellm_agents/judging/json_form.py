@@ -1,4 +1,4 @@
-"""Verdicts and what is judged as JSON values, as runs and graphs keep them."""
+"""Conversion of verdicts and judged replies to and from the JSON values that runs and graphs store."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ _VERDICT: Final = TypeAdapter(Verdict)
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """A verdict with all that it says; `verdict_from_json` gives it back."""
+    """Convert a verdict to JSON values; `verdict_from_json` is the inverse."""
     return {
         "subject": verdict.subject,
         "measure": verdict.measure,
@@ -27,16 +27,16 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_from_json(value: Any) -> Verdict:
-    """A verdict that `verdict_to_json` wrote.
+    """Convert the JSON values of `verdict_to_json` to a verdict.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is no verdict.
     """
     return _VERDICT.validate_python(value)
 
 
 def judged_to_json(judged: Judged) -> dict[str, Any]:
-    """What is judged, with its persona; `judged_from_json` gives it back."""
+    """Convert a judged reply with its persona to JSON values; `judged_from_json` is the inverse."""
     return {
         "key": judged.key,
         "persona": judged.persona.model_dump(mode="json", exclude_defaults=True),
@@ -47,11 +47,11 @@ def judged_to_json(judged: Judged) -> dict[str, Any]:
 
 
 def judged_from_json(value: Mapping[str, Any]) -> Judged:
-    """What `judged_to_json` wrote.
+    """Convert the JSON values of `judged_to_json` to a judged reply.
 
     Raises:
-        ValueError: its persona is none.
-        KeyError: a part of it is missing.
+        ValueError: the persona is invalid.
+        KeyError: a key is missing.
     """
     return Judged(
         key=value["key"],

@@ -1,4 +1,4 @@
-"""Rows of a JSONL file that a person wrote: each checked, each complaint with its line."""
+"""Read and validate JSONL files that people write; errors name the line."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from rolellm_agents.text import one_line
 
 
 class JsonRow(BaseModel):
-    """A row; keys that it does not know are refused, since they are mostly misspelt."""
+    """A row. Unknown keys are errors, since most of them are misspelt."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,10 +23,10 @@ _Row = TypeVar("_Row", bound=JsonRow)
 
 
 def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:
-    """The rows of a file with the numbers of their lines, from 1; blank lines are left out.
+    """Yield the rows of a file with their line numbers, from 1; blank lines are skipped.
 
     Raises:
-        JudgingError: when that line is reached: the file cannot be read, or the line is not in this form.
+        JudgingError: the file cannot be read, or the next line is not valid.
     """
     try:
         for number, line in numbered_lines(file):
@@ -43,7 +43,7 @@ def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:
 
 
 def damaged(file: Path, number: int, what: str) -> JudgingError:
-    """The error that names a line and what is wrong with it."""
+    """The error for a damaged line."""
     return JudgingError(f"{file}, line {number}: {what}; correct the line or remove it.")
 
 

@@ -1,4 +1,4 @@
-"""What judges are given, and what a judge is."""
+"""The input of judges and their protocols."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rolellm_agents.persona import Persona
 
 
 class ConversationTurn(NamedTuple):
-    """One thing said in a conversation of two."""
+    """One turn of a conversation between a user and a persona."""
 
     speaker: Literal["user", "persona"]
     text: str
@@ -23,14 +23,14 @@ class Judged:
     """Unique among all items of a run."""
     persona: Persona
     turns: tuple[ConversationTurn, ...]
-    """What was said before the reply; the last is what the reply answers."""
+    """The turns before the reply; the reply answers the last of them."""
     reply: str
     references: tuple[str, ...] = ()
-    """Answers known to be good, if there are any."""
+    """Reference answers, if there are any."""
 
     @property
     def question(self) -> str:
-        """What the reply answers."""
+        """The turn that the reply answers."""
         return self.turns[-1].text
 
 
@@ -43,7 +43,7 @@ class ReplyJudge(Protocol):
         ...
 
     async def judge(self, judged: Judged) -> list[Verdict]:
-        """One verdict for each measure. What the model does wrong is in the verdict and never raised.
+        """Return one verdict for each measure. A failed answer of the model is a verdict without a value.
 
         Raises:
             ModelError: the model cannot be loaded.
@@ -60,10 +60,13 @@ class PairJudge(Protocol):
         ...
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:
-        """1 when the first is better, 0 when the second is, 0.5 when neither; asked in both orders.
+        """Compare two replies in both orders.
 
-        `details` says what each order gave, as `orders`, and whether they agree, as `consistent`. The two
-        are of one persona and one conversation; the verdict's subject is the first one's key.
+        The value is 1 when the first is better, 0 when the second is, and 0.5 for a tie.
+
+        In the verdict's `details`, `orders` holds the outcome of each order, and `consistent` says whether
+        they agree. Both replies must belong to one persona and one conversation; the verdict's subject is
+        the key of the first.
 
         Raises:
             ModelError: the model cannot be loaded.

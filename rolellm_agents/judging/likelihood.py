@@ -1,10 +1,9 @@
-"""How much likelier replies are under a persona: arithmetic of log-probabilities, and what they follow.
+"""How much likelier a reply is under a persona: arithmetic of log-probabilities, and the prompts for them.
 
-The gain of a reply is its pointwise mutual information with the persona (Church and Hanks, 1990), a token
-at a time: how much likelier the model finds each token when it has read who speaks than when nobody in
-particular does. A sum over the tokens would make a reply better with every word added, and a plain mean the
-shorter one better, since the first words gain most; so the mean is taken as if some tokens that anybody
-would say stood behind every reply.
+The gain of a reply is its pointwise mutual information with the persona (Church and Hanks, 1990), computed
+per token: how much likelier each token is after the persona's prompt than after a neutral prompt. A sum
+over the tokens would favour long replies. A plain mean would favour short ones, since the first words gain
+most. The mean is therefore smoothed: every reply counts `_UNSAID` additional tokens with no gain.
 """
 
 import math
@@ -19,23 +18,23 @@ from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.text.language import Language
 
 _UNSAID = 20
-"""Tokens that are thought behind every reply: what a few words gain says little."""
+"""Additional tokens without gain, since the gain of a few words says little."""
 _OWN, _OTHERS = math.log(0.3), math.log(0.7)
-"""The parts of a reply's words that follow the persona, and that anybody would say."""
+"""Log of the share of a reply's words that follow the persona, and of the share that do not."""
 
 
 def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
-    """How much likelier a reply is under a persona, in nats a token; negative when it is less likely.
+    """How much likelier a reply is under a persona, in nats per token; negative when it is less likely.
 
-    It is 0 for what anybody would say as well, comes near to the mean of the tokens' gains in a long reply,
-    and stays below it in a short one.
+    The gain is 0 for a reply that is as likely without the persona. It approaches the mean of the tokens'
+    gains for a long reply, and is smaller for a short one.
 
     Args:
-        persona: the natural logarithm of each token's probability after the persona's prompt.
-        nobody: the same after the prompt of nobody in particular.
+        persona: natural logarithm of each token's probability after the persona's prompt.
+        nobody: the same after the neutral prompt.
 
     Raises:
-        ValueError: there is no token, or one has more tokens than the other.
+        ValueError: there are no tokens, or the two differ in length.
     """
     if not persona:
         raise ValueError("there is no token")
@@ -45,11 +44,11 @@ def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
 
 
 def evidence(persona: Sequence[float], nobody: Sequence[float]) -> float:
-    """How much a reply speaks for a persona as its speaker, in nats a token.
+    """The evidence of a reply for a persona as its speaker, in nats per token.
 
-    It is the gain of a model that follows the persona in some of its words only and nobody in particular in
-    the others (Jelinek and Mercer, 1980), so that a single word that the persona would not have expected
-    costs little. That holds better when replies come from elsewhere, such as another model's.
+    This is the gain of a mixture of the persona's and the neutral model (Jelinek and Mercer, 1980), so that
+    a single word that is unlikely under the persona costs little. It is more robust for replies from
+    another source, such as another model.
 
     Args:
         persona: as for `gain`.
@@ -67,17 +66,18 @@ def evidence(persona: Sequence[float], nobody: Sequence[float]) -> float:
 def speaker_scores(
     evidence: Mapping[str, Sequence[float]], background: Mapping[str, Sequence[float]]
 ) -> dict[str, float]:
-    """How much speaks for each candidate: what the replies say, less what anybody's would say.
+    """The score of each candidate: the evidence of the replies minus the mean background evidence.
 
-    Some prompts make all that follows likelier: long ones, plain ones. What they do for replies of the same
-    origin by anybody is taken off before candidates are compared.
+    Some prompts, such as long or plain ones, make any reply likelier. Subtracting the mean over background
+    replies of the same origin removes that effect before candidates are compared.
 
     Args:
-        evidence: for each candidate that of each reply, in the same order for all.
-        background: for each candidate that of replies which are not to be judged; empty takes nothing off.
+        evidence: for each candidate, the evidence of each reply, in the same order for all.
+        background: for each candidate, the evidence of replies that are not judged; subtracts nothing when
+            empty.
 
     Returns:
-        For each candidate the sum over the replies; the highest is the likeliest speaker.
+        For each candidate the sum over the replies; the highest belongs to the likeliest speaker.
     """
     return {
         candidate: math.fsum(of_replies) - len(of_replies) * _mean(background.get(candidate, ()))
@@ -86,22 +86,22 @@ def speaker_scores(
 
 
 def persona_prompt(persona: Persona, turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
-    """What a reply follows when the persona gives it: the instruction that answers, too, are made with."""
+    """The messages before a reply under the persona: the same instruction as for generating answers."""
     return [*get_strategy("system")(persona, [], [], "")[:-1], *_messages(turns)]
 
 
 def nobody_prompt(language: Language, turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
-    """What a reply follows when nobody in particular gives it."""
+    """The messages before a reply under the neutral prompt, without a persona."""
     return [SystemMessage(load_prompt("judge-likelihood-nobody", language).text), *_messages(turns)]
 
 
 def open_question(language: Language) -> ConversationTurn:
-    """A question that fits any reply, where it is not known what was asked or must not be told."""
+    """A question that fits any reply, for when the actual question is unknown or must stay hidden."""
     return ConversationTurn("user", load_prompt("judge-likelihood-question", language).text)
 
 
 def prompts_used(language: Language) -> str:
-    """Ids, languages and versions, for verdicts."""
+    """Ids, languages and versions of the prompts, for verdicts."""
     return " ".join(load_prompt(name, language).name for name in ("system", "judge-likelihood-nobody"))
 
 

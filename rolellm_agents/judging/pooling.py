@@ -1,4 +1,4 @@
-"""Several judges' verdicts on the same replies: the pooled one, and how far they agree."""
+"""Pooling of several judges' verdicts on the same replies, and the judges' agreement."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,14 +14,14 @@ POOLINGS: Final[tuple[Pooling, ...]] = ("mean", "majority")
 
 
 def pooled(verdicts: Sequence[Verdict], how: Pooling) -> Verdict:
-    """One verdict out of several judges' on one subject and measure; each of them is kept in its details.
+    """Pool several judges' verdicts on one subject and measure; the details keep each of them.
 
-    Those without a value do not count. Where several values are the most frequent, the majority is their
+    Verdicts without a value are ignored. When several values are equally frequent, the majority is their
     mean.
 
     Args:
-        verdicts: at least one, one of each judge.
-        how: the mean, which suits grades, or the majority, which suits preferences.
+        verdicts: one verdict of each judge, at least one.
+        how: `mean`, which suits grades, or `majority`, which suits preferences.
     """
     first = verdicts[0]
     values = [one.value for one in verdicts if one.value is not None]
@@ -45,7 +45,7 @@ def pooled(verdicts: Sequence[Verdict], how: Pooling) -> Verdict:
 
 
 def members_of(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Each judge's own verdicts, where they were pooled; a single judge's are its own."""
+    """The judges' single verdicts: those inside pooled verdicts, and verdicts that are not pooled."""
     return [
         member
         for one in verdicts
@@ -56,13 +56,13 @@ def members_of(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def agreement(verdicts: Iterable[Verdict]) -> Mapping[str, float | None]:
-    """Krippendorff's alpha between the judges, by measure; None where there is too little to tell it.
+    """Krippendorff's alpha between the judges, by measure; None when there are too few verdicts.
 
-    1 is agreement, 0 what chance would give. Values are taken as ordered, not as so far apart: two judges'
-    grades have no common unit.
+    1 is perfect agreement, 0 is agreement by chance. The ordinal level is used because two judges' grades
+    have no common unit.
 
     Args:
-        verdicts: of any number of judges on any number of subjects, one of each judge on each.
+        verdicts: verdicts of any number of judges and subjects, one for each judge and subject.
     """
     rated: defaultdict[str, defaultdict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     for one in verdicts:

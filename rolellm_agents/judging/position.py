@@ -1,4 +1,4 @@
-"""Whether a judge of pairs looks at the replies or at the places where they stand."""
+"""Position bias: whether a judge of pairs prefers a reply because of its place."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,25 +8,26 @@ from rolellm_agents.judging.verdict import Verdict
 
 @dataclass(frozen=True)
 class PositionBias:
-    """Over pairs that were asked about in both orders, and answered in both."""
+    """The position bias over pairs with a verdict in both orders."""
 
     n: int
     first_preferred: float | None
-    """How often the reply that stood first was preferred; 0.5 is no bias. None without pairs."""
+    """How often the reply in the first place was preferred; 0.5 is no bias. None without pairs."""
     consistent: float | None
-    """How often both orders gave the same reply; a coin would be consistent half of the time."""
+    """How often both orders preferred the same reply; chance alone gives 0.5. None without pairs."""
 
 
 def position_bias(verdicts: Iterable[Verdict]) -> PositionBias:
-    """Measure it from the `orders` that verdicts of a pair judge carry; those by a rule count for nothing.
+    """Measure position bias from the verdicts of a pair judge; verdicts by a rule are ignored.
 
     Args:
-        verdicts: with `details["orders"]`, what each order gave for the first reply: 1, 0 or 0.5.
+        verdicts: verdicts with `details["orders"]`, the outcome of each order for the first reply: 1, 0 or
+            0.5.
     """
     asked = [orders for one in verdicts if len(orders := _orders(one)) == 2]
     if not asked:
         return PositionBias(0, None, None)
-    # In the second order the first reply stands second.
+    # The second order shows the first reply in the second place.
     first = sum(one + 1 - other for one, other in asked) / (2 * len(asked))
     return PositionBias(len(asked), first, sum(one == other for one, other in asked) / len(asked))
 

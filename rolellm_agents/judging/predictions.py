@@ -1,4 +1,4 @@
-"""Replies of a model as RoleBench keeps them (`role`, `question`, `generated`), and two files of them."""
+"""Read a model's replies in RoleBench's format (`role`, `question`, `generated`), and pair two systems'."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,16 +14,16 @@ from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import one_line
 
 _FirstLine = tuple[str, str, int]
-"""A role, what it is asked, and which of the same questions to it."""
+"""A persona's id, a question's key, and the number of this question among equal ones."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The replies of a file."""
+    """The replies of one file."""
 
     judged: tuple[Judged, ...]
     unknown: Mapping[str, int]
-    """Roles that no persona has, and how many of their rows are left out."""
+    """Roles without a persona, with the number of their rows that were skipped."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,22 @@ class Paired:
 
     pairs: tuple[tuple[Judged, Judged], ...]
     alone: tuple[int, int]
-    """Replies of the first and of the second that the other has nothing beside."""
+    """Number of replies of the first and of the second system that have no counterpart."""
 
 
 def read_predictions(
     file: Path, find: Callable[[str], Persona] = load_persona, references: Sequence[Path] = ()
 ) -> Predictions:
-    """Read a model's replies; of several to one question the first is taken, an empty one stays.
+    """Read a model's replies. Of several replies in one row the first is used; empty replies are kept.
 
     Args:
-        file: JSON lines.
-        find: from a role to its persona; it raises a `PersonaError` when there is none.
-        references: files of the same form with answers known to be good.
+        file: a JSONL file.
+        find: returns the persona of a role; it raises a `PersonaError` when there is none.
+        references: files of the same format with reference answers.
 
     Raises:
         RoleBenchError: a file cannot be read.
-        JudgingError: a line is damaged, or no line is of a role that there is.
+        JudgingError: a line is damaged, or no line belongs to a known role.
     """
     known = _answers(references)
     personas: dict[str, Persona | None] = {}
@@ -79,11 +79,11 @@ def read_predictions(
 
 
 def pair_replies(first: Iterable[Judged], second: Iterable[Judged]) -> Paired:
-    """Lay the replies of two systems beside each other: same persona, same question, in their order.
+    """Pair the replies of two systems by persona and question, in the order of the first system.
 
     Args:
-        first: one system's; keys are unique.
-        second: the other's.
+        first: replies of one system.
+        second: replies of the other system.
     """
     ones, others = _by_question(first), _by_question(second)
     both = [key for key in ones if key in others]
@@ -123,7 +123,7 @@ def _rows(file: Path) -> Iterable[tuple[int, str, str, tuple[str, ...]]]:
 
 def _found(role: str, find: Callable[[str], Persona]) -> Persona | None:
     try:
-        # What a file says is a name, never a path.
+        # A role in a file is a name, never a path.
         return None if role.endswith((".yaml", ".yml")) else find(role)
     except PersonaError:
         return None

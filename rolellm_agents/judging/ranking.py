@@ -1,8 +1,8 @@
-"""The ranking judge's question, how its order is read, and what two orders together say.
+"""The ranking judge's question, the parser of its ranking, and the combination of two orders.
 
 RoleLLM's judge (arXiv 2310.00746) ranks replies by how distinctly they speak in the role and by how much of
-the role's knowledge and memories they hold. Here it is asked twice, the replies the other way round the
-second time, since models prefer a place; and it is told neither who wrote a reply nor that length counts.
+the role's knowledge and memories they contain. Ours judges the replies twice, in reversed order the second
+time, because models have a position bias. The prompt neither names the systems nor mentions length.
 """
 
 import re
@@ -22,11 +22,11 @@ from rolellm_agents.text.language import Language
 
 MEASURE: Final = "preference"
 MOST_RANKED: Final = 5
-"""Replies in one question: the form names every order, and of five there are 120."""
+"""Maximum number of replies in one question: the schema lists every order, which is 120 for five."""
 EMPTY_RULE: Final = "rule:empty-reply"
-"""Who judges a pair of which a reply is empty."""
+"""Model name in verdicts on pairs with an empty reply."""
 SAME_RULE: Final = "rule:same-reply"
-"""Who judges a pair of the same words."""
+"""Model name in verdicts on pairs of equal replies."""
 _TURNS = 6
 _TITLES: Final[Mapping[Language, str]] = {"en": "Reply {number}:", "zh": "回答{number}："}
 _OR: Final[Mapping[Language, str]] = {"en": " or ", "zh": "或"}
@@ -49,20 +49,20 @@ _CHAIN = re.compile(
 
 @dataclass(frozen=True)
 class RankingOrder:
-    """How a judge ranked what it was shown."""
+    """A judge's ranking of the shown replies."""
 
     best_first: tuple[int, ...]
-    """Places among the shown replies, from 0."""
+    """Indices of the shown replies, from 0."""
     reason: str
 
 
 def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
-    """What a judge is asked about replies of one persona, in the order in which they are shown.
+    """The judge's question about replies of one persona, shown in the given order.
 
-    Where they did not answer the same conversation, only what they answer is shown of it.
+    When the replies belong to different conversations, only the question is shown.
 
     Raises:
-        ValueError: fewer than two replies, or more than `MOST_RANKED`.
+        ValueError: there are fewer than two replies, or more than `MOST_RANKED`.
     """
     count = len(replies)
     if not 2 <= count <= MOST_RANKED:
@@ -71,7 +71,7 @@ def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
     language, same = first.persona.language, all(one.turns == first.turns for one in replies)
     prompt = load_prompt("judge-ranking", language)
     orders = [" > ".join(map(str, order)) for order in permutations(range(1, count + 1))]
-    told = _OR[language].join(f'"{one}"' for one in (orders[0], orders[-1]))
+    examples = _OR[language].join(f'"{order}"' for order in (orders[0], orders[-1]))
     text = prompt.fill(
         name=first.persona.name,
         profile=profile_of(first.persona),
@@ -81,7 +81,7 @@ def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
             f"{_TITLES[language].format(number=number)}\n{fenced(one.reply)}"
             for number, one in enumerate(replies, 1)
         ),
-        orders=told if count == 2 else f"{told}{_OR[language]}…",
+        orders=examples if count == 2 else f"{examples}{_OR[language]}…",
     )
     form = form_of(
         "ranking",
@@ -92,11 +92,11 @@ def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
 
 
 def read_order(text: str, count: int) -> RankingOrder | None:
-    """The order in a judge's words: as JSON, as `2 > 1`, of two as the better one; None when there is none.
+    """Parse a ranking: JSON, `2 > 1`, or, for two replies, the better one; None when there is none.
 
     Args:
-        text: what the model wrote.
-        count: how many replies it was shown.
+        text: the model's answer.
+        count: number of replies in the question.
     """
     for value in reversed([*values_in(text)]):
         order = _ordered(value, count)
@@ -112,19 +112,19 @@ def read_order(text: str, count: int) -> RankingOrder | None:
 
 
 def shown_orders(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The two orders in which so many replies are shown: forwards, and the other way round."""
+    """The two orders in which the judge sees `count` replies: forwards and reversed."""
     forwards = tuple(range(count))
     return forwards, forwards[::-1]
 
 
 def standing(rankings: Sequence[Sequence[int]], count: int) -> list[float]:
-    """For each reply the share of the others that it is ranked before, between 0 and 1.
+    """For each reply, the share of the other replies that it is ranked before, between 0 and 1.
 
-    A pair that is ranked one way in one order and the other way in the other is a tie: half for each.
+    When the two orders rank a pair differently, the pair is a tie and counts half for each reply.
 
     Args:
-        rankings: what each order gave, as places among the replies, the best first.
-        count: of the replies, at least 2.
+        rankings: the ranking of each order, as indices of the replies, best first.
+        count: number of replies, at least 2.
     """
     before = [[ranking.index(reply) for reply in range(count)] for ranking in rankings]
     return [
@@ -139,9 +139,9 @@ def standing(rankings: Sequence[Sequence[int]], count: int) -> list[float]:
 
 
 def by_rule(first: Judged, second: Judged) -> Verdict | None:
-    """The verdict on two replies that no model need be asked about; None when one must be.
+    """The verdict on two replies that can be compared without a model; None when a model is needed.
 
-    An empty reply loses to any other, the same words are a tie, and of two empty ones nothing is said.
+    An empty reply loses to any other, equal replies tie, and two empty replies have no value.
     """
     empty = [not one.reply.strip() for one in (first, second)]
     if all(empty):
@@ -155,7 +155,7 @@ def by_rule(first: Judged, second: Judged) -> Verdict | None:
 
 
 def unasked(judged: Judged, value: float | None, rule: str, reason: str) -> Verdict:
-    """What a rule says of a reply beside others; without a value there is nothing to compare."""
+    """The verdict of a rule; without a value its status is `skipped`."""
     return Verdict(
         subject=judged.key,
         measure=MEASURE,
@@ -175,17 +175,17 @@ def _references(judged: Judged) -> str:
 
 
 def _ordered(value: Any, count: int) -> tuple[int, ...] | None:
-    """The order that a JSON value tells: ours, numbers, or the paper's list of models and ranks."""
+    """The ranking in a JSON value: our format, numbers, or the paper's list of models and ranks."""
     if isinstance(value, list):
         ranked = [one for one in value if isinstance(one, dict) and "rank" in one]
         return _by_rank(ranked, count) if ranked else _permutation(value, count)
     if not isinstance(value, dict):
         return None
-    told = _of(value, _ORDER_KEYS)
-    if isinstance(told, str):
-        return _chain(told, count)
-    if isinstance(told, list):
-        return _ordered(told, count)
+    order = _of(value, _ORDER_KEYS)
+    if isinstance(order, str):
+        return _chain(order, count)
+    if isinstance(order, list):
+        return _ordered(order, count)
     best = re.findall(r"[0-9]+", str(_of(value, _BEST_KEYS)))
     return _of_two(int(best[0])) if count == 2 and len(best) == 1 else None
 
@@ -200,15 +200,15 @@ def _by_rank(ranked: Sequence[Mapping[str, Any]], count: int) -> tuple[int, ...]
     return _permutation([re.sub(r"\D", "", name) for name in names], count)
 
 
-def _chain(told: str, count: int) -> tuple[int, ...] | None:
-    return _permutation(re.findall(r"[0-9]+", told), count)
+def _chain(text: str, count: int) -> tuple[int, ...] | None:
+    return _permutation(re.findall(r"[0-9]+", text), count)
 
 
-def _permutation(told: Sequence[Any], count: int) -> tuple[int, ...] | None:
-    """Numbers from 1 as places from 0, if each stands there once."""
-    found = [re.sub(r"\D", "", str(one)) for one in told]
+def _permutation(numbers: Sequence[Any], count: int) -> tuple[int, ...] | None:
+    """Convert numbers from 1 to indices from 0; None unless each occurs exactly once."""
+    found = [re.sub(r"\D", "", str(number)) for number in numbers]
     places = tuple(int(one) - 1 for one in found if one and len(one) < 3)
-    return places if sorted(places) == [*range(count)] and len(places) == len(told) else None
+    return places if sorted(places) == [*range(count)] and len(places) == len(numbers) else None
 
 
 def _of_two(best: int) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""Verdicts that a run recorded, read back from its folder without any model."""
+"""Read recorded verdicts from a run's folder; no model is needed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,46 +17,46 @@ from rolellm_agents.runs.folder import Run
 Judging = Literal["replies", "pairs", "scenes"]
 """What a run judges."""
 JUDGING: Final = "judging"
-"""Where a run's config says it."""
+"""The configuration key that holds the kind of a judging run."""
 
 
 @dataclass(frozen=True)
 class RecordedItem:
-    """What was judged, and the verdicts on it."""
+    """A judged item and its verdicts."""
 
     about: Mapping[str, Any]
-    """As `about_reply`, `about_pair` or `about_scene` tells it."""
+    """The result of `about_reply`, `about_pair` or `about_scene`."""
     verdicts: tuple[Verdict, ...]
 
 
 @dataclass(frozen=True)
 class RecordedVerdicts:
-    """A run of a judge."""
+    """The recorded verdicts of a run."""
 
     judging: Judging
     config: Mapping[str, Any]
-    """What the verdicts depend on."""
+    """The run's configuration, on which the verdicts depend."""
     items: tuple[RecordedItem, ...]
-    """In their own order, whatever was judged first; of what was judged again the latest."""
+    """The items in their original order; for items that were judged again, the latest verdicts."""
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """All of them."""
+        """All verdicts of all items."""
         return [verdict for item in self.items for verdict in item.verdicts]
 
 
 def about_reply(judged: Judged) -> dict[str, Any]:
-    """What a reader is shown of a reply beside its verdicts."""
+    """Describe a reply as reports show it beside its verdicts."""
     return {**_about(judged), "reply": judged.reply}
 
 
 def about_pair(first: Judged, second: Judged) -> dict[str, Any]:
-    """What a reader is shown of two replies beside the verdict."""
+    """Describe two replies as reports show them beside the verdict."""
     return {**_about(first), "first": first.reply, "second": second.reply}
 
 
 def about_scene(scene: JudgedScene) -> dict[str, Any]:
-    """What a reader is shown of a scene beside its verdicts: all that its critic was shown."""
+    """Describe a scene as reports show it beside its verdicts: everything that the critic saw."""
     return {
         "key": scene.key,
         "title": scene.title,
@@ -68,7 +68,7 @@ def about_scene(scene: JudgedScene) -> dict[str, Any]:
 
 
 def item_to_json(place: int, about: Mapping[str, Any], verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """An item as a run keeps it; its place is that among all that are judged."""
+    """Convert an item to the JSON values that a run stores; `place` is its index among all items."""
     return {
         "place": place,
         "about": dict(about),
@@ -77,10 +77,10 @@ def item_to_json(place: int, about: Mapping[str, Any], verdicts: Sequence[Verdic
 
 
 def read_verdicts(folder: Path) -> RecordedVerdicts:
-    """Read a run of a judge, be it complete or not.
+    """Read the verdicts of a run, complete or not.
 
     Raises:
-        JudgingError: the folder holds none.
+        JudgingError: the folder contains no run of a judge.
         StorageError: a line of the run is damaged.
     """
     config = {**_config(folder)}
@@ -104,8 +104,8 @@ def read_verdicts(folder: Path) -> RecordedVerdicts:
 
 def _about(judged: Judged) -> dict[str, Any]:
     persona = judged.persona
-    told = {"persona": persona.id, "name": persona.name, "language": persona.language}
-    return {"key": judged.key, **told, "question": judged.question}
+    about = {"persona": persona.id, "name": persona.name, "language": persona.language}
+    return {"key": judged.key, **about, "question": judged.question}
 
 
 def _config(folder: Path) -> Mapping[str, Any]:

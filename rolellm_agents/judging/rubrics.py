@@ -1,7 +1,7 @@
-"""Rubrics: what one grade of a reply is about, as files with a version that anybody can write.
+"""Rubrics: versioned YAML files that describe to a judge what to grade and what each grade means.
 
-The bundled ones lie in `rubrics/LANGUAGE/NAME.yaml`. Whoever changes one raises its version, since verdicts
-cite it.
+The bundled rubrics are in `rubrics/LANGUAGE/NAME.yaml`. Raise the version of a rubric when you change it,
+since verdicts cite it.
 """
 
 from collections.abc import Sequence
@@ -20,60 +20,60 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 RUBRICS: Final = ("voice", "knowledge", "boundary", "consistency", "engagement", "safety")
-"""The names of the bundled ones, in the order in which they are shown."""
+"""The names of the bundled rubrics, in display order."""
 GRADES: Final = (1, 2, 3, 4, 5)
-"""From the worst to the best."""
+"""The grades, from worst to best."""
 _RESERVED: Final = ("preference", "likelihood")
 
 
 class Rubric(BaseModel):
-    """One thing that is graded."""
+    """One criterion by which a judge grades replies."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: PersonaId
-    """What verdicts call the measure."""
+    """The measure in verdicts."""
     version: Annotated[StrictInt, Field(ge=1)]
     language: Language
-    """Of the rubric, and of all else that the judge is asked."""
+    """Language of the rubric and of the whole prompt."""
     title: Line
     looks_at: Line
-    """What is looked at, and what is not."""
+    """What the judge takes into account, and what it ignores."""
     grades: Annotated[tuple[Line, ...], Field(min_length=len(GRADES), max_length=len(GRADES))]
-    """What each grade means, from 1 to 5."""
+    """The meaning of each grade, from 1 to 5."""
     over_turns: StrictBool = False
-    """Whether it looks at a reply beside what was said before; a first reply is then not graded."""
+    """Whether the judge compares a reply with earlier turns; a first reply is then not graded."""
 
     @property
     def name(self) -> str:
-        """What verdicts cite: `voice/en@1`."""
+        """The name that verdicts cite, such as `voice/en@1`."""
         return f"{self.id}/{self.language}@{self.version}"
 
 
 @dataclass(frozen=True)
 class RubricChoice:
-    """Rubrics as somebody named them: bundled ones by name, in each persona's language, and own ones."""
+    """The chosen rubrics: names of bundled rubrics, which exist in each language, and custom rubrics."""
 
     chosen: tuple[str | Rubric, ...] = RUBRICS
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What verdicts call the measures."""
+        """The measures in verdicts."""
         return tuple(one if isinstance(one, str) else one.id for one in self.chosen)
 
     def in_language(self, language: Language) -> list[Rubric]:
-        """All of them; own ones stay in their own language."""
+        """All chosen rubrics, the bundled ones in `language`; custom rubrics keep their own language."""
         return [load_rubric(one, language) if isinstance(one, str) else one for one in self.chosen]
 
 
 def choose_rubrics(references: Sequence[str] = ()) -> RubricChoice:
-    """The rubrics of these names or files; all bundled ones when there are none.
+    """Choose rubrics by name or file; all bundled rubrics when `references` is empty.
 
     Args:
-        references: bundled names, or paths that end in `.yaml` or `.yml`.
+        references: names of bundled rubrics, or paths that end in `.yaml` or `.yml`.
 
     Raises:
-        JudgingError: there is no such rubric, a file is none, or two have one id.
+        JudgingError: there is no such rubric, a file is not a rubric, or two rubrics have the same id.
     """
     chosen = [_referred(one) for one in references] or list(RUBRICS)
     ids = RubricChoice(tuple(chosen)).ids
@@ -85,10 +85,10 @@ def choose_rubrics(references: Sequence[str] = ()) -> RubricChoice:
 
 @cache
 def load_rubric(name: str, language: Language) -> Rubric:
-    """A bundled rubric.
+    """Load a bundled rubric.
 
     Raises:
-        JudgingError: there is none of this name.
+        JudgingError: there is no rubric of this name.
     """
     if name not in RUBRICS:
         raise JudgingError(
@@ -100,10 +100,10 @@ def load_rubric(name: str, language: Language) -> Rubric:
 
 
 def read_rubric(path: Path) -> Rubric:
-    """A rubric of somebody's own.
+    """Read a custom rubric.
 
     Raises:
-        JudgingError: the file cannot be read or is no rubric, with the key and the line.
+        JudgingError: the file cannot be read or is not a rubric; the message names the key and the line.
     """
     rubric = read_yaml(path, Rubric, JudgingError)
     if rubric.id in _RESERVED:

@@ -1,4 +1,4 @@
-"""What a judge is shown of a persona and a conversation, cut to a length that a judge can bear."""
+"""Render a persona and a conversation for a judge, shortened to fit its prompt."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.text.language import Language
 
 _LONGEST_PROFILE: Final = 4_000
-"""Characters of a description; a card's may have two hundred thousand."""
+"""Maximum characters of a description; a card's may have two hundred thousand."""
 _LONGEST_TURN: Final = 1_500
 _LONGEST_REPLY: Final = 8_000
 _DEMONSTRATIONS: Final = 3
@@ -26,7 +26,7 @@ _BETWEEN: Final[Mapping[Language, str]] = {"en": " / ", "zh": "／"}
 
 
 def profile_of(persona: Persona) -> str:
-    """Who somebody is and how they speak: the description, catchphrases, some lines, some knowledge."""
+    """A persona's profile: the description, catchphrases, some demonstrations and some knowledge."""
     language = persona.language
     parts = [cut(persona.description, _LONGEST_PROFILE)]
     if persona.catchphrases:
@@ -41,25 +41,25 @@ def profile_of(persona: Persona) -> str:
 
 
 def conversation_of(judged: Judged, *, turns: int) -> str:
-    """The last turns before a reply, each with its speaker."""
+    """The last `turns` turns before a reply, each with its speaker."""
     language = judged.persona.language
-    shown = [_told(turn, judged.persona.name, language) for turn in judged.turns[-turns:]]
+    shown = [_render_turn(turn, judged.persona.name, language) for turn in judged.turns[-turns:]]
     return "\n".join(shown) or _NOTHING[language]
 
 
 def fenced(reply: str) -> str:
-    """A reply between marks, so that its words are not taken for the question's."""
+    """Put a reply between `<<<` and `>>>`, so that the judge does not take it for instructions."""
     inner = cut(reply, _LONGEST_REPLY).replace("<<<", "‹‹‹").replace(">>>", "›››")
     return f"<<<\n{inner}\n>>>"
 
 
 def cut(text: str, longest: int) -> str:
-    """A text that is safe to show, its end taken away where it is too long."""
+    """A text that is safe to display, shortened to at most `longest` characters."""
     shown = plain(text).strip()
     return shown if len(shown) <= longest else shown[: longest - 1].rstrip() + "…"
 
 
-def _told(turn: ConversationTurn, name: str, language: Language) -> str:
+def _render_turn(turn: ConversationTurn, name: str, language: Language) -> str:
     speaker = name if turn.speaker == "persona" else _USER[language]
     return f"{speaker}{_COLON[language]}{cut(turn.text, _LONGEST_TURN)}"
 

@@ -1,4 +1,4 @@
-"""Who is asked to be told among whom, and how often it is told right."""
+"""Speaker identification: sampling of speakers and candidates, and the identification rate."""
 
 import random
 import re
@@ -14,35 +14,35 @@ _STAND_IN = "…"
 
 @dataclass(frozen=True, kw_only=True)
 class Speaker:
-    """Somebody whose replies are given to others, too."""
+    """A persona whose replies are to be identified among candidates."""
 
     id: str
     replies: tuple[str, ...]
-    """Keys of the replies."""
+    """Keys of the speaker's replies."""
     others: tuple[str, ...]
-    """Everybody else in an order of chance: the first ones are the candidates beside the speaker."""
+    """All other personas in random order; the first of them are the candidates beside the speaker."""
 
     def candidates(self, count: int) -> tuple[str, ...]:
-        """The speaker and others, so many in all, or as many as there are."""
+        """The speaker and others, `count` in total, or fewer when the cast is smaller."""
         return (self.id, *self.others[: count - 1])
 
 
 def sample_speakers(
     replies: Mapping[str, Sequence[str]], cast: Sequence[str], *, most: int | None, seed: int
 ) -> list[Speaker]:
-    """Draw who is to be told, and among whom.
+    """Sample speakers, and for each the order of the other candidates.
 
     Args:
-        replies: keys of each one's replies.
-        cast: everybody who may be a candidate; who is not among them is not drawn.
-        most: how many are drawn; all when None.
+        replies: keys of the replies, by persona.
+        cast: personas that may be candidates; only these are sampled.
+        most: maximum number of speakers; all when None.
         seed: seed of the random choices.
     """
     draw = random.Random(seed)  # noqa: S311 (a sample, no secret)
     known = sorted(name for name in replies if name in set(cast))
-    drawn = sorted(draw.sample(known, len(known) if most is None else min(most, len(known))))
+    sampled = sorted(draw.sample(known, len(known) if most is None else min(most, len(known))))
     speakers = []
-    for name in drawn:
+    for name in sampled:
         others = sorted(one for one in cast if one != name)
         draw.shuffle(others)
         speakers.append(Speaker(id=name, replies=tuple(replies[name]), others=tuple(others)))
@@ -57,17 +57,18 @@ def identification_rate(
     candidates: int,
     pooled: int,
 ) -> Interval | None:
-    """How often the speaker comes out highest among the candidates, with an interval clustered by speaker.
+    """How often the speaker scores highest among the candidates, with an interval clustered by speaker.
 
     Args:
-        speakers: whose replies are judged.
-        evidence: for each candidate and each reply's key how much it speaks for the candidate.
-        background: for each candidate that of replies by anybody, to be taken off; may be empty.
-        candidates: among how many.
-        pooled: from how many replies at a time; what is left over of a speaker's is not used.
+        speakers: the speakers to identify.
+        evidence: for each candidate and each reply's key, the evidence for the candidate.
+        background: for each candidate, the evidence of background replies, which is subtracted; may be
+            empty.
+        candidates: number of candidates, the speaker included.
+        pooled: number of replies that are scored together; a speaker's remaining replies are not used.
 
     Returns:
-        None when nobody has so many replies.
+        None when no speaker has that many replies.
     """
     right, clusters = [], []
     for speaker in speakers:
@@ -83,18 +84,18 @@ def identification_rate(
 
 
 def _share_of_the_highest(scores: Mapping[str, float], name: str) -> float:
-    """1 for the highest alone, a part of it for one of several."""
+    """1 when only `name` scores highest, 1/n when it ties with n - 1 others, else 0."""
     highest = max(scores.values())
     best = [one for one, score in scores.items() if score == highest]
     return 1 / len(best) if name in best else 0.0
 
 
 def without_name(text: str, name: str) -> str:
-    """The text with the name, and each capitalized word of it, replaced by an ellipsis.
+    """Replace a name, and each capitalized word of it, by an ellipsis.
 
     Args:
-        text: in any language.
-        name: a title in it goes, too: “Coach Taylor” becomes an ellipsis wherever it stands.
+        text: a text in any language.
+        name: the name, with its title: every “Coach”, “Taylor” and “Coach Taylor” is replaced.
     """
     words = [
         rf"(?<!\w){re.escape(word)}(?!\w)"

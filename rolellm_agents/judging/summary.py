@@ -1,4 +1,4 @@
-"""What verdicts come to: a mean with its interval for each measure, and what has no value, by reason."""
+"""Summary of verdicts: a mean with its interval for each measure, and the verdicts without a value."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,26 +9,26 @@ from rolellm_agents.judging.verdict import Status, Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureSummary:
-    """One measure over all that was judged."""
+    """One measure over all judged items."""
 
     measure: str
     n: int
-    """Verdicts with a value; the others count for nothing."""
+    """Number of verdicts with a value; the mean ignores the others."""
     mean: float | None
     ci95: tuple[float, float] | None
-    """None where one persona and one reply is all there is to tell it from."""
+    """None when there is only one reply."""
     clustered_by: str
-    """`persona`; of one persona alone `reply`, and then it holds for this persona only."""
+    """`persona`, or `reply` for a single persona; the interval then holds for this persona only."""
     unscored: Mapping[Status, int] = field(default_factory=dict)
-    """How many verdicts have no value, and why."""
+    """Number of verdicts without a value, by status."""
 
 
 def summarize(verdicts: Iterable[Verdict], persona_of: Mapping[str, str]) -> list[MeasureSummary]:
-    """The measures in the order in which they first come.
+    """Summarize each measure, in order of first occurrence.
 
     Args:
-        verdicts: of any measures.
-        persona_of: from a subject to whose reply it is; intervals are clustered by it.
+        verdicts: verdicts of any measures.
+        persona_of: the persona of each subject; intervals are clustered by persona.
     """
     by_measure: dict[str, list[Verdict]] = {}
     for one in verdicts:
@@ -37,7 +37,7 @@ def summarize(verdicts: Iterable[Verdict], persona_of: Mapping[str, str]) -> lis
 
 
 def _summary(measure: str, verdicts: Sequence[Verdict], persona_of: Mapping[str, str]) -> MeasureSummary:
-    # It needs numpy as soon as there are two clusters.
+    # Imported here because it imports numpy for two or more clusters.
     from rolellm_agents.metrics import mean_interval
 
     scored = [(one.subject, one.value) for one in verdicts if one.value is not None]

@@ -1,39 +1,39 @@
-"""What a judge says of a reply: data, never only a number."""
+"""A judge's verdict on a reply."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Status = Literal["scored", "unparsed", "model_error", "skipped"]
-"""Whether there is a value, and if not, why: the judge's words made no verdict, the judge's model failed,
-or there was nothing to judge, such as an empty reply."""
+"""Whether there is a value, and if not, why: the judge's answer could not be parsed, the judge's model
+failed, or there was nothing to judge, such as an empty reply."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """One judgement. Without a value it counts as missing, never as zero."""
+    """One judgement. A verdict without a value is missing and never counts as zero."""
 
     subject: str
-    """The key of what was judged."""
+    """Key of the judged item."""
     measure: str
-    """What was judged, such as `voice`, `preference` or `likelihood`."""
+    """The measure, such as `voice`, `preference` or `likelihood`."""
     value: float | None
-    """None unless the status is `scored`; what its range is, the judge says."""
+    """None unless the status is `scored`; the range depends on the judge."""
     status: Status
     reason: str = ""
-    """The judge's words, or what went wrong."""
+    """The judge's reason, or what went wrong."""
     model: str
-    """Who judged: a model spec, or the name of a rule."""
+    """The model spec of the judge, or the name of a rule."""
     prompt: str = ""
-    """Id, language and version of what it was asked, such as `judge-rubric/en@1`; empty if nothing was."""
+    """Id, language and version of the prompt, such as `judge-rubric/en@1`; empty without a prompt."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What else there is to know, as JSON values, such as the flaws found, or both orders' outcomes."""
+    """Further details as JSON values, such as the flaws found, or the outcomes of both orders."""
 
     def __post_init__(self) -> None:
-        """Hold value and status together.
+        """Check that the value fits the status.
 
         Raises:
-            ValueError: a scored verdict without a value, or a value of one that is not scored.
+            ValueError: a scored verdict has no value, or another verdict has one.
         """
         if (self.value is not None) != (self.status == "scored"):
             raise ValueError(f"a verdict that is {self.status!r} has the value {self.value!r}")

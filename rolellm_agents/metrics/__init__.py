@@ -1,6 +1,6 @@
-"""How good replies are, and how sure that is: pure functions.
+"""Metrics of replies, confidence intervals and tests, as pure functions.
 
-What needs a persona lies in modules of its own: `detections`, `catchphrases`.
+Checks that need a persona are in `rolellm_agents.reply_checks`.
 """
 
 from rolellm_agents.metrics.agreement import krippendorff_alpha

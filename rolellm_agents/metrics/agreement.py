@@ -1,6 +1,6 @@
-"""How far several raters agree: Krippendorff's alpha (Computing Krippendorff's Alpha-Reliability, 2011).
+"""Agreement of raters: Krippendorff's alpha (Computing Krippendorff's Alpha-Reliability, 2011).
 
-Written here since the package on PyPI is under the GPL, which this one's users could not take on.
+Implemented here because the package on PyPI is licensed under the GPL.
 """
 
 from collections import Counter
@@ -9,21 +9,21 @@ from itertools import combinations
 from typing import Final, Literal
 
 Level = Literal["nominal", "ordinal", "interval"]
-"""Whether ratings are only alike or not, or also in an order, or also apart by so much."""
+"""The level of measurement of ratings: unordered categories, an order, or an order with distances."""
 
 _Distance = Callable[[float, float], float]
 
 
 def krippendorff_alpha(ratings: Sequence[Sequence[float | None]], level: Level) -> float | None:
-    """How much less raters disagree than by chance.
+    """Krippendorff's alpha: how much less raters disagree than by chance.
 
     Args:
-        ratings: for each thing that was rated its ratings, in any order; None and absent ones are missing.
-        level: how far apart two ratings are.
+        ratings: the ratings of each unit, in any order; None is a missing rating.
+        level: the level of measurement, which defines the distance between two ratings.
 
     Returns:
-        1 when all agree, 0 when they do as by chance, less than 0 when they do less; None when there is
-        nothing to tell it by: no two ratings of one thing, or all of them the same.
+        1 for perfect agreement, 0 for agreement by chance, less than 0 for less agreement than by chance;
+        None when alpha is undefined: no unit has two ratings, or all ratings are equal.
     """
     units = [
         Counter(known) for unit in ratings if len(known := [one for one in unit if one is not None]) > 1
@@ -38,7 +38,7 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]], level: Level) 
 
 
 def _disagreement(counts: Counter[float], distance: _Distance) -> float:
-    """Summed over all pairs of these ratings."""
+    """The distances summed over all pairs of these ratings."""
     return sum(
         counts[one] * counts[other] * distance(one, other) for one, other in combinations(sorted(counts), 2)
     )
@@ -49,7 +49,7 @@ def _nominal(_counts: Counter[float]) -> _Distance:
 
 
 def _ordinal(counts: Counter[float]) -> _Distance:
-    """The squared number of ratings between two, their own counted half."""
+    """The squared number of ratings between two values, where the two values themselves count half."""
     middles = dict(zip(sorted(counts), _middles(counts[rating] for rating in sorted(counts)), strict=True))
     return lambda one, other: (middles[one] - middles[other]) ** 2
 

@@ -1,4 +1,4 @@
-"""How far two scores of the same things go together, such as a judge's and people's."""
+"""Correlation of two scores of the same items, such as a judge's and people's."""
 
 import math
 from bisect import bisect_left, bisect_right, insort
@@ -11,24 +11,24 @@ _RESAMPLES = 1_000
 
 Pairs = Sequence[tuple[float, float]]
 Correlation = Callable[[Pairs], float | None]
-"""From pairs of scores to a number between -1 and 1; None where one side is the same throughout."""
+"""Maps pairs of scores to a number between -1 and 1, or to None when one side is constant."""
 
 
 @dataclass(frozen=True)
 class Correlated:
-    """A correlation, and where the true one may lie."""
+    """A correlation with its confidence interval."""
 
     value: float | None
-    """None where there are no two things, or one of the scores is the same for all."""
+    """None when there are fewer than two items, or one of the scores is constant."""
     low: float | None
     high: float | None
-    """None, as is `low`, for one cluster alone, or when most draws have no correlation."""
+    """None, like `low`, for a single cluster, or when most resamples have no correlation."""
     n: int
-    """How many things were scored."""
+    """Number of items."""
 
 
 def pearson(pairs: Pairs) -> float | None:
-    """How near the pairs lie to a straight line."""
+    """Pearson's correlation; None when it is undefined."""
     if len(pairs) < 2:
         return None
     one, other = zip(*pairs, strict=True)
@@ -41,7 +41,7 @@ def pearson(pairs: Pairs) -> float | None:
 
 
 def spearman(pairs: Pairs) -> float | None:
-    """How near they are to one order: Pearson's correlation of ranks; equal scores share one."""
+    """Spearman's correlation: Pearson's correlation of ranks; equal scores share their mean rank."""
     if not pairs:
         return None
     one, other = zip(*pairs, strict=True)
@@ -49,7 +49,7 @@ def spearman(pairs: Pairs) -> float | None:
 
 
 def kendall(pairs: Pairs) -> float | None:
-    """Kendall's tau-b: by how much more pairs of things both scores order alike than not (Knight, 1966)."""
+    """Kendall's tau-b: the excess of pairs of items that both scores order alike (Knight, 1966)."""
     if len(pairs) < 2:
         return None
     every = math.comb(len(pairs), 2)
@@ -84,15 +84,14 @@ def correlated(
 
     Args:
         correlation: one of `CORRELATIONS`.
-        pairs: for each thing its two scores.
-        clusters: for each thing what it was drawn with, such as the persona that replied; whole clusters
-            are drawn.
-        confidence: the part of intervals that hold the true correlation, between 0 and 1.
-        resamples: how often as many clusters as there are are drawn, with replacement.
-        seed: of the draws; the order of the things changes nothing.
+        pairs: the two scores of each item.
+        clusters: the cluster of each item, such as the persona that replied; whole clusters are resampled.
+        confidence: confidence level of the interval, between 0 and 1.
+        resamples: number of bootstrap resamples.
+        seed: seed of the resampling. The same items give the same interval, in any order.
 
     Raises:
-        ValueError: a score is not finite, or there are not as many clusters.
+        ValueError: a score is not finite, or the numbers of pairs and clusters differ.
     """
     if not all(math.isfinite(score) for pair in pairs for score in pair):
         raise ValueError("a score is not finite")
@@ -107,8 +106,8 @@ def correlated(
     import numpy as np
 
     random = np.random.default_rng(seed)
-    drawn = (random.integers(len(groups), size=len(groups)).tolist() for _ in range(resamples))
-    values = [correlation([pair for number in numbers for pair in groups[number]]) for numbers in drawn]
+    sampled = (random.integers(len(groups), size=len(groups)).tolist() for _ in range(resamples))
+    values = [correlation([pair for number in numbers for pair in groups[number]]) for numbers in sampled]
     known = [one for one in values if one is not None]
     if 2 * len(known) < resamples:
         return Correlated(value, None, None, len(pairs))
@@ -123,11 +122,11 @@ def _centred(scores: Sequence[float]) -> list[float]:
 
 
 def _ranks(scores: Sequence[float]) -> list[float]:
-    """Equal scores have the middle of their places."""
+    """The rank of each score; equal scores share the mean of their ranks."""
     ordered = sorted(scores)
     return [(bisect_left(ordered, score) + bisect_right(ordered, score)) / 2 for score in scores]
 
 
 def _tied(scores: Sequence[object]) -> int:
-    """Pairs of equal ones."""
+    """The number of pairs of equal scores."""
     return sum(math.comb(times, 2) for times in Counter(scores).values())

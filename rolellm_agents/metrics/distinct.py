@@ -1,4 +1,4 @@
-"""How varied texts are: distinct-n (Li et al., arXiv 1510.03055, §5.3)."""
+"""Diversity of texts: distinct-n (Li et al., arXiv 1510.03055, §5.3)."""
 
 from collections.abc import Iterable
 
@@ -6,17 +6,17 @@ from rolellm_agents.metrics.words import words_and_characters
 
 
 def distinct_n(texts: Iterable[str], n: int) -> float:
-    """The share of runs of `n` words, within one text each, that are there only once or for the first time.
+    """The number of distinct n-grams of all texts, divided by the number of n-grams.
 
-    Words are as in RoleBench's scores: what is between spaces, in lower case, and each Chinese character.
-    The share falls with the amount of text, so only amounts of one size compare.
+    N-grams do not cross texts. Words are runs of Latin letters and digits in lower case, and single Chinese
+    characters. The share falls with the amount of text, so compare only equal amounts.
 
     Args:
-        texts: all that one speaker, or one run, said.
-        n: how many words a run has; at least 1.
+        texts: all texts of one speaker, or of one run.
+        n: number of words of an n-gram, at least 1.
 
     Returns:
-        Between 0 and 1; 0 when no text has so many words.
+        A share between 0 and 1; 0 when no text has `n` words.
     """
     runs: list[tuple[str, ...]] = []
     for text in texts:

@@ -1,7 +1,7 @@
-"""How sure a mean is: percentile bootstrap intervals, resampled by cluster (Efron; Field and Welsh, 2007).
+"""Confidence intervals of means: the percentile cluster bootstrap (Efron; Field and Welsh, 2007).
 
-Replies of one persona are more alike than replies of two, so whole personas are drawn, not single replies;
-drawing replies would make intervals too narrow.
+Replies of one persona are more alike than replies of two, so whole personas are resampled. Resampling
+single replies would make intervals too narrow.
 """
 
 import math
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 SAMPLED_AT_ONCE = 1_000_000
-"""Clusters, so that memory stays small however many items there are."""
+"""Number of clusters that are resampled at once, which bounds the memory."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and where the true one may lie.
+    """A mean with its confidence interval.
 
-    `low` and `high` are None when all items are of one cluster: nothing then says how another cluster would
-    do. With fewer than ten or so clusters the interval is too narrow, as every bootstrap is.
+    `low` and `high` are None when all items belong to one cluster, since there is then no information about
+    other clusters. With fewer than about ten clusters the interval is too narrow, like every bootstrap.
     """
 
     mean: float
     low: float | None
     high: float | None
     n: int
-    """How many items the mean is of."""
+    """Number of items."""
 
 
 def mean_interval(
@@ -45,13 +45,13 @@ def mean_interval(
 
     Args:
         values: one finite score for each item.
-        clusters: for each item what it was drawn with, such as the persona that replied.
-        confidence: the part of intervals that hold the true mean, between 0 and 1.
-        resamples: how often as many clusters as there are are drawn, with replacement.
-        seed: seed of the random choices. The same items give the same interval, in any order.
+        clusters: the cluster of each item, such as the persona that replied.
+        confidence: confidence level of the interval, between 0 and 1.
+        resamples: number of bootstrap resamples.
+        seed: seed of the resampling. The same items give the same interval, in any order.
 
     Raises:
-        ValueError: there is no value, one is not finite, or there are not as many clusters.
+        ValueError: there are no values, one is not finite, or the numbers of values and clusters differ.
     """
     groups = values_by_cluster(values, clusters)
     mean = math.fsum(values) / len(values)
@@ -75,21 +75,21 @@ def difference_interval(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """By how much `first` scores higher than `second` on the same items, in the mean.
+    """The mean difference of `first` and `second` on the same items, with its interval.
 
-    An interval that lies to one side of 0 says that the two differ. Pairing takes out how hard the items
-    are, so it tells smaller differences apart than two intervals laid side by side.
+    The systems differ when the interval does not contain 0. Pairing removes the difficulty of the items, so
+    this detects smaller differences than a comparison of two separate intervals.
 
     Args:
         first: one score for each item.
         second: the other system's scores on the same items, in the same order.
-        clusters: for each item what it was drawn with, as in `mean_interval`.
-        confidence: the part of intervals that hold the true difference, between 0 and 1.
-        resamples: how often as many clusters as there are are drawn, with replacement.
-        seed: seed of the random choices.
+        clusters: the cluster of each item, as in `mean_interval`.
+        confidence: confidence level of the interval, between 0 and 1.
+        resamples: number of bootstrap resamples.
+        seed: seed of the resampling.
 
     Raises:
-        ValueError: as in `mean_interval`, or one system has more scores than the other.
+        ValueError: as in `mean_interval`, or the numbers of scores differ.
     """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     return mean_interval(differences, clusters, confidence=confidence, resamples=resamples, seed=seed)
@@ -99,7 +99,7 @@ def values_by_cluster(values: Sequence[float], clusters: Sequence[str]) -> list[
     """The values of each cluster, in the order of the clusters' names.
 
     Raises:
-        ValueError: there is no value, one is not finite, or there are not as many clusters.
+        ValueError: there are no values, one is not finite, or the numbers of values and clusters differ.
     """
     if not values:
         raise ValueError("there are no values")
@@ -112,7 +112,7 @@ def values_by_cluster(values: Sequence[float], clusters: Sequence[str]) -> list[
 
 
 def means_of_resamples(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> "NDArray[Any]":
-    """The mean of all values of the clusters drawn, for each of `resamples` draws of as many clusters."""
+    """The mean of each of `resamples` bootstrap resamples of the clusters."""
     import numpy as np
 
     sums = np.array([math.fsum(group) for group in groups])
@@ -120,7 +120,7 @@ def means_of_resamples(groups: Sequence[Sequence[float]], resamples: int, seed: 
     random = np.random.default_rng(seed)
     at_once = max(1, SAMPLED_AT_ONCE // len(groups))
     means = []
-    for begun in range(0, resamples, at_once):
-        drawn = random.integers(len(groups), size=(min(at_once, resamples - begun), len(groups)))
-        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    for start in range(0, resamples, at_once):
+        sampled = random.integers(len(groups), size=(min(at_once, resamples - start), len(groups)))
+        means.append(sums[sampled].sum(axis=1) / sizes[sampled].sum(axis=1))
     return np.concatenate(means)

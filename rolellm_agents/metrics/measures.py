@@ -1,4 +1,4 @@
-"""The measures of a reply against references, by the names a person asks for them."""
+"""Measures that compare a reply with references, by name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.text.language import Language
 
 Over = Literal["first", "max", "mean"]
-"""Of several references: the first alone, the one that gives the most, or the mean over all."""
+"""How several references count: the first alone, the one with the highest score, or the mean of all."""
 ChineseWords = Literal["characters", "jieba"]
-"""What a Chinese text is cut into."""
+"""The tokens of Chinese texts."""
 
 _Cut = Callable[[str], Any]
 
 
 class ReferencedReply(NamedTuple):
-    """A reply, and what it may be like."""
+    """A reply with its references."""
 
     reply: str
     references: Sequence[str]
@@ -39,7 +39,7 @@ class ReferencedReply(NamedTuple):
 
 
 class _Cutters(NamedTuple):
-    """How a text is cut before it is compared."""
+    """The tokenizers of a measure."""
 
     english: _Cut
     characters: _Cut
@@ -61,13 +61,13 @@ def _as_they_are(cut: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """From a reply, its references and their language to a score between 0 and 1."""
+    """A measure, which maps a reply, its references and their language to a score between 0 and 1."""
 
     cutters: _Cutters
     compare: Callable[[Any, Any], Rouge]
     part: Literal["recall", "f1"]
     shape: Callable[[Any], Any] = _as_they_are
-    """What is made of a cut text before it is compared with several others."""
+    """Applied to a tokenized text before it is compared with others."""
 
     def __call__(
         self,
@@ -81,21 +81,21 @@ class Measure:
         """Score one reply.
 
         Args:
-            reply: the text that is measured.
-            references: what it may be like, at least one.
-            language: of all of them.
-            over: which of the references count.
-            zh_words: what Chinese is cut into.
+            reply: the text to score.
+            references: the references, at least one.
+            language: language of the reply and the references.
+            over: how several references count.
+            zh_words: the tokens of Chinese texts.
 
         Raises:
-            ValueError: there is no reference.
+            ValueError: there are no references.
         """
         cut = self.cutters.of(language, zh_words)
         counted = _counted(references, over)
         return self.of_cut(cut(reply), [cut(text) for text in counted], over)
 
     def of_cut(self, reply: Any, references: Iterable[Any], over: Over) -> float:
-        """Score a reply that is cut already, as are the references that count."""
+        """Score a tokenized reply against tokenized references."""
         shaped = self.shape(reply)
         part = attrgetter(self.part)
         scores: list[float] = [part(self.compare(shaped, self.shape(one))) for one in references]
@@ -103,17 +103,17 @@ class Measure:
 
 
 rouge_l_f1: Final = Measure(_WORDS, rouge_l, "f1")
-"""F1 of ROUGE-L; in English exactly that of `rouge_score` without stemmer.
+"""F1 of ROUGE-L; for English it equals that of `rouge_score` without stemming.
 
-Chinese is compared character by character, or by jieba's words, without punctuation. Words that fit no
-reference lower it.
+Chinese is compared by character, or by jieba's words, without punctuation. Words that are not in the
+reference lower the score.
 """
 
 paper_recall: Final = Measure(_SENTENCES, summary_rouge_l, "recall")
-"""Recall of ROUGE-L as the published RoleBench figures were found to be computed: by `rouge` 1.0.1.
+"""Recall of ROUGE-L as in `rouge` 1.0.1, which reproduces the published RoleBench figures.
 
-Words that fit no reference cost nothing, so that a longer reply usually scores higher; it is there to be
-laid beside the paper's figures.
+Words that are not in the reference cost nothing, so a longer reply usually scores higher. Use it to compare
+with the paper's figures.
 """
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
@@ -127,14 +127,14 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 Metric = Callable[[str, str, Language], float]
-"""`(reply, reference, language) -> score`: a metric of one's own, for one reference at a time."""
+"""A custom metric, `(reply, reference, language) -> score`, which gets one reference at a time."""
 
 
 def measure_named(name: str) -> Measure | Metric:
-    """One of `MEASURES`, or an entry point of `rolellm.metrics`.
+    """Find a measure: one of `MEASURES`, or an entry point of `rolellm.metrics`.
 
     Raises:
-        RoleBenchError: there is none of that name.
+        RoleBenchError: there is no measure of that name.
         PluginError: the package that provides it cannot be used.
     """
     if name in MEASURES:
@@ -156,21 +156,21 @@ def score_many(
     over: Over = "max",
     zh_words: ChineseWords = "characters",
 ) -> dict[str, list[float]]:
-    """Score many replies by several measures; texts are cut once for all measures that cut alike.
+    """Score many replies by several measures; measures with the same tokenizers share the tokenized texts.
 
     Args:
-        answers: replies with their references; they are gone through once.
-        measures: names, or metrics of your own.
-        over: which of the references count.
-        zh_words: what Chinese is cut into, by our own measures.
+        answers: replies with their references; the iterable is consumed once.
+        measures: names of measures, or custom metrics.
+        over: how several references count.
+        zh_words: the tokens of Chinese texts in built-in measures.
 
     Returns:
-        For each measure the scores, in the order of the answers; a metric of your own is called
+        The scores of each measure, in the order of the answers; the key of a custom metric is
         `module.name`.
 
     Raises:
-        RoleBenchError: there is no measure of such a name.
-        ValueError: an answer has no reference.
+        RoleBenchError: there is no measure of that name.
+        ValueError: an answer has no references.
     """
     given = {
         one if isinstance(one, str) else qualified_name(one): measure_named(one)

@@ -1,7 +1,7 @@
-"""Whether one system scores higher than another on the same items, or chance would do as much.
+"""Significance test of the difference between two systems on the same items.
 
-The test is two-sided and takes whole clusters, such as all replies of one persona, as what chance deals
-with; `difference_interval` says by how much the systems differ.
+The test is two-sided and permutes whole clusters, such as all replies of one persona. For the size of the
+difference, see `difference_interval`.
 """
 
 import math
@@ -11,7 +11,7 @@ from itertools import product
 from rolellm_agents.metrics.intervals import RESAMPLES, SAMPLED_AT_ONCE, values_by_cluster
 
 _ROUNDING = 1e-12
-"""Sums of the same numbers in another order differ by less."""
+"""Tolerance for the rounding of sums of the same numbers in another order."""
 
 
 def sign_flip_p_value(
@@ -22,21 +22,21 @@ def sign_flip_p_value(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """How often the difference would be as large if it were chance which system is called the first.
+    """The p-value of the paired permutation test with whole clusters (Good, 2005, §3.7).
 
-    The permutation test of paired scores: the systems change places in whole clusters (Good, 2005, §3.7).
-    With few clusters all ways to do so are gone through, and the value is exact; with n clusters it cannot
-    be less than 1 in 2^(n-1), and so no difference is significant at .05 with five or fewer.
+    It is the share of permutations, each of which swaps the systems in some clusters, with a difference at
+    least as large. With few clusters all permutations are tried, and the value is exact. With n clusters it
+    is at least 1/2^(n-1), so with five or fewer no difference is significant at .05.
 
     Args:
         first: one score for each item.
         second: the other system's scores on the same items, in the same order.
-        clusters: for each item what it was drawn with.
-        resamples: how many ways are tried, when there are more.
-        seed: of the draws; the order of the items changes nothing.
+        clusters: the cluster of each item.
+        resamples: number of random permutations when there are too many to try all.
+        seed: seed of the permutations. The same items give the same value, in any order.
 
     Raises:
-        ValueError: there is no score, one is not finite, or there are not as many of each.
+        ValueError: there are no scores, one is not finite, or the numbers of scores and clusters differ.
     """
     import numpy as np
 
@@ -49,8 +49,8 @@ def sign_flip_p_value(
     random = np.random.default_rng(seed)
     at_once = max(1, SAMPLED_AT_ONCE // len(groups))
     as_far = 0
-    for begun in range(0, resamples, at_once):
-        flipped = random.integers(2, size=(min(at_once, resamples - begun), len(groups)))
+    for start in range(0, resamples, at_once):
+        flipped = random.integers(2, size=(min(at_once, resamples - start), len(groups)))
         as_far += int((abs((1 - 2 * flipped) @ sums) >= least).sum())
     return (as_far + 1) / (resamples + 1)
 

@@ -7,18 +7,18 @@ from statistics import fmean
 
 @dataclass(frozen=True)
 class PaperCells:
-    """One system's row. The paper's figures are of `paper_recall`; others may stand in the same cells."""
+    """One system's row. The paper's figures are scores by `paper_recall`; any other measure fits, too."""
 
     raw: float | None
-    """General instructions against plain answers: whether they are right."""
+    """Score on general instructions against plain answers, for accuracy."""
     cus: float | None
-    """General instructions against answers in the role's voice: whether it is heard."""
+    """Score on general instructions against answers in the role's voice, for style."""
     spe: float | None
-    """Role-specific questions against answers from the profile: whether the role is known."""
+    """Score on role-specific questions against answers from the profile, for knowledge."""
 
     @property
     def mean(self) -> float | None:
-        """Of the three; None unless there are all."""
+        """The mean of the three; None unless all three are known."""
         cells = [cell for cell in (self.raw, self.cus, self.spe) if cell is not None]
         return fmean(cells) if len(cells) == 3 else None
 
@@ -26,5 +26,5 @@ class PaperCells:
 def paper_cells(
     *, raw: Sequence[float] = (), cus: Sequence[float] = (), spe: Sequence[float] = ()
 ) -> PaperCells:
-    """The cells of replies' scores; what was not scored has none."""
+    """Average the scores of replies for each cell; a cell without scores is None."""
     return PaperCells(*(fmean(scores) if scores else None for scores in (raw, cus, spe)))

@@ -1,8 +1,8 @@
-"""ROUGE: how much two texts, cut into words, have in common (Lin, 2004).
+"""ROUGE: how much two tokenized texts have in common (Lin, 2004).
 
-`rouge_n` and `rouge_l` compare whole texts, as Google's `rouge_score` does. `summary_rouge_l` compares
-sentence by sentence, as the `rouge` package on PyPI (1.0.1) does, whose recall the published RoleBench
-figures are.
+`rouge_n` and `rouge_l` compare whole texts, like Google's `rouge_score`. `summary_rouge_l` compares
+sentence by sentence, like the `rouge` package on PyPI (1.0.1), whose recall reproduces the published
+RoleBench figures.
 """
 
 from collections import defaultdict
@@ -17,12 +17,12 @@ _GAP = ""
 
 
 class Rouge(NamedTuple):
-    """What a prediction and a reference have in common; each part lies between 0 and 1."""
+    """Precision, recall and F1 of a prediction; each lies between 0 and 1."""
 
     precision: float
-    """As a part of the prediction."""
+    """What both texts have in common, as a share of the prediction."""
     recall: float
-    """As a part of the reference."""
+    """What both texts have in common, as a share of the reference."""
     f1: float
     """The harmonic mean of the two."""
 
@@ -31,37 +31,37 @@ _NOTHING = Rouge(0.0, 0.0, 0.0)
 
 
 def rouge_l(predicted: Sequence[Hashable], expected: Sequence[Hashable]) -> Rouge:
-    """The longest common subsequence of two texts' words: the same words in one order, gaps allowed.
+    """ROUGE-L: the longest common subsequence of two texts' words.
 
     Args:
-        predicted: the words of the text that is measured.
-        expected: the words of what it may be like.
+        predicted: words of the prediction.
+        expected: words of the reference.
 
     Returns:
-        Zeros where one has no words.
+        The score; all zeros when one of the texts is empty.
     """
     return _rouge(LCSseq.similarity(predicted, expected), len(predicted), len(expected))
 
 
 def rouge_n(predicted: Sequence[str], expected: Sequence[str], n: int) -> Rouge:
-    """The runs of `n` words that two texts have in common, each as often as both have it.
+    """ROUGE-N: the n-grams that two texts have in common, each counted as often as both contain it.
 
     Args:
-        predicted: the words of the text that is measured.
-        expected: the words of what it may be like.
-        n: how many words a run has, at least 1.
+        predicted: words of the prediction.
+        expected: words of the reference.
+        n: number of words of an n-gram, at least 1.
 
     Returns:
-        Zeros where one has not so many words.
+        The score; all zeros when one of the texts has fewer than `n` words.
     """
     return rouge_l(word_runs(predicted, n), word_runs(expected, n))
 
 
 def word_runs(words: Sequence[str], n: int) -> Sequence[Hashable]:
-    """All runs of `n` words in an order that does not depend on the text.
+    """All n-grams, sorted; for `n` > 1 as hashes.
 
-    Of two such sequences the longest common subsequence is what both hold, each run as often as both do, so
-    that `rouge_l` of them is ROUGE-N. The runs of several words are given by their hashes.
+    The longest common subsequence of two sorted sequences is their multiset intersection, so `rouge_l` of
+    such sequences is ROUGE-N.
     """
     if n == 1:
         return sorted(words)
@@ -71,16 +71,16 @@ def word_runs(words: Sequence[str], n: int) -> Sequence[Hashable]:
 def summary_rouge_l(predicted: Sequence[Sentence], expected: Sequence[Sentence]) -> Rouge:
     """“Summary level” ROUGE-L with the peculiarities of `rouge` 1.0.1.
 
-    The different words of all common subsequences of sentences are counted, each once in the whole text,
-    over the different words of a text. Which of several longest subsequences counts is that package's
-    choice too. Its F is less than ours by at most 5e-9, since it adds 1e-8 to the divisor.
+    The score is the number of distinct words in all common subsequences of sentences, divided by the number
+    of distinct words of a text. Among several longest subsequences it chooses the same one as that package.
+    The package's F1 is lower by at most 5e-9, since it adds 1e-8 to the divisor.
 
     Args:
-        predicted: the sentences of the text that is measured.
-        expected: the sentences of what it may be like.
+        predicted: sentences of the prediction.
+        expected: sentences of the reference.
 
     Returns:
-        Zeros where one has no sentence.
+        The score; all zeros when one of the texts has no sentence.
     """
     common = _words_in_common(predicted, expected)
     return _rouge(len(common), len(set().union(*predicted)), len(set().union(*expected)))
@@ -96,9 +96,9 @@ def _rouge(common: int, predicted: int, expected: int) -> Rouge:
 def _words_in_common(predicted: Sequence[Sentence], expected: Sequence[Sentence]) -> set[str]:
     """The words of a longest common subsequence of each predicted and each expected sentence.
 
-    The lengths of the subsequences are found for all predicted sentences at once, a bit for each word
-    (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004): a set bit is a word at which the
-    subsequence grows. A gap between two sentences takes the carry of the addition.
+    The lengths are computed for all predicted sentences at once, with one bit for each word (Hyyrö,
+    "Bit-parallel LCS-length computation revisited", 2004). A set bit is a word at which the subsequence
+    grows. A gap between two sentences absorbs the carry of the addition.
     """
     columns: list[str] = []
     places: defaultdict[str, int] = defaultdict(int)
@@ -127,8 +127,8 @@ def _words_in_common(predicted: Sequence[Sentence], expected: Sequence[Sentence]
 def _traced(sentence: Sentence, columns: list[str], rows: list[int], within: int) -> Iterable[str]:
     """The words of the subsequence that `rouge` 1.0.1 traces back from the ends of two sentences.
 
-    It goes left in the predicted sentence as long as the length stays, and takes the last word of the
-    expected one that matches there.
+    The trace moves left in the predicted sentence while the length stays the same, and then takes the last
+    matching word of the expected sentence.
     """
     row = len(sentence)
     while growing := rows[row] & within:

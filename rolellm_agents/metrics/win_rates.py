@@ -1,9 +1,9 @@
-"""How often one system is preferred to another, and how often it would be at equal length.
+"""Win rates of one system against another, with and without control for length.
 
-Judges prefer longer replies. `length_controlled_win_rate` takes that out as AlpacaEval 2 does (Dubois et
-al., arXiv 2404.04475, §3): the preference is explained by a constant and the difference in length, and what
-is told is the constant's part alone. The paper's third term, how hard each instruction is, needs many
-systems on the same instructions and is left out.
+Judges prefer longer replies. `length_controlled_win_rate` corrects for that like AlpacaEval 2 (Dubois et
+al., arXiv 2404.04475, §3): a logistic model explains the preference by a constant and the difference in
+length, and the result uses the constant alone. The paper's third term, the difficulty of each instruction,
+needs many systems on the same instructions and is left out.
 """
 
 from collections import Counter
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 _RESAMPLES = 1_000
 _RIDGE = 1e-3
-"""So little that it moves nothing but what would run off to infinity: a system that wins all the time."""
+"""A small ridge penalty, which keeps the fit finite when one system always wins."""
 _LONGEST_STEP = 2**-0.5
-"""Newton's steps of at most this length always lead down: the explaining terms are at most √2 long, and the
-logistic loss is self-concordant in Bach's sense (2010)."""
+"""Newton steps of at most this length always decrease the loss: the feature vectors are at most √2 long,
+and the logistic loss is self-concordant in Bach's sense (2010)."""
 _MOST_STEPS = 200
 _STILL = 1e-9
 
@@ -31,11 +31,12 @@ def win_rate(preferences: Sequence[float], clusters: Sequence[str]) -> Interval:
     """The share of comparisons that the first system wins; ties count half.
 
     Args:
-        preferences: 1 where the first is preferred, 0 where the second is, 0.5 where neither.
-        clusters: for each comparison what it was drawn with, such as the persona.
+        preferences: 1 when the first is preferred, 0 when the second is, 0.5 for a tie.
+        clusters: the cluster of each comparison, such as the persona.
 
     Raises:
-        ValueError: there is none, one is not between 0 and 1, or there are not as many clusters.
+        ValueError: there are no preferences, one is not between 0 and 1, or the numbers of preferences and
+            clusters differ.
     """
     _check(preferences)
     return mean_interval(preferences, clusters)
@@ -51,24 +52,25 @@ def length_controlled_win_rate(
     resamples: int = _RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """The win rate that is predicted for replies as long as the other system's.
+    """The predicted win rate for replies that are as long as the other system's.
 
-    The probability to win is the logistic function of θ + φ·tanh(Δ/σ), with Δ the difference in length and
-    σ its root mean square; the result is that of θ alone. AlpacaEval divides by the standard deviation,
-    which is nothing when one system is always longer by the same. In that case nobody can tell what length
-    did, and the preference is shared out between the two.
+    The probability of a win is the logistic function of θ + φ·tanh(Δ/σ), where Δ is the difference in
+    length and σ its root mean square. The result is the logistic function of θ alone. AlpacaEval divides by
+    the standard deviation, which is zero when the difference in length is constant. In that case the effect
+    of length cannot be identified, and both terms share the preference.
 
     Args:
         preferences: as in `win_rate`.
-        lengths: of the first system's replies, in words or anything else.
-        other_lengths: of the second's, in the same order.
+        lengths: lengths of the first system's replies, in any unit.
+        other_lengths: lengths of the second system's replies, in the same order.
         clusters: as in `win_rate`.
-        confidence: the part of intervals that hold the true rate, between 0 and 1.
-        resamples: how often as many clusters as there are are drawn, and the curve fitted anew.
-        seed: of the draws; the order of the items changes nothing.
+        confidence: confidence level of the interval, between 0 and 1.
+        resamples: number of bootstrap resamples; the model is fitted to each.
+        seed: seed of the resampling. The same items give the same interval, in any order.
 
     Raises:
-        ValueError: there is none, one is not between 0 and 1, or there are not as many of each.
+        ValueError: there are no preferences, one is not between 0 and 1, or the numbers of preferences,
+            lengths and clusters differ.
     """
     import numpy as np
 
@@ -86,23 +88,23 @@ def length_controlled_win_rate(
     random = np.random.default_rng(seed)
     at_once = max(1, SAMPLED_AT_ONCE // len(wins))
     rates = []
-    for begun in range(0, resamples, at_once):
-        drawn = random.multinomial(
-            len(sizes), [1 / len(sizes)] * len(sizes), size=min(at_once, resamples - begun)
+    for start in range(0, resamples, at_once):
+        sampled = random.multinomial(
+            len(sizes), [1 / len(sizes)] * len(sizes), size=min(at_once, resamples - start)
         )
-        rates.append(_rates(terms, wins, np.repeat(drawn, sizes, axis=1).astype(float)))
+        rates.append(_rates(terms, wins, np.repeat(sampled, sizes, axis=1).astype(float)))
     outside = (1 - confidence) / 2
     low, high = np.quantile(np.concatenate(rates), [outside, 1 - outside])
     return Interval(rate, float(low), float(high), len(wins))
 
 
 def _rates(terms: "Array", wins: "Array", weights: "Array") -> "Array":
-    """The rate at equal length for each row of weights: Newton's method for all of them at once.
+    """The rate at equal length for each row of weights, fitted by Newton's method for all rows at once.
 
     Args:
-        terms: the constant 1 and the length's term of each comparison, (n, 2).
-        wins: (n,).
-        weights: how often each comparison counts, (fits, n).
+        terms: the constant 1 and the length term of each comparison, shape (n, 2).
+        wins: the preference of each comparison, shape (n,).
+        weights: the weight of each comparison in each fit, shape (fits, n).
     """
     import numpy as np
 

@@ -1,1 +1,1 @@
-"""Models by name: `get_model("provider:name")` gives a LangChain chat model."""
+"""Models by name: `get_model("provider:name")` returns a LangChain chat model."""

@@ -1,4 +1,4 @@
-"""`get_model("provider:name")`: from a model spec or a name of the user's to a LangChain chat model."""
+"""`get_model("provider:name")` returns a LangChain chat model for a model spec or a user's own name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ _MIB_PER_CONVERSATION = 48
 
 @dataclass(frozen=True)
 class Provider:
-    """One way to reach a model."""
+    """A source of models, such as a library or a kind of server."""
 
     name: str
     example: str
     help: str
     make: Callable[[str, dict[str, Any]], BaseChatModel]
-    """Makes the model from the spec's name and the options."""
+    """Creates the model from the spec's name and the options."""
 
 
 def get_model(
@@ -40,7 +40,7 @@ def get_model(
     conversations: int = 1,
     **options: Any,
 ) -> BaseChatModel:
-    """Make a chat model.
+    """Create a chat model.
 
     Args:
         name: a spec such as `llamacpp:rolesmol`, `openai:gpt-4o-mini` or `huggingface:org/model`, or a
@@ -83,7 +83,7 @@ def get_model(
 
 def describe_model(model: BaseChatModel) -> str:
     """A model's spec, as far as the model object reveals it."""
-    params = model._get_ls_params()  # noqa: SLF001 - LangChain's one way to ask for provider and name
+    params = model._get_ls_params()  # noqa: SLF001 - LangChain has no public method for provider and name
     return f"{params.get('ls_provider', 'model')}:{params.get('ls_model_name') or '?'}"
 
 
@@ -196,7 +196,7 @@ def _make_scripted(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 
 def _make_provided(factory: Callable[..., Any], spec: str, options: dict[str, Any]) -> BaseChatModel:
-    """A model of another package's provider; what it raises is explained."""
+    """Create a model of another package's provider, and explain its errors."""
     provider, _, name = spec.partition(":")
     package = plugin_version("rolellm.providers", provider)
     try:

@@ -1,4 +1,4 @@
-"""Turn what a model's library raised into one sentence that names the thing and the next step."""
+"""Convert errors of model libraries into one sentence with the cause and the next step."""
 
 import re
 import sys
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | None:
-    """The error to show for `error`, or None when it is nobody's but ours.
+    """The error to show to the user, or None for a defect of this program.
 
     Args:
-        error: what a call of `model` raised.
+        error: the exception that a call of `model` raised.
         model: the model that was called.
     """
     if isinstance(error, RoleLLMError):
@@ -38,7 +38,7 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
     if isinstance(error, openai.APIStatusError):
         return _explain_refusal(error.message, error.status_code, name, place)
     if isinstance(error, openai.APIError) and not isinstance(error, openai.APIResponseValidationError):
-        # The server told of it in the middle of a stream.
+        # The server reported the error in the middle of a stream.
         return _explain_refusal(error.message, 500, name, place)
     if isinstance(error, openai.OpenAIError | ValueError | TypeError | LookupError | AttributeError):
         return ModelError(
@@ -49,7 +49,7 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
 
 
 def _speaks_openai(model: BaseChatModel) -> TypeIs["ChatOpenAI"]:
-    # Who talks to no server has not imported it, and should not pay for it here.
+    # The import is slow, and programs that use no server have not imported it.
     if "langchain_openai" not in sys.modules:
         return False
     from langchain_openai import ChatOpenAI
@@ -58,12 +58,12 @@ def _speaks_openai(model: BaseChatModel) -> TypeIs["ChatOpenAI"]:
 
 
 def _explain_foreign(error: Exception, model: BaseChatModel) -> ModelError | None:
-    """Any failure of a model that is not ours is the model's; of ours, it is a defect to be seen."""
+    """An error for other packages' models; None for our models, whose exceptions are defects."""
     ours = any(kind.__module__.startswith("rolellm_agents.") for kind in type(model).__mro__)
-    if ours and not isinstance(error, RuntimeError):  # what torch raises, for one when memory is short
+    if ours and not isinstance(error, RuntimeError):  # torch raises it, for example when memory is short
         return None
-    said = one_line(str(error), 160) or type(error).__name__
-    return ModelError(f"{describe_model(model)} failed ({said}); try again, or use another model.")
+    reason = one_line(str(error), 160) or type(error).__name__
+    return ModelError(f"{describe_model(model)} failed ({reason}); try again, or use another model.")
 
 
 def _explain_connection(error: BaseException, name: str, place: str) -> ModelError:
@@ -82,8 +82,8 @@ def _explain_connection(error: BaseException, name: str, place: str) -> ModelErr
 
 def _explain_refusal(message: str, status: int, name: str, place: str) -> ModelError:
     # openai's own messages begin with the status.
-    said = one_line(message.removeprefix(f"Error code: {status}").removeprefix(" - "), 160)
-    told = f"{status}: {said}" if said else f"{status}"
+    reason = one_line(message.removeprefix(f"Error code: {status}").removeprefix(" - "), 160)
+    details = f"{status}: {reason}" if reason else f"{status}"
     match status:
         case 401 | 403:
             return ModelError(
@@ -91,16 +91,18 @@ def _explain_refusal(message: str, status: int, name: str, place: str) -> ModelE
                 "OPENAI_API_KEY, or in the variable that api_key_env names in models.toml."
             )
         case 404:
-            return ModelError(f"{place} knows no {name} ({told}); check the model's name and the base URL.")
+            return ModelError(
+                f"{place} knows no {name} ({details}); check the model's name and the base URL."
+            )
         case 429:
             return ModelError(f"{place} takes no more requests for {name} now (429); try again later.")
         case 400 | 413 | 422 | 500 if _TOO_LONG.search(message):
-            return ModelError(f"The message is too long for {name} ({said}); shorten it.")
+            return ModelError(f"The message is too long for {name} ({reason}); shorten it.")
         case _ if status >= 500:
-            return ModelError(f"{place} failed on {name} ({told}); try again later.")
+            return ModelError(f"{place} failed on {name} ({details}); try again later.")
         case _:
             return ModelError(
-                f"{place} refuses the request for {name} ({told}); check the model's name and options."
+                f"{place} refuses the request for {name} ({details}); check the model's name and options."
             )
 
 

@@ -1,4 +1,4 @@
-"""Ask any chat model for an answer in a form: prescribed where it can be, else read out of its words."""
+"""Structured answers of any chat model, by constrained output or by parsing its text."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -13,12 +13,12 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 def fill_form(model: BaseChatModel, form: type[Form], messages: Sequence[BaseMessage]) -> Form | None:
-    """The model's answer as an object of `form`; `None` if its words do not make one.
+    """The model's answer as an object of `form`; None if the answer is not valid.
 
-    The messages should tell what is wanted, as JSON; where a model takes a schema, it is prescribed.
+    The messages should request JSON and describe it. Models that support structured output are constrained.
 
     Raises:
-        ModelError: and whatever else the model raises when it cannot be reached.
+        ModelError: the model cannot be used; other exceptions of the model's library are passed on.
     """
     try:
         structured = model.with_structured_output(form)
@@ -32,7 +32,7 @@ def fill_form(model: BaseChatModel, form: type[Form], messages: Sequence[BaseMes
 
 
 def _read(text: str, form: type[Form]) -> Form | None:
-    """The first JSON object in the text, if it fits the form."""
+    """The JSON object in the text, if it is valid for the form."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return None

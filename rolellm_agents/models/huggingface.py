@@ -1,8 +1,8 @@
 """transformers models in this process, through langchain-huggingface.
 
-langchain-huggingface's chat model over a local pipeline knows no async, forgets the sampling settings
-while it streams, and cannot be stopped; this subclass streams by transformers itself and inherits the
-rest.
+The chat model of langchain-huggingface over a local pipeline has no async methods, ignores sampling
+settings while it streams, and cannot be stopped. The subclass here streams with transformers, and inherits
+the rest.
 """
 
 import json
@@ -67,11 +67,11 @@ class ChatTransformers(ThreadedChatModel, ChatHuggingFace):  # type: ignore[misc
         yield _last_chunk(self.model_id or "", answer.read, answer.written, settings["max_new_tokens"])
 
     def _inputs_of(self, turns: list[Turn]) -> Any:
-        """The prompt's tokens; for a template that refuses the turns, of the folded ones."""
+        """The prompt's tokens; if the template rejects the turns, those of the folded turns."""
 
-        def apply(some: list[Turn]) -> Any:
+        def apply(rendered: list[Turn]) -> Any:
             return self.llm.pipeline.tokenizer.apply_chat_template(
-                some, add_generation_prompt=True, return_tensors="pt", return_dict=True
+                rendered, add_generation_prompt=True, return_tensors="pt", return_dict=True
             )
 
         try:
@@ -100,7 +100,7 @@ class ChatTransformers(ThreadedChatModel, ChatHuggingFace):  # type: ignore[misc
 
 
 class _Generation:
-    """One run of `model.generate`, in a thread of its own, as an iterator over its text."""
+    """One call of `model.generate` in a separate thread, as an iterator over its text."""
 
     def __init__(self, model: Any, tokenizer: Any, inputs: Any, should_stop: Callable[[], bool]) -> None:
         self.read = inputs["input_ids"].shape[-1]
@@ -113,7 +113,7 @@ class _Generation:
         self._error: Exception | None = None
 
     def stream(self, settings: dict[str, Any], seed: int | None) -> Generator[str, None, None]:
-        """Yield the text as it comes; leaving the iterator ends the run within one token."""
+        """Yield the text as it is generated; closing the iterator ends the call within one token."""
         thread = threading.Thread(target=self._generate, args=(settings, seed), daemon=True)
         thread.start()
         try:
@@ -160,9 +160,9 @@ def load_transformers(
         name: a folder, or `org/model` on the hub.
         temperature: sampling temperature, 0 for the likeliest token; the model's default when None.
         max_tokens: the longest answer.
-        seed: for answers that can be repeated.
-        device: as torch names it; where transformers puts it when None.
-        dtype: of the weights, as torch names it.
+        seed: sampling seed for repeatable answers.
+        device: torch's name of the device; transformers' choice when None.
+        dtype: torch's name of the weights' data type; `auto` is that of the files.
 
     Raises:
         ModelError: the model cannot be found or loaded.
@@ -174,7 +174,7 @@ def load_transformers(
     try:
         model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, local_files_only=is_here)
         tokenizer = _load_tokenizer(place, is_here)
-    except Exception as error:  # files from outside: each reader raises its own
+    except Exception as error:  # the readers of the files raise various exceptions
         raise ModelError(
             f"huggingface:{name} cannot be loaded ({one_line(str(error), 160)}); "
             "name a folder with a model, or org/model on a hub you can reach."
@@ -213,7 +213,7 @@ def _check_settings(
 
 
 def _load_tokenizer(place: str, is_here: bool) -> Any:
-    """The model's own tokenizer; an adapter saved without one speaks its base's."""
+    """The model's own tokenizer; that of the base for an adapter without a tokenizer."""
     try:
         return AutoTokenizer.from_pretrained(place, local_files_only=is_here)
     except (OSError, ValueError):
@@ -225,10 +225,10 @@ def _load_tokenizer(place: str, is_here: bool) -> Any:
 
 
 def _find(name: str) -> tuple[str, bool]:
-    """The folder or hub name to load, and whether all of it is on this machine.
+    """The folder or hub name to load, and whether the files are on this machine.
 
-    The hub is asked only for what is not here yet, and once: transformers itself would try for a
-    minute before it admits that there is no network.
+    The hub is called only for missing models, and only once: without a network, transformers itself would
+    retry for a minute.
     """
     folder = Path(name).expanduser()
     if folder.exists():
@@ -241,7 +241,7 @@ def _find(name: str) -> tuple[str, bool]:
         return name, True
     try:
         HfApi().model_info(name, timeout=10)
-    except Exception as error:  # what the hub's client raises depends on its HTTP library
+    except Exception as error:  # the exceptions of the hub's client depend on its HTTP library
         raise ModelError(
             f"There is no folder {name!r}, and the hub does not give a model of that name "
             f"({one_line(str(error), 120)}); check the name and the network."

@@ -1,7 +1,4 @@
-"""What models in this process can do besides answering.
-
-They can be loaded early, read ahead, count tokens, and keep the beginning of a prompt on disk.
-"""
+"""Features of models in this process: early loading, prefetch, token counts, prompt prefixes on disk."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -12,29 +9,29 @@ from langchain_core.messages import BaseMessage
 from rolellm_agents.text import estimated_tokens
 
 CACHED_PREFIX = "cached_prefix"
-"""In `additional_kwargs` of a first message: the text at its beginning that may be written to disk."""
+"""A key in `additional_kwargs` of a first message: the prefix of its text that may be written to disk."""
 
 
 class Cancellable(Protocol):
-    """Work that may have become pointless."""
+    """Work that can be cancelled."""
 
     def cancel(self) -> None:
-        """End it soon."""
+        """End the work soon."""
 
 
 @runtime_checkable
 class LocalModel(Protocol):
-    """A chat model that keeps what it has read."""
+    """A chat model that caches the prompts that it has computed."""
 
     def load(self) -> object:
-        """Open its file now rather than at its first answer."""
+        """Open the model's file now rather than at the first answer."""
 
     def prefetch(self, messages: Sequence[BaseMessage]) -> Cancellable:
-        """Read the beginning of a coming prompt while nobody waits for an answer."""
+        """Prefill the prefix of a coming prompt while no answer is pending."""
 
 
 def load_model(model: BaseChatModel) -> None:
-    """Open a local model's file now rather than at its first answer; others need nothing.
+    """Open a local model's file now rather than at the first answer; do nothing for other models.
 
     Raises:
         ModelError: the file cannot be loaded.
@@ -44,20 +41,20 @@ def load_model(model: BaseChatModel) -> None:
 
 
 def cacheable(message: BaseMessage) -> BaseMessage:
-    """A system message whose text a model in this process may keep on disk, as it has computed it.
+    """Allow a model in this process to cache the computed text of a system message on disk.
 
-    The permission holds for the text that the message has now. Text that is added behind it later is not
-    written, and text that is put before it withdraws the permission. Other models take no notice.
+    The permission covers the current text of the message. Text that is appended later is not written, and
+    text that is inserted before it withdraws the permission. Other models ignore the mark.
 
     Args:
-        message: the first message of prompts that come again, such as a persona's instruction.
+        message: the first message of recurring prompts, such as a persona's instruction.
     """
     marks = {**message.additional_kwargs, CACHED_PREFIX: message.text}
     return message.model_copy(update={"additional_kwargs": marks})
 
 
 def cached_prefix(messages: Sequence[BaseMessage]) -> str | None:
-    """The text at the beginning of a prompt that may be written to disk; None when nothing may be."""
+    """The prefix of a prompt's text that may be written to disk; None if there is none."""
     if not messages or messages[0].type != "system":
         return None
     prefix = messages[0].additional_kwargs.get(CACHED_PREFIX)
@@ -65,10 +62,10 @@ def cached_prefix(messages: Sequence[BaseMessage]) -> str | None:
 
 
 def count_tokens(model: BaseChatModel, text: str) -> tuple[int, bool]:
-    """How many tokens a text takes, and whether that is exact.
+    """The number of tokens of a text, and whether that is exact.
 
-    A model in this process counts with its own tokenizer, others are estimated: LangChain would download
-    another model's tokenizer for them, which counts no better.
+    A model in this process counts with its own tokenizer. For other models the number is estimated:
+    LangChain would download the tokenizer of a different model, which is no more accurate.
 
     Raises:
         ModelError: the model's file cannot be loaded.

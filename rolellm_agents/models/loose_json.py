@@ -1,7 +1,7 @@
-"""Read JSON as models really write it: in prose, in fences, cut short, with the wrong quotation marks.
+"""A tolerant JSON reader for model output: in prose or fences, truncated, or with wrong quotation marks.
 
-What is valid is read as `json` reads it. The rest is read in one pass over the text, which never fails:
-what cannot be understood is left out.
+The module `json` reads valid JSON. Everything else is read in one pass over the text, which never fails but
+leaves out what it cannot parse.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 _LONGEST = 400_000
 _DEEPEST = 40
-"""Values in values; deeper ones are left out."""
+"""The deepest nesting of values; deeper ones are left out."""
 _SPACE = re.compile(r"(?:\s+|//[^\n]*)*")
 _NUMBER = re.compile(r"-?[0-9]{1,300}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=\s*(?:[,}\]]|\Z))")
 _BARE = re.compile(r"[^,}\]\n]*")
@@ -27,7 +27,7 @@ _WORDS: Final[dict[str, Any]] = {
     "undefined": None,
 }
 _CODES: Final = {
-    # The first is JSON's, the others are Python's.
+    # The first escape is JSON's, the others are Python's.
     "u": re.compile(r"[0-9a-fA-F]{4}"),
     "x": re.compile(r"[0-9a-fA-F]{2}"),
     "U": re.compile(r"[0-9a-fA-F]{8}"),
@@ -38,18 +38,18 @@ _KEY = (
     r"|`[^`]{0,400}`|[^\W\d][\w-]{0,100})\s*[:：]"
 )
 _AFTER_VALUE = re.compile(rf"\s*(?:\Z|[}}\]]|,\s*(?:\Z|[}}\]{{]|{_KEY})|{_KEY})", re.DOTALL)
-"""What follows a text that is a member of an object, once it is over."""
+"""What may follow the end of a string that is a member of an object."""
 _AFTER_ITEM = re.compile(
     r"\s*(?:\Z|[\]}]|,\s*(?:\Z|[\]\[{\"'“‘「`\d-]|true|false|null)|\n\s*[\"'“‘「`{\[])"
 )
-"""What follows a text in a list."""
+"""What may follow the end of a string in a list."""
 _AFTER_KEY = re.compile(r"\s*(?:\Z|[:：])")
 
 
 def values_in(text: str) -> Iterator[Any]:
-    """The objects and lists of a text, the outermost, in their order.
+    """The outermost objects and lists of a text, in order.
 
-    What is cut short ends where the text ends. Keys are at most 400 characters long.
+    A truncated value ends where the text ends. Keys have at most 400 characters.
     """
     text = text[:_LONGEST]
     try:
@@ -70,14 +70,14 @@ def _loose_values(text: str) -> Iterator[Any]:
 
 
 class _JsonReader:
-    """A place in a text, and how to go on from it; every step goes forward."""
+    """A position in a text and the parser from there; every step moves forward."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def value(self, depth: int, after: re.Pattern[str]) -> Any:
-        """The value that begins here; `after` is what follows a text in such a place."""
+        """Read the value that begins here; `after` matches what may follow the end of a string."""
         self._skip_space()
         mark = self._mark()
         if mark in "{[" and mark:
@@ -105,9 +105,9 @@ class _JsonReader:
         return held
 
     def _key(self) -> str | None:
-        """The key that begins here, its colon passed; None if there is none."""
+        """Read the key that begins here, and its colon; None if there is no key."""
         self._skip_space()
-        begun = self.at
+        start = self.at
         if bare := _BARE_KEY.match(self.text, self.at):
             self.at = bare.end()
             key = bare.group()
@@ -117,7 +117,7 @@ class _JsonReader:
             return None
         self._skip_space()
         if self._mark() not in (":", "："):
-            self.at = max(begun, self.at)
+            self.at = max(start, self.at)
             return None
         self.at += 1
         return key
@@ -127,7 +127,7 @@ class _JsonReader:
         held = []
         while True:
             self._skip_space()
-            begun = self.at
+            start = self.at
             if self._mark() in ("", "]", "}"):
                 break
             if self._mark() != ",":
@@ -135,14 +135,14 @@ class _JsonReader:
                 self._skip_space()
             if self._mark() == ",":
                 self.at += 1
-            if self.at == begun:
+            if self.at == start:
                 break
         if self._mark() == "]":
             self.at += 1
         return held
 
     def _text(self, after: re.Pattern[str]) -> str:
-        """A text in quotation marks; a mark inside that nothing fitting follows belongs to it."""
+        """Read a quoted string; a quotation mark ends it only if `after` matches what follows."""
         closing = _CLOSING[self._mark()]
         self.at += 1
         pieces: list[str] = []
@@ -168,7 +168,7 @@ class _JsonReader:
         return chr(number) if number <= sys.maxunicode else "\N{REPLACEMENT CHARACTER}"
 
     def _bare(self) -> Any:
-        """A word without quotation marks."""
+        """Read a word without quotation marks."""
         found = _BARE.match(self.text, self.at)
         word = found.group().strip() if found else ""
         self.at = found.end() if found else self.at
@@ -183,7 +183,7 @@ class _JsonReader:
 
 
 def _joined_surrogates(text: str) -> str:
-    """Two escaped halves of a character put together, as `json` does."""
+    """Join escaped surrogate pairs, as `json` does."""
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -31,16 +31,16 @@ class NamedModel:
     name: str
     spec: str
     strategy: str | None
-    """How personas reach it when nobody says otherwise; the spec's own when None."""
+    """The default strategy for the model; that of the spec when None."""
     options: dict[str, Any]
-    """What its provider takes."""
+    """Options for the provider."""
 
 
 def named_models() -> dict[str, NamedModel]:
-    """Read `models.toml`; an absent file holds no names.
+    """Read `models.toml`; a missing file has no names.
 
     Raises:
-        SettingsError: the file cannot be read, is no TOML, or an entry has no `spec`.
+        SettingsError: the file cannot be read or is not TOML, or an entry has no `spec`.
     """
     file = user_paths().models_file
     try:
@@ -69,14 +69,14 @@ def named_models() -> dict[str, NamedModel]:
 
 
 def check_name(name: str, *, replace: bool) -> None:
-    """Refuse a name that cannot be kept.
+    """Raise if a name cannot be used for a new entry.
 
     Args:
-        name: for a model.
-        replace: whether one of this name may be replaced.
+        name: the model's name.
+        replace: whether an existing entry may be replaced.
 
     Raises:
-        SettingsError: the name is no single word of the usual letters, or is taken.
+        SettingsError: the name contains other characters than letters, digits, `.`, `_` and `-`, or exists.
     """
     if not _NAME.fullmatch(name):
         raise SettingsError(
@@ -91,16 +91,16 @@ def check_name(name: str, *, replace: bool) -> None:
 
 
 def keep_name(name: str, spec: str, *, strategy: str | None = None, replace: bool) -> None:
-    """Write an entry of `models.toml`; what else stands there stays as it is.
+    """Write an entry of `models.toml`; the rest of the file stays unchanged.
 
     Args:
-        name: for the model.
-        spec: what it names.
-        strategy: how personas reach it when nobody says otherwise; the spec's own when None.
-        replace: whether one of this name may be replaced. Its options stay, its spec and strategy do not.
+        name: the model's name.
+        spec: the model spec.
+        strategy: the default strategy for the model; that of the spec when None.
+        replace: whether an existing entry may be replaced. Its options stay, its spec and strategy change.
 
     Raises:
-        SettingsError: the name cannot be kept, or the file cannot be read or written.
+        SettingsError: the name is invalid or exists, or the file cannot be read or written.
     """
     import tomlkit
 

@@ -1,4 +1,4 @@
-"""Servers that speak the OpenAI protocol: OpenAI's own, vLLM, llama-server, Ollama, LM Studio."""
+"""Servers with the OpenAI API: OpenAI's own, vLLM, llama-server, Ollama, LM Studio and others."""
 
 import os
 from typing import Any
@@ -14,10 +14,10 @@ _CONNECT_SECONDS = 10.0
 
 
 class ChatCompatible(ChatOpenAI):
-    """A model on somebody else's server.
+    """A model on a server other than OpenAI's.
 
-    Ollama, for one, takes OpenAI's newer `max_completion_tokens` in silence and sets no limit
-    (ollama#7125); the older name is known everywhere.
+    It sends `max_tokens`, which all servers know. Ollama, for example, silently ignores OpenAI's newer
+    `max_completion_tokens` (ollama#7125).
     """
 
     def _get_request_payload(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -37,20 +37,20 @@ def make_openai(
     max_tokens: int | None = None,
     seed: int | None = None,
 ) -> ChatOpenAI:
-    """A model behind an OpenAI-compatible endpoint.
+    """Create a model that uses an OpenAI-compatible endpoint.
 
     Args:
         name: the model's name as the server knows it.
-        base_url: the endpoint, up to and with `/v1`; `OPENAI_BASE_URL` or OpenAI's own when None.
+        base_url: the endpoint, usually ending in `/v1`; `OPENAI_BASE_URL` or OpenAI's own when None.
         api_key_env: the environment variable that holds the key; only OpenAI's own endpoint
-            cannot do without one.
+            requires one.
         timeout: seconds to wait for the next part of an answer.
         temperature: sampling temperature; the server's default when None.
         max_tokens: the longest answer; the server's default when None.
-        seed: for servers that know seeds.
+        seed: sampling seed, for servers that support seeds.
 
     Raises:
-        ModelError: no key for OpenAI's own endpoint, or a base URL that is none.
+        ModelError: the key for OpenAI's own endpoint is missing, or the base URL or an option is invalid.
     """
     if not name:
         raise ModelError("“openai:” needs a model's name, as in openai:gpt-4o-mini.")
@@ -66,8 +66,8 @@ def make_openai(
             "--base-url (base_url in models.toml)."
         )
     _check_url(endpoint)
-    # Each call opens its own connection: one that is kept belongs to the event loop that made it, and
-    # the next loop's call fails on it.
+    # Each call opens its own connection, because a kept connection belongs to the event loop that created
+    # it, and a call from another loop fails.
     per_call = openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))
     chat = ChatCompatible if endpoint else ChatOpenAI
     return chat(

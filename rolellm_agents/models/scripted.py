@@ -1,4 +1,4 @@
-"""Chat models that compute nothing: what each call gets is recorded, and the reply is given beforehand."""
+"""Chat models for tests: they record each call, and reply with predefined texts."""
 
 import re
 import time
@@ -31,7 +31,7 @@ class RecordingChatModel(ThreadedChatModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     seconds_per_word: float = 0.0
-    """How long each word takes."""
+    """Seconds that each word takes."""
     calls: list[list[BaseMessage]] = Field(default_factory=list)
     """The prompt of each call, oldest first."""
     options: list[dict[str, Any]] = Field(default_factory=list)

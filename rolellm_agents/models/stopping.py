@@ -1,19 +1,19 @@
-"""Stop strings: an answer ends before the first of them, and no part of one is ever shown."""
+"""Stop strings: an answer ends before the first stop string, no part of which is ever shown."""
 
 from collections.abc import Sequence
 
 
 class StoppingText:
-    """Text in as it is written, text out as soon as it is sure to be part of the answer."""
+    """Holds back generated text until it is certain to belong to the answer."""
 
     def __init__(self, stop: Sequence[str]) -> None:
-        """Watch for these strings; empty ones are passed over."""
+        """Stop at these strings; empty ones are ignored."""
         self.stopped = False
         self._stop = [mark for mark in stop if mark]
         self._held = ""
 
     def push(self, text: str) -> str:
-        """Take the next text; return what is now sure. Once `stopped`, nothing more is."""
+        """Add text, and return what certainly belongs to the answer; nothing after `stopped`."""
         if self.stopped:
             return ""
         self._held += text
@@ -27,12 +27,12 @@ class StoppingText:
         return sure
 
     def rest(self) -> str:
-        """What was held back, when the answer has ended by itself."""
+        """The held-back text, to be added when the answer ends without a stop string."""
         return "" if self.stopped else self._held
 
 
 def _overlap(text: str, mark: str) -> int:
-    """The length of the longest end of `text` that begins `mark`."""
+    """The length of the longest suffix of `text` that is a prefix of `mark`."""
     for length in range(min(len(text), len(mark) - 1), 0, -1):
         if mark.startswith(text[-length:]):
             return length

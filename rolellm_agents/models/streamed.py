@@ -1,4 +1,4 @@
-"""Models whose every way of being called follows from how they stream."""
+"""A base class for models that implement only streaming."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatResult
 
 
 class StreamedChatModel(BaseChatModel):
-    """A chat model that is wholly described by its `_stream` and `_astream`."""
+    """A chat model that derives all other calls from `_stream` and `_astream`."""
 
     def _generate(
         self,

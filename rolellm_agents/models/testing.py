@@ -1,8 +1,8 @@
 """Chat models for the tests of programs that use this library. They need no weights and no network.
 
-`TestModel` makes up a valid answer to any request. `FunctionModel` asks a function of yours. Both record
+`TestModel` invents a valid answer to any request. `FunctionModel` calls a function of yours. Both record
 the prompt of each call in `calls` and its further arguments in `options`. `ScriptedChatModel`
-(`get_model("scripted:Hello.")`) gives fixed replies in turn.
+(`get_model("scripted:Hello.")`) returns fixed replies in turn.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ class FunctionModel(RecordingChatModel):
     """Answers with what a function returns for the prompt.
 
     The function returns a text, which is streamed by words; an `AIMessage`, for example with tool calls;
-    or an iterator of texts, each of which becomes a chunk. What it raises, the call raises.
+    or an iterator of texts, each of which becomes a chunk. Its exceptions are passed on to the caller.
 
     Example:
         ```python
@@ -56,13 +56,13 @@ class FunctionModel(RecordingChatModel):
 
 
 class TestModel(RecordingChatModel):
-    """Makes up an answer that is valid for the request: the same one each time, another for another prompt.
+    """Invents a valid answer to any request: the same prompt always gets the same answer.
 
-    Without tools it answers with `text`, or else with a sentence that quotes the end of the last message.
+    Without tools it answers with `text`, or with a sentence that quotes the end of the last message.
     With tools it calls each of them once, or the one that `tool_choice` names, with arguments that satisfy
-    their schemas: numbers and quoted texts are taken from the last message where they are allowed. After
-    the results it answers with text. `with_structured_output` gives objects made up
-    in the same way. Another `seed` gives another text.
+    their schemas: numbers and quoted texts come from the last message if the schemas allow them. After the
+    results it answers with text. `with_structured_output` invents objects in the same way. Another `seed`
+    changes the text.
 
     Example:
         ```python
@@ -83,7 +83,7 @@ class TestModel(RecordingChatModel):
     __test__: ClassVar[bool] = False  # pytest would collect the class by its name
 
     text: str | None = None
-    """The answer; made up from the prompt when None."""
+    """The answer; derived from the prompt when None."""
     takes_tools: bool = True
 
     def _reply_to(self, messages: list[BaseMessage], options: dict[str, Any]) -> Reply:
@@ -124,17 +124,17 @@ def _tools_to_call(
 
 @dataclass(frozen=True)
 class _Made:
-    """What arguments are made from: definitions of the schema, numbers and quoted texts of the prompt."""
+    """The material for arguments: the schema's definitions, and the prompt's numbers and quoted texts."""
 
     definitions: Mapping[str, Any]
     numbers: Sequence[int]
     quoted: Sequence[str]
 
 
-def _example(schema: Mapping[str, Any], made: _Made) -> Any:
-    """A small value that satisfies a JSON schema; patterns and formats of strings are not looked at."""
+def _example(schema: Mapping[str, Any], material: _Made) -> Any:
+    """A small value that satisfies a JSON schema; patterns and formats of strings are ignored."""
     if "$ref" in schema:
-        return _example(made.definitions[schema["$ref"].rpartition("/")[2]], made)
+        return _example(material.definitions[schema["$ref"].rpartition("/")[2]], material)
     for fixed in ("const", "default"):
         if fixed in schema:
             return schema[fixed]
@@ -142,35 +142,35 @@ def _example(schema: Mapping[str, Any], made: _Made) -> Any:
         return schema["enum"][0]
     for choice in ("anyOf", "oneOf", "allOf"):
         if choice in schema:
-            return _example(schema[choice][0], made)
+            return _example(schema[choice][0], material)
     kind = schema.get("type", "object")
-    return _EXAMPLES[kind if isinstance(kind, str) else kind[0]](schema, made)
+    return _EXAMPLES[kind if isinstance(kind, str) else kind[0]](schema, material)
 
 
-def _object(schema: Mapping[str, Any], made: _Made) -> dict[str, Any]:
+def _object(schema: Mapping[str, Any], material: _Made) -> dict[str, Any]:
     properties = schema.get("properties", {})
-    return {name: _example(properties[name], made) for name in schema.get("required", ())}
+    return {name: _example(properties[name], material) for name in schema.get("required", ())}
 
 
-def _array(schema: Mapping[str, Any], made: _Made) -> list[Any]:
+def _array(schema: Mapping[str, Any], material: _Made) -> list[Any]:
     items = schema.get("prefixItems") or [schema.get("items", {})] * schema.get("minItems", 1)
-    return [_example(item, made) for item in items]
+    return [_example(item, material) for item in items]
 
 
-def _number(schema: Mapping[str, Any], made: _Made) -> float:
-    """The first that is allowed of the prompt's numbers, 0 and the bounds."""
+def _number(schema: Mapping[str, Any], material: _Made) -> float:
+    """The first allowed number of the prompt's numbers, 0 and the bounds."""
     step = schema.get("multipleOf", 1)
     low = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + step)
     high = schema.get("maximum", schema.get("exclusiveMaximum", math.inf) - step)
-    allowed = (n for n in (*made.numbers, 0) if low <= n <= high and n % step == 0)
+    allowed = (n for n in (*material.numbers, 0) if low <= n <= high and n % step == 0)
     least: float = low if math.isinf(low) else math.ceil(low / step) * step
     return next(allowed, high if math.isinf(low) else least)
 
 
-def _string(schema: Mapping[str, Any], made: _Made) -> str:
-    """The first quoted text of the prompt that is allowed, else the letter a as often as necessary."""
+def _string(schema: Mapping[str, Any], material: _Made) -> str:
+    """The first allowed quoted text of the prompt, otherwise as many letters a as necessary."""
     least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
-    allowed = (text for text in made.quoted if least <= len(text) <= most)
+    allowed = (text for text in material.quoted if least <= len(text) <= most)
     return next(allowed, "a" * min(max(1, least), most))
 
 
@@ -180,6 +180,6 @@ _EXAMPLES: Mapping[str, Callable[[Mapping[str, Any], _Made], Any]] = {
     "integer": _number,
     "number": _number,
     "string": _string,
-    "boolean": lambda _schema, _made: False,
-    "null": lambda _schema, _made: None,
+    "boolean": lambda _schema, _material: False,
+    "null": lambda _schema, _material: None,
 }

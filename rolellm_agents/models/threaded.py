@@ -1,6 +1,6 @@
-"""Models that compute in this process: one stream of chunks serves every way of calling them.
+"""A base class for models in this process that implement one stream of chunks.
 
-Async callers get it from a thread, so that the event loop is not held up.
+For async callers the stream runs in a thread, so that it does not block the event loop.
 """
 
 import asyncio
@@ -17,14 +17,13 @@ from langchain_core.outputs import ChatGenerationChunk
 from rolellm_agents.models.streamed import StreamedChatModel
 
 Chunks = Callable[[Callable[[], bool]], Iterator[ChatGenerationChunk]]
-"""Makes the chunks of one answer; its argument tells, when asked, whether to stop early."""
+"""Yields the chunks of one answer; its argument returns whether to stop early."""
 
 
 async def stream_in_thread(chunks: Chunks) -> AsyncGenerator[ChatGenerationChunk, None]:
-    """Compute an answer in a thread and hand its chunks to the event loop.
+    """Compute an answer in a thread, and pass its chunks to the event loop.
 
-    When nobody listens any more, the thread is told to stop and waited for, so that the model is free
-    again when the stream is closed.
+    Closing the stream stops the thread and waits for it, so that the model is free again.
     """
     abandoned = threading.Event()
     queue: asyncio.Queue[ChatGenerationChunk | None] = asyncio.Queue()
@@ -45,11 +44,11 @@ async def stream_in_thread(chunks: Chunks) -> AsyncGenerator[ChatGenerationChunk
     finally:
         abandoned.set()
         await asyncio.wait([thread])
-        thread.exception()  # nobody listens any more; asked for, it is not told as never retrieved
+        thread.exception()  # retrieve it, or asyncio would log that it was never retrieved
 
 
 class ThreadedChatModel(StreamedChatModel):
-    """A chat model that is wholly described by its `_chunks`."""
+    """A chat model that derives all calls from `_chunks`."""
 
     @abstractmethod
     def _chunks(
@@ -59,13 +58,13 @@ class ThreadedChatModel(StreamedChatModel):
         options: dict[str, Any],
         should_stop: Callable[[], bool],
     ) -> Iterator[ChatGenerationChunk]:
-        """One answer, piece by piece.
+        """Yield the chunks of one answer.
 
         Args:
             messages: the prompt.
             stop: strings that end the answer and are not part of it.
-            options: what this call was given besides, such as `seed` or `max_tokens`.
-            should_stop: to be asked between the pieces; when true the answer ends early.
+            options: further arguments of the call, such as `seed` or `max_tokens`.
+            should_stop: call it between the chunks; when it returns True, end the answer early.
         """
 
     def _stream(

@@ -1,4 +1,4 @@
-"""From a conversation to the messages for a model: look up, compose, place inserts."""
+"""From a conversation to the messages for a model: recall, composition, and placement of inserts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -40,11 +40,11 @@ from rolellm_agents.recall import (
 from rolellm_agents.recall.passages import Kind
 
 _MEMORIES = 3
-"""Earlier exchanges in a prompt at most, so that they do not crowd out the persona."""
+"""The most earlier exchanges in a prompt, so that they do not crowd out the persona."""
 
 
 class LookedUp(NamedTuple):
-    """What was found for a user's line."""
+    """The recalled items and the lore state for a user's line."""
 
     recalled: list[RecalledItem]
     lore: dict[str, Any] | None
@@ -110,8 +110,8 @@ class Prompting:
             return LookedUp([*passages], None)
         activation = self._lore.activate(history, line, lore, seed=seed)
         active = recalled_lore(activation)
-        there = {item["text"].strip() for item in active}
-        new = [item for item in passages if item["kind"] != "passage" or item["text"] not in there]
+        active_texts = {item["text"].strip() for item in active}
+        new = [item for item in passages if item["kind"] != "passage" or item["text"] not in active_texts]
         return LookedUp([*new, *active], activation.state.to_json())
 
     def compose(

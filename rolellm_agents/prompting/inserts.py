@@ -1,4 +1,4 @@
-"""Text that goes into a prompt beside persona and conversation: notes, the user persona, a scene, lore."""
+"""Inserts: texts in a prompt beside persona and conversation, such as notes, scenes and lore."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ class PromptInsert:
     text: str
     position: Position
     depth: int = DEFAULT_DEPTH
-    """With the position `at_depth`: how many turns of the conversation follow it."""
+    """For the position `at_depth`: the number of conversation turns that follow it."""
     role: Role = "system"
-    """Of the message that it becomes at a depth."""
+    """The role of its message, for the position `at_depth`."""
 
 
 def lore_insert(lore: RecalledLore) -> PromptInsert:
@@ -78,7 +78,7 @@ def character_note(persona: Persona, user: str) -> list[PromptInsert]:
             text=_filled(words, persona, user, original=None),
             position="at_depth",
             depth=integer(note.get("depth"), DEFAULT_DEPTH),
-            role=next((one for one in ROLES if one == role), "system"),
+            role=next((known for known in ROLES if known == role), "system"),
         )
     ]
 

@@ -45,11 +45,11 @@ def _depth(insert: PromptInsert) -> int | None:
 
 def _with_depths(messages: Sequence[BaseMessage], inserts: Sequence[PromptInsert]) -> list[BaseMessage]:
     """Add a message for each depth and role; one deeper than the conversation precedes its first turn."""
-    said = [place for place, message in enumerate(messages) if was_said(message.additional_kwargs)]
+    spoken = [place for place, message in enumerate(messages) if was_said(message.additional_kwargs)]
     placed: dict[int, list[BaseMessage]] = {}
     ordered = sorted(inserts, key=_depth_and_role)
     for (depth, role), group in groupby(ordered, key=_depth_and_role):
-        place = said[max(0, len(said) - depth)] if said and depth > 0 else len(messages)
+        place = spoken[max(0, len(spoken) - depth)] if spoken and depth > 0 else len(messages)
         together = list(group)
         message = _MESSAGES[role](
             content="\n".join(insert.text for insert in together),

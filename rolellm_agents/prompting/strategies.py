@@ -23,10 +23,10 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 Strategy = Callable[[Persona, Sequence[BaseMessage], Sequence[RecalledItem], str], list[BaseMessage]]
-"""`(persona, history, recalled, user) -> messages`, a pure function or an object that is called like one.
+"""`(persona, history, recalled, user) -> messages`, a pure function or a callable object.
 
 The first message is the instruction, the last is the user's line. An attribute `recalls`, one of `Recalls`,
-says what is looked up for each line; without it nothing is.
+defines what is looked up for each line; without it nothing is looked up.
 """
 
 
@@ -105,12 +105,12 @@ class Recalls(NamedTuple):
 
 
 RECALLS: dict[str, Recalls] = {
-    # BM25 as in the paper. Floor 0: demonstrations without a shared word still show the voice.
+    # BM25 as in the paper. Floor 0, because demonstrations without a shared word still show the voice.
     "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
     "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
     "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
 }
-"""By a strategy's name; the others look nothing up."""
+"""What our strategies look up, by name; the others look nothing up."""
 
 
 def get_strategy(strategy: str | Strategy) -> Strategy:

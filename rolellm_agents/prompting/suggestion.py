@@ -26,6 +26,6 @@ def line_prompt(persona: Persona, user: str, said: Sequence[tuple[bool, str]]) -
     for is_person, text in said[-_LOOKED_BACK:]:
         messages.append(AIMessage(text) if is_person else HumanMessage(text))
     if isinstance(messages[-1], AIMessage) or len(messages) == 1:
-        # The user spoke last, or nobody did. Without a human message models continue the last text.
+        # The user spoke last, or there are no messages. Models continue the text of a last AI message.
         messages.append(HumanMessage("…"))
     return messages

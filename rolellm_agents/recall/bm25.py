@@ -37,7 +37,7 @@ class Bm25Index:
         self._bm25 = _Bm25([words_of(passage.text, language) for passage in passages])
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` nearest, best first; those that share no word come last, in their order."""
+        """The `k` nearest passages, best first; those without a shared word come last, in their order."""
         words = words_of(query, self._language)
         if k <= 0 or not self._passages:
             return []
@@ -49,8 +49,8 @@ class Bm25Index:
     def _hit(self, place: int, score: float, weights: dict[str, float]) -> Hit:
         passage = self._passages[place]
         # The shared words are computed for the few hits only, instead of kept for all passages.
-        there = set(words_of(passage.text, self._language)) if score > 0 else set()
-        shared = sorted((word for word in weights if word in there), key=lambda word: -weights[word])
+        present = set(words_of(passage.text, self._language)) if score > 0 else set()
+        shared = sorted((word for word in weights if word in present), key=lambda word: -weights[word])
         total = sum(weights.values())
         closeness = round(sum(weights[word] for word in shared) / total, 4) if total else 0.0
         why = "shares " + ", ".join(f"“{word}”" for word in shared[:_SHOWN_WORDS])
@@ -64,7 +64,7 @@ class Bm25Index:
 
 
 def _best(scores: "NDArray[np.float32]", k: int) -> list[int]:
-    """The places of the `k` highest, ties in their order."""
+    """The indices of the `k` highest scores, ties in their order."""
     import numpy as np
 
     if k >= len(scores):
@@ -77,7 +77,7 @@ def _best(scores: "NDArray[np.float32]", k: int) -> list[int]:
 
 
 class _Bm25:
-    """bm25s over lists of words; its vocabulary of ids stays inside."""
+    """bm25s over lists of words; hides its vocabulary of ids."""
 
     def __init__(self, documents: list[list[str]]) -> None:
         # The import loads numpy; commands that never search should not pay for that.

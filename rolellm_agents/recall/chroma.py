@@ -42,14 +42,14 @@ _opening = threading.Lock()
 
 
 class ChromaStore:
-    """A place for collections: a local folder or a Chroma server."""
+    """A store of collections: a local folder or a Chroma server."""
 
     def __init__(self, url: str | None = None, *, folder: Path | None = None) -> None:
         """Open the store.
 
         Args:
-            url: of a Chroma server; a folder when None.
-            folder: created when missing; in the user's cache when None.
+            url: the URL of a Chroma server; a local folder when None.
+            folder: the local folder, created when missing; a folder in the user's cache when None.
 
         Raises:
             StorageError: the folder is damaged or cannot be written, or nothing answers at the URL.
@@ -61,10 +61,10 @@ class ChromaStore:
             self._client = self._connect(url) if url else self._open()
 
     def collection(self, name: str, embeddings: NamedEmbeddings) -> "Collection":
-        """The collection of this name; one with other embeddings is replaced.
+        """Open or create a collection; a collection with other embeddings is replaced.
 
         Raises:
-            StorageError: the collection is not ours, or is of a newer version.
+            StorageError: another program or a newer version wrote the collection.
         """
         recorded = {
             _FORMAT_KEY: _FORMAT,
@@ -83,7 +83,7 @@ class ChromaStore:
 
     @contextmanager
     def explained_failures(self) -> Iterator[None]:
-        """Turn what Chroma raises into a `StorageError` that names the place."""
+        """Convert Chroma's exceptions to a `StorageError` that names the place."""
         try:
             yield
         except RoleLLMError:
@@ -118,7 +118,7 @@ class ChromaStore:
         return chromadb.PersistentClient(path=self._folder, settings=_settings())
 
     def _refuse_held(self) -> None:
-        """Raise if the database is locked, for which Chroma would wait without end."""
+        """Raise if the database is locked, because Chroma would wait forever."""
         file = self._folder / "chroma.sqlite3"
         if not file.exists():
             return
@@ -141,24 +141,24 @@ class ChromaStore:
         client = chromadb.HttpClient(
             host=parts.hostname, port=parts.port or (443 if ssl else 8000), ssl=ssl, settings=_settings()
         )
-        # Chroma sets no timeout for a server that accepts a request and never answers.
+        # Without this timeout, Chroma waits forever for a server that accepts a request and never answers.
         session = getattr(getattr(client, "_server", None), "_session", None)
         if session is not None:
             session.timeout = _SERVER_SECONDS
         return client
 
     def _complaint(self, error: Exception) -> str:
-        said = one_line(str(error), 160) or type(error).__name__
+        cause = one_line(str(error), 160) or type(error).__name__
         if self._is_server:
             return (
-                f"The Chroma server at {self.place} cannot be used ({said}); is it running there? "
+                f"The Chroma server at {self.place} cannot be used ({cause}); is it running there? "
                 "“chroma run” starts one, and without a URL none is needed."
             )
-        if "locked" in said or "busy" in said:
+        if "locked" in cause or "busy" in cause:
             return f"The store at {self.place} is held by another program; close it and try again."
         return (
-            f"The store at {self.place} cannot be used ({said}); move that folder away and start again, it "
-            "is made anew from the personas; or look things up by bm25."
+            f"The store at {self.place} cannot be used ({cause}); move that folder away and start again, "
+            "it is made anew from the personas; or look things up by bm25."
         )
 
 
@@ -200,34 +200,34 @@ class ChromaIndex:
             self._synchronise()
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` nearest, best first.
+        """The `k` nearest passages, best first.
 
         Raises:
             StorageError: the collection cannot be read.
             ModelError: the query's vector cannot be computed.
         """
-        wanted = min(k, len(self._passages))
-        if wanted <= 0:
+        count = min(k, len(self._passages))
+        if count <= 0:
             return []
         vector = self._embeddings.embed_query(query)
         self._collection = self._store.collection(self._name, self._embeddings)
         if _change_of(self._collection) != self._change:
-            # Another process keeps another version of the same persona.
+            # Another process wrote a different version of the same persona.
             self._synchronise()
-        hits = self._query(vector, wanted)
-        if len(hits) < wanted:
-            # It does so at this moment.
+        hits = self._query(vector, count)
+        if len(hits) < count:
+            # Another process changed the collection during the query.
             self._synchronise()
-            hits = self._query(vector, wanted)
+            hits = self._query(vector, count)
         return hits
 
-    def _query(self, vector: list[float], wanted: int) -> list[Hit]:
+    def _query(self, vector: list[float], count: int) -> list[Hit]:
         with self._store.explained_failures():
             of_others = max(0, self._collection.count() - len(self._passages))
             found = self._collection.query(
-                query_embeddings=[vector],  # type: ignore[arg-type]  # plain lists are taken too
-                n_results=wanted + of_others,
-                # The filter reads all metadata, so it is only there when there is something to filter.
+                query_embeddings=[vector],  # type: ignore[arg-type]  # accepts plain lists, too
+                n_results=count + of_others,
+                # A filter reads all metadata, so it is set only if there are other passages.
                 where=self._of_our_kinds if of_others else None,
                 include=["distances"],
             )
@@ -237,7 +237,7 @@ class ChromaIndex:
             for passage_id, distance in zip(found["ids"][0], distances, strict=True)
             if passage_id in self._passages
         ]
-        return hits[:wanted]
+        return hits[:count]
 
     def _hit(self, passage: Passage, cosine: float) -> Hit:
         closeness = min(1.0, max(0.0, round(cosine, 4)))
@@ -247,29 +247,29 @@ class ChromaIndex:
     def _synchronise(self) -> None:
         self._change = _change_of(self._collection)
         with self._store.explained_failures():
-            there = set(self._collection.get(where=self._of_our_kinds, include=[])["ids"])
-        missing = [passage for passage_id, passage in self._passages.items() if passage_id not in there]
+            stored = set(self._collection.get(where=self._of_our_kinds, include=[])["ids"])
+        missing = [passage for passage_id, passage in self._passages.items() if passage_id not in stored]
         for start in range(0, len(missing), _AT_ONCE):
             batch = missing[start : start + _AT_ONCE]
             vectors = self._embeddings.embed([passage.text for passage in batch])
             with self._store.explained_failures():
                 self._collection.upsert(
                     ids=[passage.id for passage in batch],
-                    embeddings=vectors,  # type: ignore[arg-type]  # plain lists are taken too
+                    embeddings=vectors,  # type: ignore[arg-type]  # accepts plain lists, too
                     documents=[passage.text for passage in batch],
                     metadatas=[{"kind": passage.kind, "source": passage.source} for passage in batch],
                 )
-        gone = sorted(there - self._passages.keys())
+        stale = sorted(stored - self._passages.keys())
         with self._store.explained_failures():
-            for start in range(0, len(gone), _AT_ONCE):
-                self._collection.delete(ids=gone[start : start + _AT_ONCE])
-            if missing or gone:
+            for start in range(0, len(stale), _AT_ONCE):
+                self._collection.delete(ids=stale[start : start + _AT_ONCE])
+            if missing or stale:
                 self._change = secrets.token_hex(8)
                 self._collection.modify(metadata={**self._collection.metadata, _CHANGE_KEY: self._change})
 
     @property
     def _of_our_kinds(self) -> Any:
-        """Other kinds of the same owner are other indexes' business."""
+        """A filter for the kinds of this index; other indexes manage the owner's other kinds."""
         return {"kind": {"$in": self._kinds}}
 
 
@@ -278,7 +278,7 @@ def _change_of(collection: "Collection") -> str | None:
 
 
 def _collection_name(owner: str, embeddings: NamedEmbeddings) -> str:
-    """Chroma takes 3 to 512 of these characters, with a letter or digit at both ends."""
+    """A valid name: 3 to 512 of these characters, with a letter or digit at both ends."""
     return f"rolellm-{owner}-{re.sub('[^A-Za-z0-9]+', '-', embeddings.name).strip('-')}"[:400].rstrip("-")
 
 

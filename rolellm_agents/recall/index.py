@@ -12,9 +12,9 @@ class Hit:
 
     passage: Passage
     score: float
-    """The method's own; higher is nearer."""
+    """The score of the search method; higher is nearer."""
     closeness: float
-    """From 0, nothing in common, to 1."""
+    """Similarity from 0 (nothing in common) to 1."""
     is_near: bool
     """Whether the closeness reaches the floor below which a passage is only noise."""
     why: str

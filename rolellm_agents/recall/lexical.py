@@ -1,8 +1,8 @@
-"""`lexical`: vectors of words, without a model and without a download.
+"""`lexical`: word vectors that need no model and no download.
 
 Feature hashing (Weinberger et al. 2009, arXiv 0902.2206): each word, and with less weight each run of four
-letters in it, is hashed to a dimension and a sign, weighted by the word's rarity. Forms of one word are
-near each other; synonyms are not.
+letters in it, is hashed to a dimension and a sign, weighted by the word's rarity. Inflected forms of
+a word are near each other; synonyms are not.
 """
 
 import math
@@ -56,7 +56,7 @@ def _vector(text: str) -> "NDArray[np.float32]":
 
 
 def _runs(word: str) -> Iterator[str]:
-    """The word's runs of letters, its ends marked; of a Chinese word, its characters."""
+    """The runs of letters of a word with marked ends; of a Chinese word, its characters."""
     if language_of(word) == "zh":
         yield from word if len(word) > 1 else ""
         return

@@ -26,7 +26,7 @@ from rolellm_agents.recall.recalled import RecalledLore
 
 
 class LoreRecall:
-    """A persona's lorebooks, and which entries a conversation activates."""
+    """A persona's lorebooks, and the activation of their entries by a conversation."""
 
     def __init__(
         self,
@@ -86,8 +86,10 @@ class LoreRecall:
         name = char_name(self._persona)
         messages = [_scanned(message, name, self._user) for message in history]
         messages.append(ScanMessage(self._user, line, "user"))
-        drawn = zlib.crc32(f"{len(messages)}\n{line}".encode()) if seed is None else seed
-        scope = MacroScope(char=name, user=self._user, description=self._persona.description, seed=drawn)
+        used_seed = zlib.crc32(f"{len(messages)}\n{line}".encode()) if seed is None else seed
+        scope = MacroScope(
+            char=name, user=self._user, description=self._persona.description, seed=used_seed
+        )
         scene = LoreScene(
             messages=messages,
             character=name,
@@ -96,7 +98,7 @@ class LoreRecall:
                 "character_description": self._persona.description,
                 "persona_description": self._about_user,
             },
-            seed=drawn,
+            seed=used_seed,
             substitute=lambda words: substitute(words, scope),
             substitute_scanned=lambda words: substitute(words, scope, "scan"),
         )

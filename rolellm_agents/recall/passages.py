@@ -15,7 +15,7 @@ Kind = Literal["demonstration", "knowledge", "lore", "memory"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CERTAIN = 100.0
-"""Percent."""
+"""The probability in percent of entries that are always activated by their keys."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def lore_of(books: Iterable[Lorebook], persona: Persona, user: str) -> list[Pass
 
 def _is_free(entry: LoreEntry) -> bool:
     """Constant entries are always in the prompt; entries with further conditions must not be recalled."""
-    waits = (
+    conditions = (
         entry.constant,
         entry.character_names,
         entry.character_tags,
@@ -89,7 +89,7 @@ def _is_free(entry: LoreEntry) -> bool:
         entry.probability < _CERTAIN,
         entry.position == "outlet",
     )
-    return entry.enabled and not any(waits) and parse_decorators(entry.content)[0] == NO_DECORATORS
+    return entry.enabled and not any(conditions) and parse_decorators(entry.content)[0] == NO_DECORATORS
 
 
 def _source(place: str, in_work: str) -> str:

@@ -12,9 +12,9 @@ class RecalledDemonstration(TypedDict):
 
     kind: Literal["demonstration"]
     index: int
-    """Its place in `Persona.demonstrations`."""
+    """Its index in `Persona.demonstrations`."""
     score: float
-    """The method's own; higher is nearer."""
+    """The score of the search method; higher is nearer."""
     why: str
     """The reason for the hit, in a few words."""
 
@@ -31,7 +31,7 @@ class RecalledPassage(TypedDict):
 
 
 class RecalledLore(TypedDict):
-    """An entry of a lorebook that is active, as it goes into the prompt."""
+    """An active lorebook entry as it goes into the prompt."""
 
     kind: Literal["lore"]
     book: str
@@ -42,7 +42,7 @@ class RecalledLore(TypedDict):
     depth: int
     role: Role
     why: str
-    """One sentence: which key fired, in which message, or what else made it active."""
+    """One sentence: which key fired, in which message, or another reason why it is active."""
 
 
 RecalledItem = RecalledDemonstration | RecalledPassage | RecalledLore

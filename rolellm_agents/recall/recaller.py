@@ -24,7 +24,7 @@ Method = Literal["bm25", "chroma", "hybrid"]
 METHODS: tuple[Method, ...] = get_args(Method)
 """Our own methods."""
 IndexFactory = Callable[[Sequence[Passage], Persona, "RecallOptions"], Index]
-"""`(passages, persona, options) -> index`: a recall method of one's own."""
+"""`(passages, persona, options) -> index`: a custom recall method."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class RecallOptions:
     method: str | IndexFactory | None = None
     """One of `METHODS`, an entry point of `rolellm.recall`, or a factory; the strategy's when None."""
     k: int = 5
-    """Passages at most, as in the paper."""
+    """The most passages; 5 as in the paper."""
     tokens: int = 1_000
     """Approximate number of tokens that all passages together may take."""
     floor: float | None = None
@@ -44,7 +44,7 @@ class RecallOptions:
     chroma_url: str | None = None
     """URL of a Chroma server; a local folder when None."""
     chroma_folder: Path | None = None
-    """In the user's cache when None."""
+    """Chroma's local folder; a folder in the user's cache when None."""
 
     @property
     def method_name(self) -> str | None:
@@ -59,7 +59,7 @@ class RecallOptions:
 def make_index(
     passages: Sequence[Passage], persona: Persona, method: str | IndexFactory, options: RecallOptions
 ) -> Index:
-    """An index over a persona's passages.
+    """Create an index over a persona's passages.
 
     Raises:
         SettingsError: there is no such method.
@@ -91,10 +91,13 @@ def make_index(
 
 
 def method_named(name: str) -> str:
-    """The name of a recall method, if there is one of it: ours, or an entry point of `rolellm.recall`.
+    """Check the name of a recall method, one of `METHODS` or an entry point of `rolellm.recall`.
+
+    Returns:
+        The name.
 
     Raises:
-        SettingsError: there is none.
+        SettingsError: there is no such method.
         PluginError: the package that provides it cannot be used.
     """
     if name in METHODS or load_plugin("rolellm.recall", name):

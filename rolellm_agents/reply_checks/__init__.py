@@ -1,1 +1,1 @@
-"""What can be said of a reply without a model: labels for faults, and detections by name."""
+"""Checks of replies without a model: labels for faults, and named detections."""

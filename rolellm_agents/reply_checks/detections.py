@@ -1,4 +1,4 @@
-"""What is wrong with a reply that can be seen without a judge, by name."""
+"""Detections: named faults of a reply that can be found without a judge."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -21,19 +21,19 @@ DETECTIONS: Final[Mapping[str, str]] = {
     "speaks-for-user": "goes on with the user's turn, or tells what the user does",
     "catchphrases": "says catchphrases three times or more with little between",
 }
-"""What each name stands for; the subject is the reply."""
+"""The meaning of each detection; the subject is the reply."""
 
 OUT_OF_ROLE: Final = frozenset({"ai-talk", "out-of-role", "refusal", "wrong-language"})
-"""With any of these it is no longer the character who speaks."""
+"""Detections with which a reply is out of role."""
 
 
 def detect(reply: str, persona: Persona, question: str, *, user: str = "") -> frozenset[str]:
-    """Which of `DETECTIONS` are true of a reply.
+    """Find which of `DETECTIONS` apply to a reply.
 
     Args:
-        reply: what the character said.
-        persona: whose reply it should be.
-        question: what it replies to.
+        reply: the reply.
+        persona: the persona that should speak.
+        question: the question that it answers.
         user: the user's name, if it is known.
     """
     labels = answer_labels(reply, persona, question=question, templates=())
@@ -46,12 +46,12 @@ def detect(reply: str, persona: Persona, question: str, *, user: str = "") -> fr
 
 
 def is_in_role(detected: Collection[str]) -> bool:
-    """Whether it is still the character who speaks: nothing of `OUT_OF_ROLE` was detected."""
+    """Whether a reply is in role: none of `OUT_OF_ROLE` was detected."""
     return OUT_OF_ROLE.isdisjoint(detected)
 
 
 def detection_shares(detected: Iterable[Collection[str]]) -> dict[str, float]:
-    """For each of `DETECTIONS` the share of replies it was found in, and of those `in_role`."""
+    """The share of replies with each of `DETECTIONS`, and the share that is `in_role`."""
     replies: Sequence[Collection[str]] = list(detected)
     count = len(replies) or 1
     shares = {name: sum(name in found for found in replies) / count for name in DETECTIONS}

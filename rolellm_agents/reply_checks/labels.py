@@ -1,7 +1,7 @@
-"""Label what is wrong with a generated question or answer. Nothing is deleted here: whoever reads decides.
+"""Label faults of generated questions and answers. The caller decides what to drop.
 
-RoleLLM drops unconfident and repeated questions, and answers that are unfinished, refuse, or show the
-assistant (arXiv 2310.00746, §3.2 and §3.3); the other labels are for what small models do besides.
+RoleLLM drops unconfident and repeated questions, and answers that are unfinished, refuse, or speak like an
+assistant (arXiv 2310.00746, §3.2 and §3.3). The other labels are for further faults of small models.
 """
 
 import re
@@ -18,21 +18,21 @@ from rolellm_agents.text.words import weight, words_of
 
 Label = Literal[
     "unreadable",  # the model wrote no question at all
-    "low-confidence",  # the model itself says that the question leaves something open
-    "incomplete",  # the question does: it is cut, or speaks of “him” or “this passage”
-    "not-in-segment",  # the segment does not speak of what is asked
-    "wrong-person",  # the character is spoken of, not to; or speaks of itself as of somebody else
+    "low-confidence",  # the model itself gives the question a low confidence
+    "incomplete",  # the question is cut off, or needs its context: “him”, “this passage”
+    "not-in-segment",  # the segment does not mention the question's subject
+    "wrong-person",  # a question about the character instead of to it; an answer in the third person
     "wrong-language",
     "leaked-template",  # marks or words of the prompt
     "empty",
-    "unfinished",  # the answer was cut by its limit within its first sentence
-    "refusal",  # of an assistant
+    "unfinished",  # the answer reached the token limit within its first sentence
+    "refusal",  # a refusal like an assistant's
     "ai-talk",
-    "out-of-role",  # speaks of playing a part
-    "copied",  # a demonstration, the description or the question once more
-    "repetitive",  # the same words over and over
-    "near-duplicate",  # of an earlier question to the same character
-    "shortened",  # no fault: the half sentence at the answer's limit was taken away
+    "out-of-role",  # mentions role play
+    "copied",  # copies a demonstration, the description or the question
+    "repetitive",  # repeats the same words
+    "near-duplicate",  # similar to an earlier question to the same character
+    "shortened",  # no fault: the incomplete last sentence was removed
     "boundary",  # no fault: the character cannot know the answer
 ]
 
@@ -40,16 +40,16 @@ MARKS: Final[Collection[Label]] = frozenset({"boundary", "shortened"})
 """Labels that are no faults."""
 
 _NEAR = 0.2
-"""The least share of a question's weight of words that its segment must hold."""
+"""Minimum share of the weight of a question's words that its segment must contain."""
 _COPIED, _ECHOED = 0.6, 0.9
-"""The share of an answer's runs of words from which on it is taken from elsewhere, or is the question."""
+"""Minimum share of an answer's n-grams that are in a known text, or in the question, for a copy."""
 _RUN, _FEWEST_RUNS = 4, 4
 _FEWEST_UNITS: Final[dict[Language, int]] = {"en": 4, "zh": 5}
 _LEAKED_RUN: Final[dict[Language, int]] = {"en": 8, "zh": 12}
-"""So many words, or Chinese characters, of the prompt in a row are no chance."""
+"""Consecutive words, or Chinese characters, of the prompt that count as leaked."""
 _FEWEST_LEAKED = 5
 _REPEATED = 3
-"""A sentence that stands so often is a loop."""
+"""Occurrences of one sentence that count as a loop."""
 _LOOP_UNITS, _LOOP_DISTINCT = 40, 0.5
 
 
@@ -70,7 +70,7 @@ _THIRD_PERSON: Final[dict[Language, str]] = {
     r"|,\s*{name}\s*[.!?]*\s*\Z",
     "zh": r"(?<!我){name}(?:认为|觉得|知道|会说|说过|说)|[，,]\s*{name}\s*[。！？!?]*\s*\Z",
 }
-"""What is done by somebody else, or said to somebody else."""
+"""The character's name as a subject in the third person, or as a form of address."""
 _ASKS = _any(
     r"[?？]",
     r"\A\W*(?:[\w .'-]{1,40},\s*)?(?:please |pray )?(?:tell|describe|explain|share|talk|give|name)\b",
@@ -116,14 +116,14 @@ _TEMPLATE = _any(
 def question_labels(
     text: str, persona: Persona, *, is_unsure: bool, segment: str | None, templates: Sequence[str]
 ) -> list[Label]:
-    """What is wrong with a question to a character.
+    """Label the faults of a question to a character.
 
     Args:
-        text: the question, as it was read out of the model's answer.
-        persona: whom it is put to.
+        text: the question.
+        persona: the persona that it addresses.
         is_unsure: whether the model gave it a low confidence.
-        segment: the text in which its answer should stand; None when none does.
-        templates: the prompt's own words.
+        segment: the text that should contain the answer; None when there is none.
+        templates: the texts of the prompts, to detect leaks.
     """
     found: list[Label] = []
     if is_unsure:
@@ -138,13 +138,13 @@ def question_labels(
 
 
 def answer_labels(answer: str, persona: Persona, *, question: str, templates: Sequence[str]) -> list[Label]:
-    """What is wrong with a character's answer.
+    """Label the faults of a character's answer.
 
     Args:
-        answer: what the model said.
-        persona: whose answer it should be.
-        question: what was asked.
-        templates: the prompt's own words.
+        answer: the answer.
+        persona: the persona that should speak.
+        question: the question.
+        templates: the texts of the prompts, to detect leaks.
     """
     if not re.search(r"\w", answer):
         return ["empty"]
@@ -165,7 +165,7 @@ def answer_labels(answer: str, persona: Persona, *, question: str, templates: Se
 
 
 def is_incomplete(question: str, persona: Persona) -> bool:
-    """Whether a question is none, is cut, or cannot be understood without the segment."""
+    """Whether a text is not a question, is cut off, or cannot be understood without its segment."""
     return (
         len(units_of(question)) < _FEWEST_UNITS[persona.language]
         or not _ASKS.search(question.strip())
@@ -175,7 +175,7 @@ def is_incomplete(question: str, persona: Persona) -> bool:
 
 
 def closeness(question: str, segment: str, persona: Persona) -> float:
-    """Of the weight of a question's words, the share that the segment holds; the character's name aside."""
+    """The share of the weight of a question's words that the segment contains, ignoring the name."""
     words = set(words_of(_without_name(question, persona), persona.language))
     there = set(words_of(segment, persona.language))
     weights = {word: weight(word, persona.language) for word in words}
@@ -184,7 +184,7 @@ def closeness(question: str, segment: str, persona: Persona) -> float:
 
 
 def is_repetitive(text: str) -> bool:
-    """Whether a text goes round in a loop."""
+    """Whether a text repeats itself in a loop."""
     sentences = Counter(
         part.strip().casefold() for part in re.split(r"[.!?。！？\n]+", text) if len(part) > 8
     )
@@ -202,12 +202,12 @@ def _common_labels(text: str, language: Language, templates: Sequence[str]) -> I
 
 
 def _is_named(text: str, persona: Persona) -> bool:
-    """Whether the character's name stands in the text, or a part of it of some length."""
+    """Whether the text contains the character's name or a longer part of it."""
     return re.search(_name_of(persona), text) is not None
 
 
 def _speaks_as_somebody_else(answer: str, persona: Persona) -> bool:
-    """Whether the character is spoken of, or to, by its own mouth."""
+    """Whether an answer speaks of the character in the third person, or addresses it."""
     if not _is_named(answer, persona):
         return False
     name = _name_of(persona)
@@ -227,13 +227,13 @@ def _without_name(text: str, persona: Persona) -> str:
 
 
 def _without_address(question: str, persona: Persona) -> str:
-    """The question without the name it is addressed to, before or after it."""
+    """The question without the name that it addresses at the start or end."""
     name = _name_of(persona)
     return re.sub(rf"\A\W*(?:{name})\s*[,，：:]|[,，]\s*(?:{name})\s*[?？!！.。]*\s*\Z", "", question)
 
 
 def _speaks_of_nobody(question: str, persona: Persona) -> bool:
-    """Whether “he” or “she” stands for somebody whom the question does not name."""
+    """Whether “he” or “she” refers to a person whom the question does not name."""
     pronoun = _PRONOUN.search(question)
     if pronoun is None:
         return False
@@ -249,13 +249,13 @@ def _is_copied(answer: str, persona: Persona, question: str) -> bool:
 
 
 def _share(text: str, other: str) -> float:
-    """The share of the text's runs of words that the other holds; a phrase is nobody's."""
+    """The share of the text's n-grams that the other contains; 0 for texts that are too short."""
     own = _runs(text, _RUN)
     return len(own & _known_runs(other, _RUN)) / len(own) if len(own) >= _FEWEST_RUNS else 0.0
 
 
 def _shares_a_run(text: str, others: Sequence[str], length: int) -> bool:
-    # What is shorter than a run is looked for whole.
+    # A text that is shorter than an n-gram is compared as a whole.
     length = min(length, max(_FEWEST_LEAKED, len(units_of(text))))
     own = _runs(text, length)
     return any(not own.isdisjoint(_known_runs(other, length)) for other in others)
@@ -266,7 +266,7 @@ def _runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
 
 
 _known_runs = lru_cache(maxsize=256)(_runs)
-"""For texts that come again and again: what a persona has said, the prompts."""
+"""Cached `_runs`, for texts that are compared often: a persona's lines and the prompts."""
 
 
 def _runs_in_order(text: str, length: int) -> Iterator[tuple[str, ...]]:

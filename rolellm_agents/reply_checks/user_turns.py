@@ -1,4 +1,4 @@
-"""Find replies that do not stop at the character: the user's next line, or what the user does."""
+"""Detect replies that continue with the user's next line or narrate the user's actions."""
 
 import re
 
@@ -20,7 +20,7 @@ _SPOKEN = re.compile(
     r"|[\"”]\s*you (?:reply|whisper|shout|respond|murmur|exclaim)\b"
     r"|你[^，。！？\n]{0,4}(?:说道|答道|回答道|问道|笑道|低声道)[：:]\s*[“\"「]"
 )
-"""Words that are put into the user's mouth."""
+"""Speech that is attributed to the user."""
 _DIRECTION = re.compile(r"\*([^*\n]+)\*|[(（\[【]([^()（）\[\]【】\n]+)[)）\]】]")
 _DOES = re.compile(
     rf"(?:\A|[.;,]|\b(?:and|then|as|while|when|before|until))\s*(?:\w+ly )?you (?:\w+ly )?(?:{_DEEDS})\b"
@@ -30,12 +30,12 @@ _DOES = re.compile(
 
 
 def speaks_for_user(reply: str, user: str = "") -> bool:
-    """Whether a reply goes on with the user's turn, or tells what the user says or does.
+    """Whether a reply continues with the user's turn, or narrates what the user says or does.
 
-    What the user does is looked for in stage directions alone: a character may well say “you laugh, sir”.
+    Only stage directions are searched for the user's actions: a character may say “you laugh, sir”.
 
     Args:
-        reply: what the character said.
+        reply: the reply.
         user: the user's name, if it is known.
     """
     if _TURN.search(reply) or _SPOKEN.search(reply):

@@ -1,7 +1,7 @@
-"""Runs as a page and as Markdown: one self-contained file for people, another for programs.
+"""Reports of runs as one self-contained HTML page and as Markdown.
 
-`content` is what a report is made of, `rolebench`, `judged` and `interviewed` make it of runs, `page` and
-`markdown` write it; plots are static SVG that lies in the page.
+`content` defines the parts of a report. `rolebench`, `judged` and `interviewed` build chapters from runs.
+`page` and `markdown_page` render a report; plots are static SVG inside the page.
 """
 
 from rolellm_agents.reports.content import Report

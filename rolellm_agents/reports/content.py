@@ -1,4 +1,4 @@
-"""What a report consists of, whatever it is written as."""
+"""The parts of a report, independent of its output format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class ListBlock:
-    """Short sentences below each other."""
+    """A list of short sentences."""
 
     form: ClassVar[str] = "listed"
     items: Sequence[str]
@@ -23,33 +23,33 @@ class ListBlock:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Cells of text; rows have as many as there are heads."""
+    """A table of text cells; each row has as many cells as there are heads."""
 
     form: ClassVar[str] = "table"
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: int = 1
-    """Columns at the left that hold words; the others hold figures and stand to the right."""
+    """Number of text columns on the left; the other columns hold right-aligned figures."""
     caption: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A picture."""
+    """One picture of a plot."""
 
     svg: str
-    """A complete element, safe to stand in a page; empty where matplotlib is not installed."""
+    """A complete SVG element, safe to embed in a page; empty when matplotlib is not installed."""
     alt: str
-    """What it shows, in words."""
+    """Alternative text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """Pictures that belong together, with the figures that they are drawn from."""
+    """Pictures that belong together, with a table of the plotted figures."""
 
     form: ClassVar[str] = "plot"
     name: str
-    """In the names of files: small letters and hyphens."""
+    """Part of the file names: lower-case letters and hyphens."""
     panels: Sequence[Panel]
     table: TableBlock
     note: str = ""
@@ -57,7 +57,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class VerdictBlock:
-    """A verdict, as a reader is told of it."""
+    """A verdict, formatted for readers."""
 
     measure: str
     value: str
@@ -66,19 +66,19 @@ class VerdictBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyBlock:
-    """Something said, with what is known of it."""
+    """A reply with its marks and verdicts."""
 
     by: str
     text: str
     marks: Sequence[str] = ()
     verdicts: Sequence[VerdictBlock] = ()
     heading: str = ""
-    """What it answers, where replies follow each other."""
+    """The question that it answers, in a dialogue."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionBlock:
-    """A question with replies side by side; closed until somebody opens it."""
+    """A collapsed question with replies side by side."""
 
     form: ClassVar[str] = "asked"
     question: str
@@ -89,7 +89,7 @@ class QuestionBlock:
 
 @dataclass(frozen=True)
 class DialogueBlock:
-    """Replies below each other, as they were said."""
+    """The replies of a conversation, in order."""
 
     form: ClassVar[str] = "talk"
     replies: Sequence[ReplyBlock]
@@ -97,7 +97,7 @@ class DialogueBlock:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks under a title that opens them."""
+    """Collapsed blocks under a title."""
 
     form: ClassVar[str] = "fold"
     title: str
@@ -117,17 +117,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Chapter:
-    """All that is told of one run."""
+    """The part of a report about one run."""
 
     title: str
     lead: str
-    """What it is, in a sentence or two."""
+    """A summary in one or two sentences."""
     sections: Sequence[Section]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report."""
+    """A report with a chapter for each run."""
 
     title: str
     chapters: Sequence[Chapter]

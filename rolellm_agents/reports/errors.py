@@ -1,7 +1,7 @@
-"""The error of reports."""
+"""Errors of reports."""
 
 from rolellm_agents.errors import RoleLLMError
 
 
 class ReportError(RoleLLMError):
-    """A folder that holds nothing to report, or a report that cannot be written."""
+    """A folder contains nothing to report, or a report cannot be written."""

@@ -1,4 +1,4 @@
-"""How figures read in a report."""
+"""Format figures for reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ _COUNTS: Final = frozenset({"n", "missing", "roles", "n_clean"})
 
 
 def short(value: float | None, sign: str = "") -> str:
-    """Three places, without the nought before them."""
+    """Three decimal places, without a leading zero."""
     if value is None:
         return MISSING
     shown = f"{value:{sign}.3f}"
@@ -19,17 +19,17 @@ def short(value: float | None, sign: str = "") -> str:
 
 
 def bounds(ci95: Sequence[float] | None, sign: str = "") -> str:
-    """Both ends of an interval, or a dash."""
+    """Both bounds of an interval, or a dash."""
     return MISSING if ci95 is None else f"{short(ci95[0], sign)} to {short(ci95[1], sign)}"
 
 
 def with_bounds(mean: float | None, ci95: Sequence[float] | None, sign: str = "") -> str:
-    """A mean with its interval behind it, if there is one."""
+    """A mean, followed by its interval if there is one."""
     return short(mean, sign) if ci95 is None else f"{short(mean, sign)} [{bounds(ci95, sign)}]"
 
 
 def cell(name: str, value: Any) -> str:
-    """A value of any column of `results.json`."""
+    """Format a value of any column of `results.json`."""
     if value is None:
         return MISSING
     if isinstance(value, bool) or name in _COUNTS:
@@ -49,15 +49,15 @@ def counted(number: int, what: str) -> str:
 
 
 def unscored(by_status: Mapping[str, int]) -> str:
-    """How many verdicts have no value, and why."""
+    """The number of verdicts without a value, by status."""
     return ", ".join(f"{number} {status}" for status, number in sorted(by_status.items())) or "0"
 
 
 def system_name(row: Mapping[str, Any]) -> str:
-    """A system as a reader knows it."""
+    """The display name of a system."""
     return f"{row['model']} · {row['strategy']}"
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Each once, in the order in which they first come."""
+    """The distinct names, in order of first occurrence."""
     return list(dict.fromkeys(names))

@@ -1,7 +1,7 @@
-"""Runs as logs that inspect_ai (UK AI Security Institute) reads: its EvalLog, version 2, as JSON.
+"""Convert runs to logs of inspect_ai (UK AI Security Institute): its EvalLog, version 2, as JSON.
 
-Written after inspect_ai 0.3.285 (`inspect_ai/log/_log.py`); its library is not needed. A log is of one
-model, so each system of a run has its own.
+The format follows inspect_ai 0.3.285 (`inspect_ai/log/_log.py`); the library is not needed. A log covers
+one model, so each system of a run has its own log.
 """
 
 import json
@@ -22,10 +22,10 @@ _STOPPED: Final = "stop"
 
 
 def inspect_logs(run: ReadRun) -> list[tuple[str, dict[str, Any]]]:
-    """Each system's name with its log.
+    """The log of each system, with the system's name.
 
     Raises:
-        ReportError: the run has no replies with questions, or its results are damaged.
+        ReportError: the run is not a run of `rolellm eval rolebench`, or its results are damaged.
     """
     if run.kind != "rolebench":
         raise ReportError(
@@ -45,8 +45,8 @@ def write_inspect_logs(run: ReadRun, to: Path) -> list[Path]:
     """Write a log for each system.
 
     Args:
-        run: of `rolellm eval rolebench`.
-        to: the file; where there are several systems, their names are put before its ending.
+        run: a run of `rolellm eval rolebench`.
+        to: the file; with several systems, each system's name is inserted before the suffix.
 
     Raises:
         ReportError: as in `inspect_logs`, or a file cannot be written.
@@ -90,7 +90,7 @@ def _log(run: ReadRun, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 "sample_ids": [_id(one) for one in lines],
                 "shuffled": False,
             },
-            # Names of models are PROVIDER/NAME there.
+            # inspect_ai names models PROVIDER/NAME.
             "model": first["model"].replace(":", "/", 1),
             "model_args": run.config["models"].get(first["model"], {}),
             "config": {},
@@ -180,7 +180,7 @@ def _measured(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdicts(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that have a value; the others would be read as zero."""
+    """The verdicts with a value; inspect_ai would read the others as zero."""
     return {
         _judge(judge, one["measure"]): {
             "value": one["value"],
@@ -198,11 +198,11 @@ def _judge(judge: str, measure: str) -> str:
 
 
 def _usage(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    told = [usage for line in lines if (usage := _tokens(line))]
-    if not told:
+    known = [usage for line in lines if (usage := _tokens(line))]
+    if not known:
         return {}
     return {
-        lines[0]["model"].replace(":", "/", 1): {name: sum(one[name] for one in told) for name in told[0]}
+        lines[0]["model"].replace(":", "/", 1): {name: sum(one[name] for one in known) for name in known[0]}
     }
 
 
@@ -219,5 +219,5 @@ def _tokens(line: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _id(line: Mapping[str, Any]) -> str:
-    """The same for all systems, so that their logs compare."""
+    """The id of a sample, the same for all systems, so that their logs can be compared."""
     return f"{line['kind']}/{line['role']}/{line['number']}"

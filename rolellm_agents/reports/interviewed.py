@@ -1,4 +1,4 @@
-"""The chapter of a run of `rolellm eval drift`: how personas hold over the turns."""
+"""The chapter of a run of `rolellm eval drift`: how personas change over the turns."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,13 +35,13 @@ from rolellm_agents.reports.reply_samples import told_of_verdict
 
 Systems = Sequence[Mapping[str, Any]]
 
-_DETECTED: Final = {name.replace("-", "_"): told for name, told in DETECTIONS.items()}
+_DETECTED: Final = {name.replace("-", "_"): meaning for name, meaning in DETECTIONS.items()}
 _ONCE: Final = ("remembers", "same_as_before")
-"""Asked at one turn alone, so that there is no course to draw."""
+"""Marks that are measured at one turn only, so that there is nothing to plot."""
 
 
 def drift_chapter(run: ReadRun, samples: int) -> Chapter:
-    """All of it; raises as a mapping does where the results are not as they should be."""
+    """Build the chapter; malformed results raise `KeyError`, `TypeError` or a similar error."""
     results = run.results
     systems: Systems = results["systems"]
     measures = _measures(systems)
@@ -61,10 +61,10 @@ def drift_chapter(run: ReadRun, samples: int) -> Chapter:
 
 
 def _measures(systems: Systems) -> list[str]:
-    """Those of judges first; detections only where one was made, for the others are nothing throughout."""
-    told = [one for system in systems for one in system["turns"]]
-    known = distinct(one["measure"] for one in told)
-    found = {one["measure"] for one in told if one["mean"]}
+    """The measures, judges' first; detections that never occurred are left out."""
+    turns = [one for system in systems for one in system["turns"]]
+    known = distinct(one["measure"] for one in turns)
+    found = {one["measure"] for one in turns if one["mean"]}
     of_judges = [one for one in known if one not in MARKS and one not in _DETECTED]
     own = [one for one in MARKS if one in known]
     return [*of_judges, *own, *(one for one in known if one in _DETECTED and one in found)]
@@ -187,17 +187,17 @@ def _talks(lines: Sequence[Mapping[str, Any]], samples: int) -> Iterator[Block]:
 
 def _reply(name: str, turn: Mapping[str, Any]) -> ReplyBlock:
     marks = turn["marks"]
-    told = [f"{marks['words']:.0f} words"]
-    told += [
+    shown = [f"{marks['words']:.0f} words"]
+    shown += [
         f"{measure.replace('_', ' ')} {short(marks[measure])}"
         for measure in ("style_distance", "repeats_earlier", *_ONCE)
         if measure in marks
     ]
-    told += [what for measure, what in _DETECTED.items() if marks.get(measure)]
+    shown += [what for measure, what in _DETECTED.items() if marks.get(measure)]
     return ReplyBlock(
         by=name,
         heading=turn["question"],
         text=turn["reply"] or MISSING,
-        marks=told,
+        marks=shown,
         verdicts=[told_of_verdict(one["measure"], one) for one in turn["verdicts"]],
     )

@@ -1,4 +1,4 @@
-"""The chapter of a run of `rolellm judge`: replies, pairs or scenes with what was said of them."""
+"""The chapter of a run of `rolellm judge`: replies, pairs or scenes with their verdicts."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ _SYSTEMS: Final = ("A", "B")
 
 
 def verdict_chapter(run: ReadRun, _samples: int) -> Chapter:
-    """All verdicts; a judge's run is small enough to be shown whole."""
+    """Build the chapter with all verdicts; a judge's run is small enough to show completely."""
     recorded = run.verdicts
     if recorded is None:
         raise ValueError("verdicts")
@@ -150,8 +150,8 @@ def _score_cells(one: Verdict) -> tuple[str, str, str, str]:
 
 
 def _reply(by: str, text: str, verdicts: Sequence[Verdict]) -> ReplyBlock:
-    told = [told_of_verdict(one.measure, verdict_to_json(one)) for one in verdicts]
-    return ReplyBlock(by=by, text=text or MISSING, verdicts=told)
+    blocks = [told_of_verdict(one.measure, verdict_to_json(one)) for one in verdicts]
+    return ReplyBlock(by=by, text=text or MISSING, verdicts=blocks)
 
 
 def _better(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""From runs to a report: each run becomes a chapter."""
+"""Build a report from runs, with a chapter for each run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -10,7 +10,7 @@ from rolellm_agents.reports.reading import ReadRun, RunKind, damaged
 from rolellm_agents.reports.rolebench import rolebench_chapter
 
 SAMPLES: Final = 4
-"""Questions of each role and kind that are shown with their replies."""
+"""Default number of questions of each role and kind that are shown with their replies."""
 _CHAPTERS: Final[Mapping[RunKind, Callable[[ReadRun, int], Chapter]]] = {
     "rolebench": rolebench_chapter,
     "interviews": drift_chapter,
@@ -19,11 +19,12 @@ _CHAPTERS: Final[Mapping[RunKind, Callable[[ReadRun, int], Chapter]]] = {
 
 
 def report_of(runs: Sequence[ReadRun], *, samples: int = SAMPLES) -> Report:
-    """All runs in one report.
+    """Build one report from several runs.
 
     Args:
-        runs: at least one, as `reading.read_run` gives them.
-        samples: questions of each role, and interviews of each system, that are shown whole.
+        runs: runs from `reading.read_run`, at least one.
+        samples: number of questions of each role and kind, or of interviews of each system and persona,
+            that are shown completely.
 
     Raises:
         ReportError: a run's results are damaged.

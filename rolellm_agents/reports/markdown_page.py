@@ -1,4 +1,4 @@
-"""A report as Markdown: all tables, and pictures that lie beside it."""
+"""Render a report as Markdown, with all tables and with pictures in separate files."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -24,11 +24,11 @@ _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>#|"})
 
 
 def markdown_of(report: Report, pictures: str) -> str:
-    """The whole report; what the page folds is left to it, but for tables.
+    """Render a report.
 
     Args:
-        report: what is told.
-        pictures: the folder of the pictures, from the Markdown file.
+        report: the report.
+        pictures: the folder of the pictures, relative to the Markdown file.
     """
     parts = [f"# {_plain(report.title)}"]
     for number, chapter in enumerate(report.chapters, 1):
@@ -37,12 +37,12 @@ def markdown_of(report: Report, pictures: str) -> str:
 
 
 def picture_name(chapter: int, plot: Plot, panel: int) -> str:
-    """The file of a picture."""
+    """The file name of a picture."""
     return f"{chapter}-{plot.name}-{panel}.svg"
 
 
 def plots_of(chapter: Chapter) -> Iterator[Plot]:
-    """All plots that are not folded."""
+    """All plots of a chapter that are not inside a fold."""
     for section in chapter.sections:
         yield from (block for block in section.blocks if isinstance(block, Plot))
 
@@ -51,10 +51,10 @@ def _chapter(chapter: Chapter, number: int, pictures: str) -> Iterator[str]:
     yield f"## {_plain(chapter.title)}"
     yield _plain(chapter.lead)
     for section in chapter.sections:
-        told = [part for block in section.blocks for part in _block(block, number, pictures)]
-        if told:
+        parts = [part for block in section.blocks for part in _block(block, number, pictures)]
+        if parts:
             yield f"### {_plain(section.title)}"
-            yield from told
+            yield from parts
 
 
 def _block(block: Block, number: int, pictures: str) -> Iterator[str]:
@@ -69,15 +69,15 @@ def _block(block: Block, number: int, pictures: str) -> Iterator[str]:
         case Plot():
             yield from _plot(block, number, pictures)
         case Fold(title, blocks):
-            told = [part for inner in blocks for part in _block(inner, number, pictures)]
-            if told:
+            parts = [part for inner in blocks for part in _block(inner, number, pictures)]
+            if parts:
                 yield f"**{_plain(title)}**"
-                yield from told
+                yield from parts
         case QuestionBlock() | DialogueBlock():
-            yield from _said(block)
+            yield from _conversation(block)
 
 
-def _said(block: QuestionBlock | DialogueBlock) -> Iterator[str]:
+def _conversation(block: QuestionBlock | DialogueBlock) -> Iterator[str]:
     if isinstance(block, QuestionBlock):
         yield f"> {_plain(block.question)}"
     yield "\n".join(_reply(one) for one in block.replies)
@@ -103,9 +103,9 @@ def _table(table: TableBlock) -> Iterator[str]:
 
 def _reply(one: ReplyBlock) -> str:
     verdicts = "; ".join(f"{verdict.measure} {verdict.value}" for verdict in one.verdicts)
-    told = " · ".join(filter(None, (*one.marks, verdicts)))
+    notes = " · ".join(filter(None, (*one.marks, verdicts)))
     asked = f" (asked: {_plain(one.heading)})" if one.heading else ""
-    return f"- **{_plain(one.by)}**{asked}: {_plain(one.text)}" + (f" — {_plain(told)}" if told else "")
+    return f"- **{_plain(one.by)}**{asked}: {_plain(one.text)}" + (f" — {_plain(notes)}" if notes else "")
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing beside it."""
+"""Render a report as one self-contained HTML page."""
 
 from importlib.resources import files
 from typing import Any
@@ -9,7 +9,7 @@ from rolellm_agents.text import plain
 
 
 def page_of(report: Report) -> str:
-    """The page: no script, nothing from elsewhere, all text escaped."""
+    """Render the page: no scripts, no external resources, all text escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

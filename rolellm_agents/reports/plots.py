@@ -1,4 +1,4 @@
-"""The kinds of pictures in a report: dots with intervals, a scatter plot, and a course over turns."""
+"""The plots of a report: dot plots with intervals, scatter plots, and line plots over turns."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH: Final = 356
-"""Of every picture, in pixels: as wide as a telephone; elsewhere several stand side by side."""
+"""Width of every picture in pixels, which fits a phone; wider screens show several side by side."""
 _LABEL_COLUMNS, _LINE_COLUMNS = 20, 56
 _MARKERS: Final = "osD^vX"
-"""Each system has a shape and a colour; the seventh begins again."""
+"""Each system has a marker and a colour; they repeat from the seventh system on."""
 
 
 class Dot(NamedTuple):
-    """A system's figure."""
+    """The mean and interval of one system."""
 
     system: int
-    """Its place among the systems, which decides its colour and its shape."""
+    """Index among the systems, which determines the colour and the marker."""
     mean: float
     ci95: Sequence[float] | None
 
 
 class PlotRow(NamedTuple):
-    """One thing and the figures for it."""
+    """A row of a dot plot."""
 
     label: str
-    """A second line of it stands behind an end of line."""
+    """The label, which may contain a line break."""
     dots: Sequence[Dot]
 
 
 class Point(NamedTuple):
-    """A system's mark in a scatter plot."""
+    """A marker of a system in a scatter plot."""
 
     x: float
     y: float
@@ -45,7 +45,7 @@ class Point(NamedTuple):
 
 
 class TurnMean(NamedTuple):
-    """A system's figure at a turn."""
+    """The mean and interval of one system at one turn."""
 
     turn: int
     mean: float
@@ -61,15 +61,15 @@ def dot_plot(
     alt: str,
     include: Sequence[float] = (0.0,),
 ) -> Panel:
-    """Draw a line for each thing, with a mark and an interval for each system.
+    """Draw rows with a marker and an interval for each system.
 
     Args:
-        rows: from above to below.
-        systems: the names for the legend; a single one needs none.
-        title: what stands above.
-        axis: what the figures are.
-        alt: what the picture shows, in a sentence.
-        include: values that the axis must have room for; 0 has a line of its own.
+        rows: the rows, from top to bottom.
+        systems: the names in the legend; a single system has no legend.
+        title: the title.
+        axis: the label of the horizontal axis.
+        alt: alternative text, one sentence.
+        include: values that the axis must include; a line marks 0.
     """
 
     def draw(axes: "Axes") -> None:
@@ -103,16 +103,16 @@ def scatter(
     alt: str,
     highest: float,
 ) -> Panel:
-    """Draw marks with a line through them.
+    """Draw a scatter plot with a trend line.
 
     Args:
-        points: the marks.
-        course: the line, from left to right; fewer than two places draw none.
-        systems: the names for the legend; a single one needs none.
-        title: what stands above.
-        axes: what lies along the horizontal and the vertical axis.
-        alt: what the picture shows, in a sentence.
-        highest: what the vertical axis must have room for, so that panels compare.
+        points: the points.
+        course: the trend line, from left to right; not drawn with fewer than two points.
+        systems: the names in the legend; a single system has no legend.
+        title: the title.
+        axes: the labels of the horizontal and the vertical axis.
+        alt: alternative text, one sentence.
+        highest: a value that the vertical axis must include, so that panels have the same scale.
     """
 
     def draw(area: "Axes") -> None:
@@ -128,13 +128,13 @@ def scatter(
 def turn_plot(
     turns: Sequence[Sequence[TurnMean]], systems: Sequence[str], *, title: str, alt: str
 ) -> Panel:
-    """Draw how a measure changes from turn to turn: a line for each system, with bars for the intervals.
+    """Draw a measure over the turns: a line for each system, with bars for the intervals.
 
     Args:
-        turns: each system's figures; one without any is left out and keeps its colour.
-        systems: the names for the legend; a single one needs none.
-        title: what stands above, which says what the figures are.
-        alt: what the picture shows, in a sentence.
+        turns: the means of each system; a system without means is not drawn but keeps its colour.
+        systems: the names in the legend; a single system has no legend.
+        title: the title, which names the measure.
+        alt: alternative text, one sentence.
     """
 
     def draw(axes: "Axes") -> None:
@@ -156,7 +156,7 @@ def turn_plot(
 def _panel(
     draw: "Callable[[Axes], None]", height: float, title: str, alt: str, systems: Sequence[str]
 ) -> Panel:
-    """A picture with its title and its legend; without matplotlib, the words alone."""
+    """Draw a picture with its title and legend; without matplotlib, the panel has only its `alt`."""
     names = [_fitting(name, _LINE_COLUMNS) for name in systems] if len(systems) > 1 else []
 
     def whole(figure: "Figure") -> None:
@@ -193,12 +193,12 @@ def _colour(system: int) -> str:
 
 
 def _lines(row: PlotRow) -> float:
-    """The height of a row, in marks."""
+    """The height of a row, in markers."""
     return max(len(row.dots), len(row.label.split("\n"))) + 0.8
 
 
 def _fitting(words: str, columns: int) -> str:
-    """A text in one line; a longer one loses its middle. Chinese characters take two columns."""
+    """Fit a text on one line by removing its middle; Chinese characters take two columns."""
     words = one_line(words)
     while sum(1 + (east_asian_width(character) in "WF") for character in words) > columns:
         middle = len(words) // 2

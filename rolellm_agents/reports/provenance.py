@@ -1,4 +1,4 @@
-"""How a run was made: versions, settings, the command that makes it again."""
+"""Provenance of a run: versions, settings, and the command that reproduces it."""
 
 import json
 import shlex
@@ -11,7 +11,7 @@ from rolellm_agents.reports.reading import ReadRun
 
 
 def made(run: ReadRun, *, notes: Iterable[str] = ()) -> Section:
-    """The section that says it."""
+    """Build the section about a run's provenance."""
     blocks: list[Block] = [TextBlock(note) for note in notes]
     blocks.append(
         TableBlock(
@@ -27,7 +27,7 @@ def made(run: ReadRun, *, notes: Iterable[str] = ()) -> Section:
     )
     if command := _command(run):
         blocks.append(TextBlock(f"The same again, by its settings: {command}"))
-    settings = [(key, _told(value)) for key, value in run.config.items()]
+    settings = [(key, _setting(value)) for key, value in run.config.items()]
     blocks.append(
         Fold(
             "All settings",
@@ -38,7 +38,7 @@ def made(run: ReadRun, *, notes: Iterable[str] = ()) -> Section:
 
 
 def _command(run: ReadRun) -> str:
-    """Of a benchmark; judges' runs are made from sources that their settings do not hold."""
+    """The command of an evaluation; empty for judges' runs, whose settings do not name their sources."""
     config = run.config
     match run.kind:
         case "rolebench":
@@ -80,5 +80,5 @@ def _given(option: str, value: Any) -> list[str]:
     return [option, str(value)] if value not in (None, "") else []
 
 
-def _told(value: Any) -> str:
+def _setting(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Runs read back from their folders, as data; what each holds says `config.json`."""
+"""Read runs from their folders; `config.json` determines the kind of a run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,34 +18,34 @@ _KNOWN: Final = "“rolellm eval rolebench”, “rolellm eval drift” and “r
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRun:
-    """A run's folder."""
+    """A run that was read from its folder."""
 
     folder: Path
     kind: RunKind
     begun: str
     finished: str
-    """When it was complete; empty when it is not."""
+    """Time of completion; empty when the run is not complete."""
     versions: Mapping[str, str]
-    """Of the packages that made it."""
+    """Versions of the packages that produced the run."""
     config: Mapping[str, Any]
     results: Mapping[str, Any]
-    """Of a benchmark; empty for verdicts alone."""
+    """Content of `results.json`; empty for a run of `rolellm judge`."""
     lines: Sequence[Mapping[str, Any]] = ()
-    """A benchmark's replies, or its interviews, with all that was measured of them."""
+    """An evaluation's scored replies or interviews."""
     verdicts: RecordedVerdicts | None = None
-    """Of a run of “rolellm judge”."""
+    """Verdicts of a run of `rolellm judge`."""
 
     @property
     def name(self) -> str:
-        """The folder's."""
+        """The name of the folder."""
         return self.folder.resolve().name
 
 
 def read_run(folder: Path) -> ReadRun:
-    """Read a run, be it complete or not.
+    """Read a run, complete or not.
 
     Raises:
-        ReportError: the folder holds none, it is of another kind, or a file of it is damaged.
+        ReportError: the folder contains no run, the run is of another kind, or a file is damaged.
         StorageError: a line of a judge's run is damaged.
     """
     about = _json(folder / "config.json", f"{folder} holds no run; {_KNOWN}.")
@@ -74,7 +74,7 @@ def read_run(folder: Path) -> ReadRun:
 
 
 def damaged(run: ReadRun, error: Exception) -> RoleLLMError:
-    """The error for results in which something is not where it should be."""
+    """The error for malformed results."""
     return error if isinstance(error, RoleLLMError) else _damaged(run.folder / _RESULTS)
 
 

@@ -1,4 +1,4 @@
-"""Replies of all systems side by side, folded by role."""
+"""Replies of all systems side by side, in a fold for each role."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,20 +10,21 @@ from rolellm_agents.reports.content import Block, Fold, QuestionBlock, ReplyBloc
 from rolellm_agents.reports.figures import MISSING, counted, short, system_name
 
 _MARKS = {
-    "loops" if name == "repetitive" else name.replace("-", "_"): told for name, told in DETECTIONS.items()
+    "loops" if name == "repetitive" else name.replace("-", "_"): meaning
+    for name, meaning in DETECTIONS.items()
 }
-"""From a column to what it says of a reply."""
+"""The meaning of each detection's column."""
 
 
 def replies_by_role(
     lines: Sequence[Mapping[str, Any]], systems: Sequence[str], samples: int
 ) -> list[Block]:
-    """A fold for each role, in it some questions of each kind.
+    """Build a fold for each role, with some questions of each kind.
 
     Args:
-        lines: of `scored.jsonl`.
-        systems: in the order in which their replies stand side by side.
-        samples: questions of each kind for a role.
+        lines: the lines of `scored.jsonl`.
+        systems: the systems, in the order of their replies.
+        samples: number of questions of each kind for a role.
     """
     by_question: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for line in lines:
@@ -41,7 +42,7 @@ def replies_by_role(
 
 
 def told_of_verdict(measure: str, verdict: Mapping[str, Any]) -> VerdictBlock:
-    """A verdict as it is read, with its status where it has no value."""
+    """Format a verdict; a verdict without a value shows its status."""
     value = verdict["value"]
     if value is None:
         return VerdictBlock(measure, verdict["status"], verdict["reason"])
@@ -77,7 +78,7 @@ def _reply(name: str, line: Mapping[str, Any]) -> ReplyBlock:
             f"F1 {short(line[MAIN])}",
             f"recall {short(line[PAPER])}",
             f"{line['words']:.0f} words",
-            *(told for column, told in _MARKS.items() if line.get(column)),
+            *(meaning for column, meaning in _MARKS.items() if line.get(column)),
         ],
         verdicts=[
             told_of_verdict(judge if judge == one["measure"] else f"{judge}: {one['measure']}", one)

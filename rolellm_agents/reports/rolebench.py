@@ -32,7 +32,7 @@ _MEANINGS: Final = (
 
 
 def rolebench_chapter(run: ReadRun, samples: int) -> Chapter:
-    """All of it; raises as a mapping does where the results are not as they should be."""
+    """Build the chapter; malformed results raise `KeyError`, `TypeError` or a similar error."""
     results = run.results
     rows: Rows = results["rows"]
     systems = distinct(map(system_name, rows))
@@ -60,7 +60,7 @@ def rolebench_chapter(run: ReadRun, samples: int) -> Chapter:
 
 
 def kind_name(kind: str) -> str:
-    """A kind of question as a reader knows it."""
+    """The display name of a kind of question."""
     return f"{kind.replace('_', '-').capitalize()} questions"
 
 
@@ -80,7 +80,7 @@ def _result(
 
 
 def _warnings(results: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader must know before any figure."""
+    """Warnings that readers need before the figures."""
     if not results["complete"]:
         yield "The run is not complete: figures are of what there is."
     if results["failed"]:
@@ -95,8 +95,8 @@ def _warnings(results: Mapping[str, Any]) -> Iterator[str]:
         if results[key]:
             yield f"{what}: {', '.join(results[key])}."
     if results["withheld"]:
-        told = ", ".join(f"{name} {number}" for name, number in results["withheld"].items())
-        yield f"Passages withheld from personas, since they give answers away: {told}."
+        counts = ", ".join(f"{name} {number}" for name, number in results["withheld"].items())
+        yield f"Passages withheld from personas, since they give answers away: {counts}."
 
 
 def _main_table(rows: Rows, caption: str) -> TableBlock:
@@ -220,7 +220,7 @@ def _clean_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _every_figure(rows: Rows) -> TableBlock:
-    """A line for each figure, a column for each system."""
+    """A row for each figure, a column for each system."""
     names = distinct(name for row in rows for name in row if name not in _NO_FIGURE)
     return TableBlock(
         ("Figure", *map(system_name, rows)),
@@ -233,8 +233,8 @@ def _figure_name(name: str) -> str:
     return f"{MAIN}_ci95" if name == "ci95" else name
 
 
-def _throughput(told: Rows) -> Iterator[str]:
-    for one in told:
+def _throughput(throughputs: Rows) -> Iterator[str]:
+    for one in throughputs:
         yield (
             f"{one['model']}: {one['answers']:,} answers in {one['seconds']:,.1f} s, "
             f"{one['answers_per_second']} a second, {one['at_once']} at once."

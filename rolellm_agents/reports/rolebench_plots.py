@@ -1,4 +1,4 @@
-"""The plots of a benchmark, each with the table that it is drawn from."""
+"""The plots of `rolellm eval rolebench`, each with a table of the plotted figures."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ Lines = Sequence[Mapping[str, Any]]
 SHOWN: Final[Mapping[str, str]] = {MAIN: "ROUGE-L F1", PAPER: "The paper's recall"}
 _ROLES_IN_A_PANEL: Final = 25
 _PARTS: Final = 5
-"""The course of a scatter plot goes through the means of fifths."""
+"""Number of parts whose means the trend line of a scatter plot connects."""
 _RESAMPLES: Final = 1_000
 
 
 def by_kind(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot:
-    """Each system's scores on each kind of question."""
+    """Plot each system's scores on each kind of question."""
     panels = []
     for name, title in SHOWN.items():
         lines = [
@@ -48,7 +48,7 @@ def by_kind(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot:
 
 
 def differences(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Plot | None:
-    """How each system differs from the first; None where there is nothing to compare."""
+    """Plot each system's differences to the first; None when there is nothing to compare."""
     compared = [row for row in rows if row.get(f"{MAIN}_less_first") is not None]
     if not compared:
         return None
@@ -71,7 +71,7 @@ def differences(rows: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Pl
 
 
 def length(lines: Lines, systems: Sequence[str]) -> Iterator[Block]:
-    """Words against both scores: that recall pays for length is to be seen."""
+    """Plot both scores against the number of words, which shows that recall rewards length."""
     if not lines:
         yield TextBlock("There are no replies.")
         return
@@ -92,7 +92,7 @@ def length(lines: Lines, systems: Sequence[str]) -> Iterator[Block]:
 
 
 def by_role(lines: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Iterator[Block]:
-    """Each role's mean for each system, the roles sorted by it."""
+    """Plot each system's mean for each role, with the roles sorted by mean."""
     for kind in kinds:
         own = [one for one in lines if one["kind"] == kind]
         if own:
@@ -100,7 +100,7 @@ def by_role(lines: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Itera
 
 
 def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems: Sequence[str]) -> Plot:
-    """Each measure's means, a panel for each judge, since their scales differ."""
+    """Plot each measure's means, in a panel for each judge because their scales differ."""
     panels = []
     for judge in distinct(one["judge"] for _, one in told):
         own = [(row, one) for row, one in told if one["judge"] == judge and one["mean"] is not None]
@@ -126,14 +126,14 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
 
 
 def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
-    """How far judges go together, with each other, with F1 and with length."""
+    """Plot the correlations of judges with each other, with F1 and with length."""
     compared = [*measures, SHOWN[MAIN], "words"]
     drawn, cells = [], []
     for one, other in combinations(compared, 2):
         if one not in measures:
             continue
-        told = [(pair, line["role"]) for line in lines if (pair := _pair(line, one, other)) is not None]
-        found = correlated(spearman, [pair for pair, _ in told], [role for _, role in told])
+        pairs = [(pair, line["role"]) for line in lines if (pair := _pair(line, one, other)) is not None]
+        found = correlated(spearman, [pair for pair, _ in pairs], [role for _, role in pairs])
         if found.value is None:
             continue
         ci95 = None if found.low is None or found.high is None else (found.low, found.high)
@@ -160,7 +160,7 @@ def agreement(lines: Lines, measures: Sequence[str]) -> Iterator[Block]:
 
 
 def measure_name(judge: str, measure: str) -> str:
-    """A judge's measure in one word where it can be."""
+    """The display name of a judge's measure, shortened when both have the same name."""
     return judge if judge == measure else f"{judge}: {measure}"
 
 
@@ -192,14 +192,15 @@ def _length_panel(
 
 
 def _length_row(system: str, lines: Lines) -> list[str]:
-    told = []
+    correlations = []
     for name in SHOWN:
         found = correlated(
             spearman, [(one["words"], one[name]) for one in lines], [one["role"] for one in lines]
         )
         ci95 = None if found.low is None or found.high is None else (found.low, found.high)
-        told.append(short(None, "+") if found.value is None else with_bounds(found.value, ci95, "+"))
-    return [system, f"{fmean(one['words'] for one in lines):.1f}", *told, str(len(lines))]
+        shown = short(None, "+") if found.value is None else with_bounds(found.value, ci95, "+")
+        correlations.append(shown)
+    return [system, f"{fmean(one['words'] for one in lines):.1f}", *correlations, str(len(lines))]
 
 
 def _by_role(lines: Lines, systems: Sequence[str], kind: str) -> Plot:
@@ -208,7 +209,7 @@ def _by_role(lines: Lines, systems: Sequence[str], kind: str) -> Plot:
     by_role: dict[str, list[tuple[int, Interval]]] = defaultdict(list)
     for (system, role), found in means.items():
         by_role[role].append((systems.index(system), found))
-    # By the first system that answered the role, the best above.
+    # Sorted by the score of the first system that answered the role, the best on top.
     roles = sorted(by_role, key=lambda role: (-min(by_role[role])[1].mean, role))
     drawn = [
         PlotRow(role, [Dot(place, one.mean, _ends(one)) for place, one in sorted(by_role[role])])

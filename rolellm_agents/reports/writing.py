@@ -1,4 +1,4 @@
-"""Write a report: a page, Markdown beside it, and the pictures of the latter."""
+"""Write a report: the page, the Markdown file, and the pictures of the Markdown file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +24,10 @@ class ReportFiles(NamedTuple):
 
 
 def write_report(report: Report, to: Path) -> ReportFiles:
-    """Write a page with its Markdown.
+    """Write a report as a page and as Markdown.
 
     Args:
-        report: what is told.
+        report: the report.
         to: the page's file, which ends in .html, or a folder.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Final
 
 _TRANSIENT: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIRST, _LONGEST = 2.0, 60.0
-"""Seconds of the first wait, which is doubled each time, and of the longest."""
+"""Seconds of the first wait, which doubles with each try, and of the longest one."""
 _LONGEST_RETRY_AFTER = 600.0
 """Seconds; a server that requests a longer wait counts as failed."""
 _TRIES: Final = 8
@@ -85,7 +85,7 @@ class Backoff:
         self._open_at = -math.inf
 
     def shut(self, seconds: float) -> None:
-        """Close the gate for so long; a longer wait that was requested before stays."""
+        """Close the gate for some seconds; an earlier request for a longer wait stays in force."""
         until = self._clock() + seconds
         if self._open_at <= self._clock() < until:
             self._on_wait(seconds)

@@ -39,7 +39,7 @@ class Prices:
 
 
 class Budget:
-    """Tracks spending against limits, which hold for a run over all of its starts."""
+    """Tracks spending against limits that hold for a run, including all of its restarts."""
 
     def __init__(
         self,

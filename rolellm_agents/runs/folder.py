@@ -88,7 +88,7 @@ class Run:
             _write_json(self.folder / _MANIFEST, {"finished": _now(), **count, **results})
 
     def reopen(self) -> None:
-        """Remove the manifest of a run that has new items to make.
+        """Remove the manifest of a run that has new items to compute.
 
         Raises:
             StorageError: the folder is read-only.
@@ -156,7 +156,7 @@ def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
     if recorded != given:
         other = next(key for key in {**recorded, **given} if recorded.get(key) != given.get(key))
         was, now = (
-            one_line(json.dumps(one.get(other), ensure_ascii=False), 60) for one in (recorded, given)
+            one_line(json.dumps(values.get(other), ensure_ascii=False), 60) for values in (recorded, given)
         )
         raise StorageError(
             f"The run in {folder} was begun with another {other} ({was}, now {now}); "

@@ -11,7 +11,7 @@ _MISSING = -1
 
 
 class FinishedItems:
-    """The finished items of a plan, in eight bytes of memory each."""
+    """The finished items of a plan, which take eight bytes of memory each."""
 
     def __init__(self, run: Run, keys: Callable[[], Iterable[str]]) -> None:
         """Look up which of the planned items are on disk.

@@ -1,4 +1,4 @@
-"""Find words by which an assistant shows through a character."""
+"""Detect phrases of an AI assistant in a character's text."""
 
 import re
 
@@ -19,6 +19,6 @@ _PHRASES = re.compile(
 
 
 def ai_talk(text: str) -> str | None:
-    """The first phrase in `text` that an assistant would say and a character would not, if there is one."""
+    """The first phrase in `text` that an assistant would say and a character would not, or None."""
     found = _PHRASES.search(text.replace("’", "'").strip())
     return found.group() if found else None

@@ -1,4 +1,4 @@
-"""A file from anywhere as text: its encoding is found out, its size bounded."""
+"""Read text files of unknown encoding, up to a maximum size."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ MAX_BYTES = 20_000_000
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, with line feeds for line ends and without a byte order mark.
+    """Read a text file, with line feeds as line ends and without a byte order mark.
 
     Raises:
-        ScriptError: the file is missing, too large or empty, or holds no text.
+        ScriptError: the file is missing, too large, empty, or not text.
     """
     try:
         if not path.is_file():
@@ -33,10 +33,10 @@ def read_text(path: Path) -> str:
 
 
 def decoded(content: bytes, path: Path) -> str:
-    """The text that a file's bytes are, UTF-8 or not; line ends and byte order mark are as they were.
+    """Decode a file's content, and detect its encoding; line ends and a byte order mark are kept.
 
     Raises:
-        ScriptError: they are no text.
+        ScriptError: the content is not text.
     """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "replace")
@@ -46,7 +46,7 @@ def decoded(content: bytes, path: Path) -> str:
         best = from_bytes(content).best()
         if best is None:
             raise ScriptError(f"{path} is not text; save the script as plain text.") from None
-        # One byte a letter: which of the many tables cannot be told, and English texts come in this one.
+        # Single-byte encodings cannot be distinguished reliably; cp1252 is the usual one for English.
         text = content.decode("cp1252", "replace") if not best.multi_byte_usage else str(best)
     if "\0" in text or text.startswith(("%PDF", "PK\x03\x04", "{\\rtf")):
         raise ScriptError(f"{path} is not plain text; save the script as plain text (.txt) and try again.")

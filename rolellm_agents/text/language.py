@@ -1,4 +1,4 @@
-"""The languages of personas, and which of them a text is in."""
+"""The languages of personas, and detection of a text's language."""
 
 import re
 from typing import Literal
@@ -16,20 +16,20 @@ _OTHER_LATIN = re.compile(
     r"|nicht|ein|eine|ich|mit|auf|il|che|per|non|sono|della|não|uma|com|você)\b",
     re.IGNORECASE,
 )
-"""Small words of Spanish, French, German, Italian and Portuguese that English has not."""
+"""Common words of Spanish, French, German, Italian and Portuguese that are not English words."""
 _SURE = 3
-"""So many of them are no quotation."""
+"""The fewest of these words that indicate another language; fewer may be a quotation."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def language_of(text: str) -> Language:
-    """`zh` when a good part of the letters are Chinese, else `en`."""
+    """`zh` if more than a quarter of the letters are Chinese, otherwise `en`."""
     letters = len(_LETTER.findall(text))
     return "zh" if 4 * len(_HAN.findall(text)) > letters else "en"
 
 
 def is_in_other_language(text: str, language: str) -> bool:
-    """Whether a text is certainly not in English (`en`) or Chinese (`zh`); a single name is not enough."""
+    """Whether a text is certainly not in `language` (`en` or `zh`); single foreign names do not count."""
     han, latin = len(_HAN.findall(text)), len(_LATIN.findall(text))
     if language == "zh":
         return latin > max(han, 3)

@@ -1,4 +1,4 @@
-"""Find texts that are copies of each other, or nearly so, among many, by the runs of words they share."""
+"""Find copies and near copies among many texts, by the sequences of words that they share."""
 
 import re
 from collections import defaultdict
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 _UNITS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’][^\W_]+)*")
 _RUN = 4
-"""So many units in a row are rarely the same by chance."""
+"""Units in a run; two texts rarely share so many consecutive units by chance."""
 _COMMON = 50
-"""A run that stands in more texts than this is a formula of the language, or of the collection."""
+"""Runs in more texts than this are ignored: they are common phrases of the language or the collection."""
 
 
 class NearCopy(NamedTuple):
-    """Two texts by their places in the sequence, and the share of the shorter one's runs that both hold."""
+    """The indices of two texts, and the share of the shorter text's runs that the longer one contains."""
 
     first: int
     second: int
@@ -21,14 +21,14 @@ class NearCopy(NamedTuple):
 
 
 def near_copies(texts: Sequence[str], *, at_least: float = 0.5) -> Iterator[NearCopy]:
-    """Pairs of texts of which the shorter one stands in the other, wholly or in great part.
+    """Yield pairs of texts of which the longer one contains most of the shorter one.
 
-    Texts shorter than a run are compared whole. The time grows with the texts and the pairs that share
-    something, not with all pairs.
+    Texts shorter than a run are compared as a whole. The time grows with the number of texts and of pairs
+    that share a run, not with the number of all pairs.
 
     Args:
-        texts: any language.
-        at_least: the share, from 0 to 1, of the shorter text's runs that the longer must hold.
+        texts: in any language.
+        at_least: the least share, from 0 to 1, of the shorter text's runs that the longer contains.
     """
     runs = [_runs(text) for text in texts]
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -38,7 +38,7 @@ def near_copies(texts: Sequence[str], *, at_least: float = 0.5) -> Iterator[Near
     for number, held in enumerate(runs):
         shared: dict[int, int] = defaultdict(int)
         for run in held:
-            # The formula itself, when it is all there is, is still a copy.
+            # A text that consists of a single common run still counts as a copy.
             if len(holders[run]) <= _COMMON or len(held) == 1:
                 for other in holders[run]:
                     if other > number:
@@ -50,7 +50,7 @@ def near_copies(texts: Sequence[str], *, at_least: float = 0.5) -> Iterator[Near
 
 
 def units_of(text: str) -> list[str]:
-    """What texts are compared by: Chinese characters, and the words of languages that set words apart."""
+    """The units of comparison: Chinese characters, and words of languages with spaces between words."""
     return _UNITS.findall(text.casefold())
 
 

@@ -1,4 +1,4 @@
-"""Cut text into the words that lexical search compares, and weigh them."""
+"""Split text into words for lexical search, and weight the words."""
 
 import json
 import math
@@ -16,20 +16,20 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
 def words_of(text: str, language: Language) -> list[str]:
-    """The words of `text` in lower case: by word borders in English, segmented in Chinese."""
+    """The words of `text` in lower case, without stop words in English, segmented by rjieba in Chinese."""
     return _CUTTERS[language](text)
 
 
 def language_of(text: str) -> Language:
-    """By its script."""
+    """`zh` if the text contains a Chinese character, otherwise `en`."""
     return "zh" if _HAN.search(text) else "en"
 
 
 def weight(word: str, language: Language) -> float:
-    """How much a word tells: its inverse document frequency in BM25's form.
+    """The inverse document frequency of a word, in BM25's form.
 
-    Counted once over the replies and the knowledge of the bundled cast (`word_counts.json`), so that it
-    is the same for every persona and every store; a word that is not there is rare.
+    The counts come from the replies and the knowledge of the bundled cast (`word_counts.json`), so that the
+    weight is the same for every persona and every store. A missing word counts as occurring once.
     """
     documents, counts = _counts(language)
     having = counts.get(word, 1)
@@ -53,14 +53,14 @@ def _english(text: str) -> list[str]:
 
 @cache
 def _stopwords() -> frozenset[str]:
-    # It brings numpy; commands that never search should not pay for that.
+    # The import loads numpy; commands that never search should not pay for that.
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return frozenset(STOPWORDS_EN_PLUS)
 
 
 def _chinese(text: str) -> list[str]:
-    # The dictionary takes a moment to load, so only those who need it wait for it.
+    # The dictionary takes time to load, so it is imported only when needed.
     import rjieba
 
     return [word for word in rjieba.cut_for_search(whole(text).lower()) if _WORD.search(word)]

@@ -1,4 +1,4 @@
-"""The append-only tree of everything that was said, in one SQLite file."""
+"""The transcript: an append-only tree of messages in one SQLite file."""
 
 from rolellm_agents.transcript.message import (
     ConversationRecord,

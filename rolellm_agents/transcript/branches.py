@@ -1,4 +1,4 @@
-"""Branches: where they point, and how they are moved; inside the caller's transaction."""
+"""SQL of branches: their positions and moves. The functions run inside the caller's transaction."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from rolellm_agents.transcript.statements import find_or_add
 from rolellm_agents.transcript.times import now
 
 MAIN = "main"
-"""The branch with which every conversation begins."""
+"""The first branch of every conversation."""
 
 _POSITIONS = """
 SELECT place.name, place.head, message.id AS head_id, place.newest, place.after, place.moved
@@ -28,18 +28,18 @@ ORDER BY place.number
 
 
 class BranchPosition(NamedTuple):
-    """Where a branch points."""
+    """The message to which a branch points."""
 
     name: str
     head: int | None
-    """The message's number."""
+    """The message's number; None before the first message."""
     head_id: str | None
     since: tuple[int, int]
-    """Later for a branch that was moved later."""
+    """A sort key, which is greater for a branch that was moved later."""
 
 
 def branch_number(db: sqlite3.Connection, conversation: int, name: str) -> int:
-    """The number of a branch, which is added when there is none of this name."""
+    """The number of a branch, which is created if it does not exist."""
     return find_or_add(
         db,
         "SELECT number FROM branch WHERE conversation = :conversation AND name = :name",
@@ -49,7 +49,7 @@ def branch_number(db: sqlite3.Connection, conversation: int, name: str) -> int:
 
 
 def insert_move(db: sqlite3.Connection, branch: int, head: int | None) -> None:
-    """Let a branch point to a message, or before the first one."""
+    """Move a branch to a message; None is the position before the first message."""
     db.execute(
         """
         INSERT INTO move (branch, head, after, moved)
@@ -60,7 +60,7 @@ def insert_move(db: sqlite3.Connection, branch: int, head: int | None) -> None:
 
 
 def read_positions(db: sqlite3.Connection, conversation: str) -> list[BranchPosition]:
-    """The positions of all branches, in the order in which they were made."""
+    """The positions of all branches, in the order of their creation."""
     return [_as_position(row) for row in db.execute(_POSITIONS, {"conversation": conversation})]
 
 
@@ -70,7 +70,7 @@ def latest_of(positions: Sequence[BranchPosition]) -> str:
 
 
 def number_in_conversation(db: sqlite3.Connection, conversation: str, message: str | None) -> int | None:
-    """The number of a message of this conversation; None before the first one.
+    """The number of a message of this conversation; None if `message` is None.
 
     Raises:
         MessageError: there is no such message in the conversation.
@@ -92,9 +92,9 @@ def number_in_conversation(db: sqlite3.Connection, conversation: str, message: s
 
 
 def _as_position(row: sqlite3.Row) -> BranchPosition:
-    said, moved = row["newest"], row["moved"]
-    if moved is not None and row["after"] >= (said or 0):
+    newest, moved = row["newest"], row["moved"]
+    if moved is not None and row["after"] >= (newest or 0):
         since = (row["after"], moved)
     else:
-        since = (-1, 0) if said is None else (said, 0)
+        since = (-1, 0) if newest is None else (newest, 0)
     return BranchPosition(row["name"], row["head"], row["head_id"].hex() if row["head_id"] else None, since)

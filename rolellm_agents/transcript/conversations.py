@@ -1,4 +1,7 @@
-"""Conversations as rows: titles, notes, archiving and drafts; inside the caller's transaction."""
+"""SQL of conversations, with their titles, notes, archiving and drafts.
+
+The functions run inside the caller's transaction.
+"""
 
 import json
 import sqlite3
@@ -37,7 +40,7 @@ JOIN message m ON m.number = tally.newest
 def insert_conversation(
     db: sqlite3.Connection, id_: str, persona: str, created: int, extensions: Mapping[str, Any]
 ) -> int:
-    """Add a conversation; returns its number."""
+    """Add a conversation, and return its number."""
     inserted = db.execute(
         "INSERT INTO conversation (id, persona, created, extensions) VALUES (?, ?, ?, ?)",
         (id_, persona, created, to_json(extensions) if extensions else None),
@@ -60,7 +63,7 @@ def conversation_number(db: sqlite3.Connection, conversation: str) -> int:
 def list_conversations(
     db: sqlite3.Connection, persona: str | None, *, archived: bool
 ) -> list[ConversationSummary]:
-    """The conversations with messages, the latest first."""
+    """The conversations that have messages, the latest first."""
     return _summaries(
         db,
         "(:persona IS NULL OR conversation.persona = :persona) AND archived = :archived",
@@ -69,10 +72,10 @@ def list_conversations(
 
 
 def find_conversation(db: sqlite3.Connection, reference: str) -> ConversationSummary:
-    """A conversation by its id, or by the beginning of it that no other shares.
+    """Find a conversation by its id or a unique prefix of it.
 
     Raises:
-        MessageError: there is none, or there are several.
+        MessageError: no conversation matches, or several do.
     """
     found = _summaries(
         db,
@@ -86,7 +89,7 @@ def find_conversation(db: sqlite3.Connection, reference: str) -> ConversationSum
 
 
 def read_extensions(db: sqlite3.Connection, conversation: str) -> dict[str, Any]:
-    """What an imported file said of a conversation and we do not use."""
+    """Data of an imported file that this program keeps but does not use."""
     found: dict[str, Any] = {}
     for (extensions,) in db.execute(
         "SELECT extensions FROM conversation WHERE id = ? AND extensions IS NOT NULL", (conversation,)
@@ -96,7 +99,7 @@ def read_extensions(db: sqlite3.Connection, conversation: str) -> dict[str, Any]
 
 
 def insert_title(db: sqlite3.Connection, conversation: int, title: str) -> None:
-    """Give a conversation a title."""
+    """Set the title of a conversation."""
     db.execute(
         "INSERT INTO title (conversation, text, given) VALUES (?, ?, ?)",
         (conversation, one_line(title, _TITLE_WIDTH), now()),
@@ -119,7 +122,7 @@ def read_titles(db: sqlite3.Connection, conversation: str) -> list[str]:
 
 
 def insert_archiving(db: sqlite3.Connection, conversation: int, *, archived: bool) -> None:
-    """Archive a conversation, or take it out again."""
+    """Archive or unarchive a conversation."""
     db.execute(
         "INSERT INTO archiving (conversation, archived, decided) VALUES (?, ?, ?)",
         (conversation, archived, now()),
@@ -127,7 +130,7 @@ def insert_archiving(db: sqlite3.Connection, conversation: int, *, archived: boo
 
 
 def insert_note(db: sqlite3.Connection, conversation: int, text: str) -> None:
-    """Give a conversation an author's note."""
+    """Set the author's note of a conversation."""
     db.execute(
         "INSERT INTO note (conversation, text, written) VALUES (?, ?, ?)",
         (conversation, whole(text), now()),
@@ -150,7 +153,7 @@ def read_note(db: sqlite3.Connection, conversation: str) -> str:
 
 
 def write_draft(db: sqlite3.Connection, key: str, text: str) -> None:
-    """Replace a draft; an empty one is deleted."""
+    """Replace a draft; an empty text deletes it."""
     if text:
         db.execute(
             """

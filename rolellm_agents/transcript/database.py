@@ -1,4 +1,4 @@
-"""The file under a transcript: opened or made, brought to this format, and read and written in turns."""
+"""The SQLite file of a transcript: opening, creation, migration and transactions."""
 
 import contextlib
 import sqlite3
@@ -17,17 +17,17 @@ _PACKED_VERSION = 2
 _UNRELEASED_VERSION = 1
 _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER = 10.0
 _PAGE = 4096
-"""Bytes; of a new file. On smaller pages the ends of long messages leave more space empty."""
+"""Page size of a new file in bytes; with smaller pages, long messages waste more space."""
 
 
 class Database:
-    """One SQLite file in write-ahead mode; any thread may use it, one at a time."""
+    """One SQLite file in write-ahead mode; threads use it one at a time."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the file, or make it; without a path everything stays in memory.
+        """Open or create the file; without a path the database is in memory.
 
         Raises:
-            StorageError: it cannot be opened, is no transcript, or comes from a newer version.
+            StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
         self._place = str(path) if path else "the transcript in memory"
         self._lock = threading.RLock()
@@ -47,7 +47,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Close the file; safe to call twice."""
+        """Close the file; further calls do nothing."""
         with self._lock:
             self.connection.close()
 
@@ -75,7 +75,7 @@ class Database:
         return version
 
     def _switch_to_wal(self) -> None:
-        """SQLite does not wait by itself here when another process makes the same switch."""
+        """Set the journal mode, and retry while another process does the same; SQLite does not wait."""
         deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER
         while True:
             try:
@@ -89,7 +89,7 @@ class Database:
 
     def _bring_to_this_version(self) -> None:
         with self.writing() as db:
-            # Another process may have been faster.
+            # Another process may have migrated the file meanwhile.
             version = self._version()
             if version == 0:
                 create_tables(db)
@@ -97,7 +97,7 @@ class Database:
                 self._migrate(db)
             db.execute(f"PRAGMA user_version = {_VERSION}")
         if version == _PACKED_VERSION:
-            # The old tables' place goes back to the disk; if it cannot be now, new messages will use it.
+            # Return the old tables' space to the disk; if this fails, new messages will use the space.
             with contextlib.suppress(sqlite3.Error):
                 self.connection.execute("VACUUM")
 
@@ -117,7 +117,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for several queries that see the file as it was at one moment."""
+        """The connection, for several queries on a consistent snapshot of the file."""
         with self.reading() as db:
             db.execute("BEGIN")
             try:
@@ -127,7 +127,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """One transaction; a durable one is on the disk when it ends, and so are those before it."""
+        """One transaction; a durable one flushes itself and all earlier transactions to the disk."""
         with self._explained_failures(), self._lock:
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self.connection.execute("BEGIN IMMEDIATE")
@@ -148,19 +148,19 @@ class Database:
 
 
 def _complaint(place: str, error: sqlite3.Error) -> str:
-    said = str(error)
-    if "full" in said:
+    reason = str(error)
+    if "full" in reason:
         return f"The disk is full, so {place} cannot be written; make room and try again."
-    if "readonly" in said or "read-only" in said or "unable to open" in said:
+    if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
         return (
-            f"{place} cannot be written ({said}); give it and its folder write permission, "
+            f"{place} cannot be written ({reason}); give it and its folder write permission, "
             "or set ROLELLM_HOME to a folder you can write to."
         )
-    if "locked" in said:
+    if "locked" in reason:
         return f"{place} is held by another program; close it and try again."
-    if "not a database" in said or "malformed" in said:
+    if "not a database" in reason or "malformed" in reason:
         return (
-            f"{place} is not a transcript or is damaged ({said}); move it away, "
+            f"{place} is not a transcript or is damaged ({reason}); move it away, "
             "and the next start makes a new one."
         )
-    return f"{place} cannot be used: {said}."
+    return f"{place} cannot be used: {reason}."

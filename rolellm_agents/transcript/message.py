@@ -1,20 +1,20 @@
-"""What a transcript holds, as it is handed out: plain, frozen values."""
+"""Messages, conversations and search results of a transcript, as frozen values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 USER = "user"
-"""The speaker id of the person at the keyboard."""
+"""The speaker id of the user."""
 
 Kind = Literal["say", "whisper", "think", "act", "narrate", "join", "leave"]
-"""What a message is: words aloud, to few or to oneself, a deed, a narrator's line, a coming, a going."""
+"""The message kind: speech, whisper, thought, action, narration, or a speaker's arrival or departure."""
 
 Ending = Literal["complete", "stopped", "failed"]
-"""Ended by itself; by the person; by an error."""
+"""How a message ended: by itself, stopped by the user, or by an error."""
 
 Status = Literal[Ending, "cut"]
-"""How it ended; or cut: the process died, or is still writing."""
+"""How a message ended; `cut` if the process died or is still writing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,24 +24,24 @@ class Message:
     id: str
     conversation: str
     parent: str | None
-    """The message it answers or follows; None for a first one. Siblings are swipes of each other."""
+    """The id of the previous message; None for a first message. Siblings are swipes of each other."""
     speaker: str
     """A persona's id, or `USER`."""
     audience: tuple[str, ...]
-    """Who witnessed it, the speaker among them."""
+    """The speakers who witnessed it, including its own."""
     kind: Kind
     text: str
     status: Status
     made_by: Mapping[str, Any] = field(default_factory=dict)
-    """For an answer: `model`, `strategy`, `prompt` (a hash of the very messages sent), `seed`, …"""
+    """Provenance of an answer: `model`, `strategy`, `prompt` (a hash of the messages sent), `seed`, …"""
     usage: Mapping[str, Any] | None = None
-    """Token counts as the model told them."""
+    """Token counts as reported by the model."""
     created: str
     """ISO 8601 in UTC."""
 
     @property
     def ending(self) -> str:
-        """How it ended, in words for a person; empty when it simply ended."""
+        """A description of how the message ended, for display; empty if it is complete."""
         if self.status == "complete":
             return "reached its token limit" if self.made_by.get("finish_reason") == "length" else ""
         return "cut off by an error" if self.status == "failed" else "cut off"
@@ -49,45 +49,45 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationSummary:
-    """One line of the list of conversations."""
+    """A conversation in the list of conversations."""
 
     id: str
     persona: str
     title: str
-    """As the person named it; empty when they did not."""
+    """The title that the user set; empty without one."""
     archived: bool
-    """Whether the person put it away."""
+    """Whether the user archived it."""
     created: str
     updated: str
-    """When something was last said; ISO 8601 in UTC."""
+    """The time of the newest message; ISO 8601 in UTC."""
     messages: int
-    """In the whole tree, with swipes and branches."""
+    """Number of messages in the whole tree, with swipes and branches."""
     last: str
-    """The newest message's text, shortened."""
+    """The text of the newest message, shortened."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundMessage:
-    """A message in which all that was sought stands."""
+    """A message that contains all words and phrases of a query."""
 
     conversation: str
     message: str
-    """Its id."""
+    """The message's id."""
     persona: str
     title: str
-    """Of the conversation; empty when it has none."""
+    """The conversation's title; empty without one."""
     speaker: str
     created: str
     """ISO 8601 in UTC."""
     snippet: str
-    """The words around the first hit, in one line that is safe to show."""
+    """The text around the first hit, in one line without control characters."""
     hits: tuple[tuple[int, int], ...]
-    """Where in the snippet the hits stand: first character and the one after the last; in order, apart."""
+    """Start and end indices of the hits in the snippet, sorted, without overlaps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationRecord:
-    """A conversation with all that belongs to it: what goes into a file and comes out of one."""
+    """A complete conversation, for export and import."""
 
     persona: str
     created: str
@@ -95,10 +95,10 @@ class ConversationRecord:
     title: str = ""
     archived: bool = False
     extensions: Mapping[str, Any] = field(default_factory=dict)
-    """What an imported file told of it and we do not use."""
+    """Data of an imported file that this program keeps but does not use."""
     messages: tuple[Message, ...]
-    """The tree, each message after the one it follows. Ids need only differ from each other."""
+    """The tree; parents precede their children. Ids must be unique within the record."""
     branches: Mapping[str, str | None]
-    """Each branch's name and the message it points to, in the order in which they were made."""
+    """The message id to which each branch points, by the branch's name, in the order of creation."""
     branch: str
-    """Where somebody who comes back goes on."""
+    """The branch on which the conversation continues."""

@@ -1,4 +1,7 @@
-"""Messages as rows: written piece by piece, ended, and read again; inside the caller's transaction."""
+"""SQL of messages: writing them in pieces, ending them, reading them.
+
+The functions run inside the caller's transaction.
+"""
 
 import json
 import sqlite3
@@ -15,13 +18,13 @@ from rolellm_agents.transcript.statements import find_or_add, inserted_number, t
 from rolellm_agents.transcript.times import to_iso
 
 _ENDINGS: tuple[Ending, ...] = ("complete", "stopped", "failed")
-"""Each one's place is its number in the file."""
+"""The file stores the index."""
 
 WORDS_SO_FAR = """
 SELECT group_concat(text, '')
 FROM (SELECT text FROM piece WHERE piece.message = m.number ORDER BY piece.number)
 """
-"""The words of message `m`, which has not ended."""
+"""SQL for the text so far of message `m`, which has not ended."""
 
 _MESSAGES = f"""
 SELECT m.number, m.id, conversation.id, parent.id, manner.speaker, manner.audience, manner.kind, m.created,
@@ -35,7 +38,7 @@ LEFT JOIN message parent ON parent.number = m.parent
 
 
 def id_bytes(id_: str) -> bytes:
-    """A message's id as it is stored; for text that is no id, bytes that no message has."""
+    """A message's id in its stored form; empty, which no message has, for invalid ids."""
     try:
         return bytes.fromhex(id_)
     except ValueError:
@@ -54,7 +57,7 @@ def insert_message(
     made_by: Mapping[str, Any],
     created: int,
 ) -> int:
-    """Add a message that has not ended; returns its number."""
+    """Add a message that has not ended, and return its number."""
     inserted = db.execute(
         """
         INSERT INTO message (id, branch, parent, manner, created, made_by)
@@ -73,7 +76,7 @@ def insert_message(
 
 
 def insert_piece(db: sqlite3.Connection, message: int, text: str) -> None:
-    """Add words to a message that has not ended."""
+    """Add text to a message that has not ended."""
     db.execute(
         """
         INSERT INTO piece (message, number, text)
@@ -93,16 +96,16 @@ def end_message(
     usage: Mapping[str, Any] | None,
     took: int | None,
 ) -> None:
-    """Give a message its final words, and add them to the search's index.
+    """Set the final text of a message, and add it to the search index.
 
     Args:
         db: the connection.
-        number: the message's; it has not ended.
-        text: its words.
+        number: the number of a message that has not ended.
+        text: the complete text.
         status: how it ended.
-        made_by: all that made it, including what was known at its beginning.
+        made_by: the complete provenance, which replaces that of the message's start.
         usage: token counts.
-        took: milliseconds; None when it came in one piece.
+        took: duration in milliseconds; None for a message that was not streamed.
     """
     text = whole(text)
     db.execute(
@@ -152,10 +155,10 @@ def message_number(db: sqlite3.Connection, message: str) -> int:
 
 
 def read_message(db: sqlite3.Connection, message: str) -> Message:
-    """One message.
+    """Read one message.
 
     Raises:
-        MessageError: there is none with this id.
+        MessageError: there is no message with this id.
     """
     for found in _read(db, "WHERE m.id = :id", {"id": id_bytes(message)}):
         return found
@@ -177,12 +180,12 @@ def read_siblings(db: sqlite3.Connection, message: str) -> list[Message]:
 
 
 def read_children(db: sqlite3.Connection, message: str) -> list[Message]:
-    """The messages that follow one directly."""
+    """All messages whose parent is this message."""
     return _read(db, "WHERE parent.id = :id", {"id": id_bytes(message)})
 
 
 def read_path(db: sqlite3.Connection, head: int | None) -> list[Message]:
-    """The messages from the first to the one with this number."""
+    """The messages from the first one to the one with this number."""
     return _read(
         db,
         """
@@ -198,7 +201,7 @@ def read_path(db: sqlite3.Connection, head: int | None) -> list[Message]:
 
 
 def latest_after(db: sqlite3.Connection, number: int) -> int:
-    """The last message of the path that leads from this one through the newest child each time."""
+    """The number of the last message on the path from this message through each newest child."""
     latest: int = db.execute(
         """
         WITH RECURSIVE way (number) AS (
@@ -219,15 +222,15 @@ def read_tree(db: sqlite3.Connection, conversation: str) -> list[Message]:
 
 
 def _read(db: sqlite3.Connection, which: str, values: Mapping[str, Any]) -> list[Message]:
-    """The messages in the order in which they were said, which is the order of every path."""
+    """Matching messages in the order of creation, which is also the order of every path."""
     found = db.execute(f"{_MESSAGES} {which}", values).fetchall()
-    # Not by SQLite, which would carry all the words through its sorting.
+    # SQLite would copy all texts while sorting.
     found.sort(key=itemgetter(0))
     return [_as_message(row) for row in found]
 
 
 def _as_message(row: sqlite3.Row) -> Message:
-    # By place, since a long conversation has thousands of rows and looking up names takes longer.
+    # By position, because lookups by name are slower and a long conversation has thousands of rows.
     _, id_, conversation, parent, speaker, audience, kind, created, made_by, usage, status, text = row
     return Message(
         id=id_.hex(),
@@ -245,7 +248,7 @@ def _as_message(row: sqlite3.Row) -> Message:
 
 
 def _turn_kind_number(db: sqlite3.Connection, speaker: str, audience: Sequence[str], kind: Kind) -> int:
-    """The number of a speaker, an audience and a kind, which are added when there is no such row."""
+    """The number of the row with a speaker, an audience and a kind, which is added if it is missing."""
     return find_or_add(
         db,
         "SELECT number FROM manner WHERE speaker = :speaker AND audience = :audience AND kind = :kind",

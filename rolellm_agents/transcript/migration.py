@@ -1,4 +1,4 @@
-"""A new file's tables, and those of format 2 made into them; inside the caller's transaction."""
+"""Creation of the tables, and migration from format 2, inside the caller's transaction."""
 
 import json
 import re
@@ -15,24 +15,24 @@ _CREATED = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)", re.
 
 def create_tables(db: sqlite3.Connection) -> None:
     """Create each table, index and trigger of this format that the file does not have."""
-    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+    existing = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     schema = (files(__package__) / "schema.sql").read_text(encoding="utf-8")
     for statement in _statements(schema):
         created = _CREATED.search(statement)
-        if created is None or created[1] not in there:
+        if created is None or created[1] not in existing:
             db.execute(statement)
 
 
 def migrate_from_2(db: sqlite3.Connection) -> None:
-    """Write the messages of format 2 as this format has them; all other tables stay as they are.
+    """Convert the messages of format 2 to the current format; all other tables stay unchanged.
 
-    Format 2 deflated long texts. It split what made an answer into a `shape`, which is JSON with a gap for
-    each value that differs from answer to answer, and the message's `own` values.
+    Format 2 deflated long texts. It split an answer's provenance into a `shape`, which is JSON with a gap
+    for each value that differs between answers, and the message's `own` values.
 
     Raises:
         ValueError: a message cannot be read.
     """
-    # References of other tables to `message` stay as they are.
+    # Keep the references of other tables to `message`.
     db.execute("PRAGMA legacy_alter_table = ON")
     for trigger in ("message_ends_once", "message_stays"):
         db.execute(f"DROP TRIGGER {trigger}")
@@ -62,8 +62,8 @@ def _unpacked_messages(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
         ORDER BY m.number
         """
     ):
-        told = _joined_json(shape, own)
-        parts = (to_json(told[key]) if key in told else None for key in ("made_by", "usage"))
+        provenance = _joined_json(shape, own)
+        parts = (to_json(provenance[key]) if key in provenance else None for key in ("made_by", "usage"))
         yield (*kept, *parts, None if text is None else _inflated(text))
 
 

@@ -1,4 +1,4 @@
-"""Whole conversations, out of the transcript and into it; inside the caller's transaction."""
+"""Reading and adding complete conversations, inside the caller's transaction."""
 
 import secrets
 import sqlite3
@@ -20,10 +20,10 @@ from rolellm_agents.transcript.times import to_milliseconds
 
 
 def read_record(db: sqlite3.Connection, conversation: str) -> ConversationRecord:
-    """A conversation with all that belongs to it.
+    """Read a complete conversation.
 
     Raises:
-        MessageError: there is none, or there are several.
+        MessageError: no conversation matches, or several do.
     """
     summary = find_conversation(db, conversation)
     positions = read_positions(db, summary.id)
@@ -40,11 +40,11 @@ def read_record(db: sqlite3.Connection, conversation: str) -> ConversationRecord
 
 
 def insert_record(db: sqlite3.Connection, record: ConversationRecord) -> str:
-    """Add a conversation; returns its new id.
+    """Add a conversation, and return its new id.
 
     Raises:
-        MessageError: a message or a branch names a message that does not come before it.
-        ValueError: a time is not in ISO 8601.
+        MessageError: a message or a branch refers to a message that does not precede it.
+        ValueError: a time is not in ISO 8601 format.
     """
     id_ = secrets.token_hex(4)
     number = insert_conversation(
@@ -53,7 +53,7 @@ def insert_record(db: sqlite3.Connection, record: ConversationRecord) -> str:
     names = list(dict.fromkeys((*record.branches, record.branch)))
     branches = {name: branch_number(db, number, name) for name in names}
     numbers = _insert_messages(db, branches[record.branch], record.messages)
-    # The branch that is moved last is the one a person comes back to.
+    # The branch that is moved last is the one on which the conversation continues.
     for name in sorted(names, key=lambda name: name == record.branch):
         insert_move(db, branches[name], _known(numbers, record.branches.get(name)))
     if record.title:
@@ -64,7 +64,7 @@ def insert_record(db: sqlite3.Connection, record: ConversationRecord) -> str:
 
 
 def _insert_messages(db: sqlite3.Connection, branch: int, messages: Sequence[Message]) -> dict[str, int]:
-    """Returns each message's number by the id it had in the record."""
+    """Add the messages, and return their numbers by their ids in the record."""
     numbers: dict[str, int] = {}
     ids: dict[str, str] = {}
     for message in messages:
@@ -105,6 +105,6 @@ def _known(numbers: Mapping[str, int], message: str | None) -> int | None:
 
 
 def _with_new_ids(made_by: Mapping[str, Any], ids: Mapping[str, str]) -> Mapping[str, Any]:
-    """What a message was edited from has another id now."""
+    """Translate the id of the message that this one was edited from."""
     edited = made_by.get("edited")
     return {**made_by, "edited": ids[edited]} if isinstance(edited, str) and edited in ids else made_by

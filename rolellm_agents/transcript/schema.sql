@@ -1,4 +1,4 @@
--- The transcript, version 3. Nothing said is ever changed or deleted; docs/design/transcript.md says why.
+-- The transcript, version 3. Messages are never changed or deleted; docs/design/transcript.md gives the reasons.
 -- Times are milliseconds since 1970 in UTC.
 
 CREATE TABLE conversation (
@@ -9,7 +9,7 @@ CREATE TABLE conversation (
     extensions  TEXT  -- a JSON object: what an imported file told of it and we do not use
 ) STRICT;
 
--- The newest row is a conversation's title; an empty one takes the title away.
+-- The newest row is a conversation's title; an empty one removes the title.
 CREATE TABLE title (
     number        INTEGER PRIMARY KEY,
     conversation  INTEGER NOT NULL REFERENCES conversation (number),
@@ -19,7 +19,7 @@ CREATE TABLE title (
 
 CREATE INDEX title_by_conversation ON title (conversation);
 
--- The newest row says whether a conversation is put away.
+-- The newest row says whether a conversation is archived.
 CREATE TABLE archiving (
     number        INTEGER PRIMARY KEY,
     conversation  INTEGER NOT NULL REFERENCES conversation (number),
@@ -46,7 +46,7 @@ CREATE TABLE branch (
     UNIQUE (conversation, name)
 ) STRICT;
 
--- A branch points to the newest message that was said on it, until it is moved.
+-- A branch points to the newest message that was added on it, until it is moved.
 CREATE TABLE move (
     number  INTEGER PRIMARY KEY,
     branch  INTEGER NOT NULL REFERENCES branch (number),
@@ -57,7 +57,7 @@ CREATE TABLE move (
 
 CREATE INDEX move_by_branch ON move (branch);
 
--- Who spoke to whom and how: few ways, shared by many messages.
+-- Combinations of speaker, audience and kind, each shared by many messages.
 CREATE TABLE manner (
     number    INTEGER PRIMARY KEY,
     speaker   TEXT NOT NULL,
@@ -67,9 +67,9 @@ CREATE TABLE manner (
     UNIQUE (speaker, audience, kind)
 ) STRICT;
 
--- One node of the tree. An answer's row is written when its first words come. When it has ended, the last
--- three columns are filled, and what made it is told in full; from then on the row stays as it is. A message
--- without a status is still being written, or its process died: then its words are those of its pieces.
+-- One node of the tree. An answer's row is inserted with its first words. When the answer ends, the last
+-- three columns are filled and `made_by` is completed; from then on the row does not change. A message
+-- without a status is still being written, or its process died; its text is then that of its pieces.
 CREATE TABLE message (
     number   INTEGER PRIMARY KEY,
     id       BLOB NOT NULL UNIQUE,
@@ -94,7 +94,7 @@ BEGIN SELECT raise(ABORT, 'what was said cannot be changed'); END;
 CREATE TRIGGER message_stays BEFORE DELETE ON message
 BEGIN SELECT raise(ABORT, 'what was said cannot be deleted'); END;
 
--- The journal of answers being written, each piece before it is shown. Gone once the message has ended.
+-- The journal of unfinished answers. Each piece is stored before it is shown, and deleted when the message ends.
 CREATE TABLE piece (
     message  INTEGER NOT NULL REFERENCES message (number),
     number   INTEGER NOT NULL,
@@ -102,14 +102,14 @@ CREATE TABLE piece (
     PRIMARY KEY (message, number)
 ) STRICT, WITHOUT ROWID;
 
--- What the person was typing; no message, so a newer one replaces it.
+-- The user's unsent lines. They are not messages, so a newer one replaces an older one.
 CREATE TABLE draft (
     key   TEXT PRIMARY KEY,
     text  TEXT NOT NULL,
     kept  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Which messages have which words; `search_words.py` tells what a word is, so that the tokenizer only has
--- to split at spaces. It holds no text and no positions, or it would be larger than the text.
+-- The words of each message. `search_words.py` splits texts into words, so the tokenizer only splits at
+-- spaces. The index stores no text and no positions, with which it would be larger than the text.
 CREATE VIRTUAL TABLE word USING fts5
     (words, content = '', tokenize = 'ascii', detail = none, columnsize = 0);

@@ -1,6 +1,6 @@
-"""What a word is when conversations are searched, and where sought words stand in a text.
+"""Words, queries, hits and snippets of the search in conversations.
 
-The same functions split what is stored and what is sought, so the index and the hits cannot disagree.
+The same functions split messages and queries into words, so the index and the hits cannot disagree.
 """
 
 import re
@@ -14,15 +14,15 @@ import regex
 from rolellm_agents.text import plain
 
 _WITHOUT_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-"""Scripts that put no spaces between words, or, as Korean, glue endings to them."""
+"""Scripts without spaces between words, or, such as Korean, with endings attached to words."""
 _WORD = regex.compile(
     rf"[{_WITHOUT_SPACES}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[{_WITHOUT_SPACES}]]+", regex.VERSION1
 )
 _LATIN_WORD = re.compile(r"[^\W_]+")
-"""The same, and much quicker, where there are no marks and none of those scripts."""
+"""An equivalent, much faster pattern for texts without combining marks and these scripts."""
 _BEYOND_LATIN = re.compile("[\u0300-\u1fff\u2070-\U0010ffff]")
 _LONGEST_WORD = 64
-"""Characters; of a longer one only the beginning counts."""
+"""Characters of a word that are compared; the rest of a longer word is ignored."""
 _ASCII_WORD = re.compile(rf"([a-z0-9]{{1,{_LONGEST_WORD}}})[a-z0-9]*")
 _QUOTES = '"“”„«»'
 _PART = regex.compile(rf"[{_QUOTES}]([^{_QUOTES}]*)(?:[{_QUOTES}](\*?)|$)|([^\s{_QUOTES}]+)")
@@ -33,23 +33,23 @@ _BEFORE_THE_HIT = 40
 
 @dataclass(frozen=True)
 class Sought:
-    """Words that must follow each other."""
+    """A word or phrase of a query: words that must follow each other."""
 
     keys: tuple[str, ...]
     prefix: bool
-    """Whether the last may go on."""
+    """Whether the last word may continue."""
 
     @property
     def as_line(self) -> str:
-        """How it stands in a text's keys with a space before and after each."""
+        """The phrase as a substring of a text's keys, joined and enclosed by spaces."""
         return f" {' '.join(self.keys)}{'' if self.prefix else ' '}"
 
 
 def keys_of(text: str) -> list[str]:
-    """The words of a text that is `plain`, in order, as they are compared.
+    """The normalized words of a `plain` text, in order.
 
-    Of scripts without spaces each character is a word, so that every part of a sentence can be found.
-    Case, accents, and full or half width make no difference.
+    In scripts without spaces each character is a word, so that every part of a sentence can be found.
+    Case, accents, and full or half width are ignored.
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
@@ -57,15 +57,15 @@ def keys_of(text: str) -> list[str]:
 
 
 def index_of(text: str) -> str:
-    """Each word that stands in a message once, with spaces between them."""
+    """The distinct words of a message, separated by spaces, for the index."""
     return " ".join(dict.fromkeys(keys_of(plain(text))))
 
 
 def read_query(query: str) -> list[Sought]:
-    """What a query asks for: words, "quoted phrases", beginnings*.
+    """Parse a query of words, "quoted phrases" and prefixes*.
 
-    What is written without a space is a phrase too: `don't`, and a Chinese word. Signs alone ask for
-    nothing.
+    Several words without spaces between them are also a phrase: `don't`, or a Chinese word. Parts without
+    letters and digits are ignored.
     """
     sought = []
     for part in _PART.finditer(plain(query)):
@@ -77,24 +77,26 @@ def read_query(query: str) -> list[Sought]:
 
 
 def hits_of(sought: Sequence[Sought], text: str) -> list[tuple[int, int]]:
-    """Where in a `plain` text what is sought stands, in order and apart; nothing unless all of it does."""
+    """The hits in a `plain` text, sorted and without overlaps; empty unless the text has all phrases."""
     keys = keys_of(text)
     line = f" {' '.join(keys)} "
-    if not all(one.as_line in line for one in sought):
+    if not all(phrase.as_line in line for phrase in sought):
         return []
     places = [word.span() for word in _pattern_for(text).finditer(text) if _key_of(word.group())]
     hits = [
-        (places[at][0], places[at + len(one.keys) - 1][1]) for one in sought for at in _places_of(one, keys)
+        (places[at][0], places[at + len(phrase.keys) - 1][1])
+        for phrase in sought
+        for at in _places_of(phrase, keys)
     ]
     return _apart(sorted(hits))
 
 
 def snippet_of(text: str, hits: Sequence[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A line around the first hit of a `plain` text, and the hits' places in it."""
+    """One line around the first hit of a `plain` text, and the positions of the hits in it."""
     line = _SPACE.sub(" ", text)
     start = max(0, min(hits[0][0] - _BEFORE_THE_HIT, len(line) - _SNIPPET))
     if start:
-        # From the beginning of a word, if there is one before the hit.
+        # Start at the beginning of a word, if one begins before the hit.
         start = line.find(" ", start, hits[0][0]) + 1 or start
     end = min(len(line), start + _SNIPPET)
     before, after = "…" if start else "", "…" if end < len(line) else ""
@@ -117,14 +119,14 @@ def _key_of(word: str) -> str:
 
 
 def _counts(character: str) -> bool:
-    """Letters, digits, and marks that are vowels and the like; no accents."""
+    """Whether a character is compared: letters, digits, and marks such as vowels, but not accents."""
     if "\u0300" <= character <= "\u036f":
         return False
     return character.isalnum() or (not character.isascii() and unicodedata.category(character)[0] == "M")
 
 
 def _places_of(sought: Sought, keys: Sequence[str]) -> Iterator[int]:
-    """At which of a text's words the sought ones begin."""
+    """The indices of a text's words at which the phrase begins."""
     *firsts, last = sought.keys
     for end, key in enumerate(keys[len(firsts) :], len(firsts)):
         fits = key.startswith(last) if sought.prefix else key == last
@@ -133,7 +135,7 @@ def _places_of(sought: Sought, keys: Sequence[str]) -> Iterator[int]:
 
 
 def _apart(hits: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Hits that overlap as one."""
+    """Merge overlapping hits."""
     apart: list[tuple[int, int]] = []
     for start, end in hits:
         if apart and start < apart[-1][1]:

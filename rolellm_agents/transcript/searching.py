@@ -13,9 +13,9 @@ from rolellm_agents.transcript.search_words import Sought, hits_of, read_query, 
 from rolellm_agents.transcript.times import to_iso
 
 _LONGEST_QUERY = 1_000
-"""Characters."""
+"""The most characters of a query."""
 _MOST_WORDS_TO_THE_INDEX = 16
-"""More hardly narrow it down; all are looked for in what the index finds."""
+"""More words hardly narrow the index's results, in which all words are then checked."""
 
 _FOUND = f"""
 SELECT m.number, m.id, conversation.id AS conversation, conversation.persona, {TITLE} AS title,
@@ -34,13 +34,13 @@ _UNFINISHED = _FOUND % (
         FROM (SELECT message, text FROM piece ORDER BY message, number) GROUP BY message) unfinished""",
     "unfinished.message",
 )
-"""Those that were cut off are not in the index; there are few."""
+"""Messages that were cut off are not in the index, but there are few of them."""
 
 
 def search_messages(
     db: sqlite3.Connection, query: str, *, persona: str | None, limit: int
 ) -> list[FoundMessage]:
-    """Messages in which all that is sought stands, the newest first.
+    """The messages that contain all words and phrases of a query, the newest first.
 
     Raises:
         MessageError: the query is too long.
@@ -65,18 +65,22 @@ class _FoundRow(NamedTuple):
 
 
 def _match(sought: Sequence[Sought]) -> str:
-    """The question to the index, which knows words and beginnings of words, and not their order."""
-    asked = {f'"{key}"': None for one in sought for key in (one.keys[:-1] if one.prefix else one.keys)}
-    asked |= {f'"{one.keys[-1]}" *': None for one in sought if one.prefix}
-    return " AND ".join(list(asked)[:_MOST_WORDS_TO_THE_INDEX])
+    """The query for the index, which knows words and prefixes, but not their order."""
+    terms = {
+        f'"{key}"': None
+        for phrase in sought
+        for key in (phrase.keys[:-1] if phrase.prefix else phrase.keys)
+    }
+    terms |= {f'"{phrase.keys[-1]}" *': None for phrase in sought if phrase.prefix}
+    return " AND ".join(list(terms)[:_MOST_WORDS_TO_THE_INDEX])
 
 
 def _take(rows: Iterable[sqlite3.Row], sought: Sequence[Sought], limit: int) -> list[_FoundRow]:
-    """The first `limit` rows in which the sought words stand as they should."""
-    return list(islice(_those_with(sought, rows), limit))
+    """The first `limit` rows that contain all phrases."""
+    return list(islice(_matching_rows(sought, rows), limit))
 
 
-def _those_with(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_FoundRow]:
+def _matching_rows(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_FoundRow]:
     for row in rows:
         text = plain(row["text"])
         hits = hits_of(sought, text)

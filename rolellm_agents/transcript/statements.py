@@ -1,4 +1,4 @@
-"""What the SQL of the other modules has in common."""
+"""SQL helpers that the other modules share."""
 
 import json
 import sqlite3
@@ -9,7 +9,7 @@ from rolellm_agents.text import whole
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON, Chinese as it is; half a character, which no file takes, as U+FFFD."""
+    """Compact JSON without escapes for Chinese; lone surrogates, which cannot be stored, become U+FFFD."""
     return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -21,7 +21,7 @@ def inserted_number(inserted: sqlite3.Cursor) -> int:
 
 
 def find_or_add(db: sqlite3.Connection, query: str, insertion: str, values: Mapping[str, Any]) -> int:
-    """The number of the row that a query finds, or else of the one that is then inserted."""
+    """The number of the row that a query finds; if there is none, the row is inserted."""
     for (number,) in db.execute(query, values):
         found: int = number
         return found

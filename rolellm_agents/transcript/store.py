@@ -1,9 +1,9 @@
-"""`Transcript`: read and append; nothing said is ever overwritten.
+"""`Transcript`: reads and appends messages, and never overwrites them.
 
-Any number of processes may hold the same file: SQLite's write-ahead log lets them read while one
-writes. Within a process the threads take turns. Whatever was written survives the end of the process,
-however it ends; a power cut may take what came after the last finished answer, since only the end of an
-answer waits for the disk.
+Any number of processes may open the same file: SQLite's write-ahead log lets them read while one of them
+writes. Within a process, threads take turns. Everything written survives a crash of the process. A power
+failure may lose messages after the last finished answer, because only the end of an answer waits for the
+disk.
 """
 
 import secrets
@@ -68,19 +68,19 @@ __all__ = ["MAIN", "Transcript"]
 class Transcript:
     """All conversations of one data folder.
 
-    Each method is one transaction over the rows of the modules beside this one.
+    Each method is one transaction.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the file, or make it; without a path everything stays in memory.
+        """Open or create the file; without a path the transcript is in memory.
 
         Raises:
-            StorageError: it cannot be opened, is no transcript, or comes from a newer version.
+            StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
         self._database = Database(path)
 
     def close(self) -> None:
-        """Close the file; safe to call twice."""
+        """Close the file; further calls do nothing."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -92,11 +92,11 @@ class Transcript:
     # Conversations
 
     def create_conversation(self, persona: str, extensions: Mapping[str, Any] | None = None) -> str:
-        """Begin a conversation with a persona; returns its id.
+        """Create a conversation with a persona, and return its id.
 
         Args:
-            persona: its id.
-            extensions: what an imported file told of it and we do not use.
+            persona: the persona's id.
+            extensions: data of an imported file to keep.
         """
         id_ = secrets.token_hex(4)
         with self._database.writing(durable=False) as db:
@@ -107,31 +107,31 @@ class Transcript:
     def conversations(
         self, persona: str | None = None, *, archived: bool = False
     ) -> list[ConversationSummary]:
-        """All conversations in which something was said, the latest first.
+        """All conversations that have messages, the latest first.
 
         Args:
-            persona: only those with this one.
-            archived: those that were put away, instead of those that were not.
+            persona: a persona's id, to list only its conversations.
+            archived: list the archived conversations instead of the others.
         """
         with self._database.reading() as db:
             return list_conversations(db, persona, archived=archived)
 
     def find_conversation(self, reference: str) -> ConversationSummary:
-        """A conversation, put away or not, by its id or the beginning of it that no other shares.
+        """Find a conversation, archived or not, by its id or a unique prefix of it.
 
         Raises:
-            MessageError: there is none, or there are several.
+            MessageError: no conversation matches, or several do.
         """
         with self._database.reading() as db:
             return find_conversation(db, reference)
 
     def extensions(self, conversation: str) -> dict[str, Any]:
-        """What an imported file told of a conversation and we do not use."""
+        """Data of an imported file that this program keeps but does not use."""
         with self._database.reading() as db:
             return read_extensions(db, conversation)
 
     def rename(self, conversation: str, title: str) -> None:
-        """Give a conversation a title; an empty one takes it away.
+        """Set the title of a conversation; an empty title removes it.
 
         Raises:
             MessageError: there is no such conversation.
@@ -140,12 +140,12 @@ class Transcript:
             insert_title(db, conversation_number(db, conversation), title)
 
     def titles(self, conversation: str) -> list[str]:
-        """All titles a conversation ever had, the newest last: the one before undoes a `rename`."""
+        """All titles that a conversation has had, the newest last; `rename` to an earlier one to undo."""
         with self._database.reading() as db:
             return read_titles(db, conversation)
 
     def archive(self, conversation: str) -> None:
-        """Put a conversation away: it is not listed, but found.
+        """Archive a conversation: it can still be found, but is not listed by default.
 
         Raises:
             MessageError: there is no such conversation.
@@ -154,7 +154,7 @@ class Transcript:
             insert_archiving(db, conversation_number(db, conversation), archived=True)
 
     def unarchive(self, conversation: str) -> None:
-        """Take a conversation out again.
+        """Unarchive a conversation.
 
         Raises:
             MessageError: there is no such conversation.
@@ -163,7 +163,7 @@ class Transcript:
             insert_archiving(db, conversation_number(db, conversation), archived=False)
 
     def set_note(self, conversation: str, text: str) -> None:
-        """Give a conversation an author's note; an empty one takes it away.
+        """Set the author's note of a conversation; an empty text removes it.
 
         Raises:
             MessageError: there is no such conversation.
@@ -172,39 +172,39 @@ class Transcript:
             insert_note(db, conversation_number(db, conversation), text)
 
     def note(self, conversation: str) -> str:
-        """A conversation's author's note; empty when it has none."""
+        """The author's note of a conversation; empty when it has none."""
         with self._database.reading() as db:
             return read_note(db, conversation)
 
     def keep_draft(self, key: str, text: str) -> None:
-        """Remember what the person is typing, in place of what they typed before; an empty text forgets it.
+        """Store the user's unsent line in place of the previous one; an empty text deletes it.
 
         Args:
-            key: a conversation's id; before there is one, the persona's.
+            key: the conversation's id, or the persona's if the conversation does not exist yet.
             text: the unsent line.
         """
         with self._database.writing(durable=False) as db:
             write_draft(db, key, text)
 
     def draft(self, key: str) -> str:
-        """What the person was typing there; empty when there is nothing."""
+        """The user's unsent line; empty when there is none."""
         with self._database.reading() as db:
             return read_draft(db, key)
 
     # Branches
 
     def branches(self, conversation: str) -> dict[str, str | None]:
-        """Each branch's name and the message it points to, in the order in which they were made."""
+        """The message id to which each branch points, by the branch's name, in the order of creation."""
         with self._database.reading() as db:
             return {position.name: position.head_id for position in read_positions(db, conversation)}
 
     def latest_branch(self, conversation: str) -> str:
-        """The branch that was moved last: where somebody who comes back goes on."""
+        """The branch that was moved last, on which the conversation continues."""
         with self._database.reading() as db:
             return latest_of(read_positions(db, conversation))
 
     def move_branch(self, conversation: str, message: str | None, branch: str = MAIN) -> None:
-        """Let a branch, new or not, point to a message; None is before the first one.
+        """Move a new or existing branch to a message; None is before the first message.
 
         Raises:
             MessageError: there is no such message in the conversation.
@@ -228,7 +228,7 @@ class Transcript:
         made_by: Mapping[str, Any] | None = None,
         branch: str = MAIN,
     ) -> Message:
-        """Add a finished message under `parent` and let the branch point to it."""
+        """Add a complete message under `parent`, and move the branch to it."""
         with self._database.writing(durable=False) as db:
             id_, number = _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)
             end_message(
@@ -247,16 +247,16 @@ class Transcript:
         made_by: Mapping[str, Any] | None = None,
         branch: str = MAIN,
     ) -> str:
-        """Add a message whose words are still to come, and let the branch point to it.
+        """Start a message that is written in pieces, and move the branch to it.
 
         Returns:
-            Its id, for `add_piece` and `end`. If neither ever comes, it counts as cut off.
+            The message's id, for `add_piece` and `end`. Without `end` the message counts as cut off.
         """
         with self._database.writing(durable=False) as db:
             return _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)[0]
 
     def add_piece(self, message: str, text: str) -> None:
-        """Add words to a message that has begun.
+        """Add text to a message that has not ended.
 
         Raises:
             MessageError: there is no such message, or it has ended.
@@ -274,17 +274,17 @@ class Transcript:
         *,
         kind: Kind | None = None,
     ) -> Message:
-        """Give a message that has begun its final words; its pieces are no longer needed.
+        """End a message that was started with `begin`; its final text replaces its pieces.
 
-        This, and with it all that was written before, is on the disk when it returns.
+        When this returns, the message and everything before it are on the disk.
 
         Args:
-            message: its id.
-            text: all its words.
+            message: the message's id.
+            text: the complete text.
             status: how it ended.
-            usage: token counts as the model told them.
-            made_by: what is known of its making only now; added to what `begin` was told.
-            kind: what it turned out to be; those who witnessed it stay the same.
+            usage: token counts as reported by the model.
+            made_by: provenance to add to that of `begin`.
+            kind: a new message kind; the audience stays the same.
 
         Raises:
             MessageError: there is no such message, or it has ended.
@@ -307,32 +307,32 @@ class Transcript:
             return read_message(db, message)
 
     def message(self, message: str) -> Message:
-        """One message.
+        """The message with an id.
 
         Raises:
-            MessageError: there is none with this id.
+            MessageError: there is no message with this id.
         """
         with self._database.reading() as db:
             return read_message(db, message)
 
     def siblings(self, message: str) -> list[Message]:
-        """A message and its swipes, oldest first: all that follow the same parent."""
+        """A message and its swipes, which have the same parent; the oldest first."""
         with self._database.reading() as db:
             return read_siblings(db, message)
 
     def children(self, message: str) -> list[Message]:
-        """What follows a message directly, oldest first: one for each swipe or branch."""
+        """The children of a message, one for each swipe or branch; the oldest first."""
         with self._database.reading() as db:
             return read_children(db, message)
 
     def path(self, conversation: str, branch: str = MAIN) -> list[Message]:
-        """The messages from the first to the one the branch points to."""
+        """The messages from the first one to the one to which the branch points."""
         with self._database.snapshot() as db:
             heads = {position.name: position.head for position in read_positions(db, conversation)}
             return read_path(db, heads.get(branch))
 
     def path_to(self, message: str) -> list[Message]:
-        """The messages from the first to this one.
+        """The messages from the first one to this one.
 
         Raises:
             MessageError: there is no such message.
@@ -341,7 +341,7 @@ class Transcript:
             return read_path(db, message_number(db, message))
 
     def path_through(self, message: str) -> list[Message]:
-        """The messages from the first to this one, and on along what was said last after it.
+        """The messages from the first one to this one, continued through each newest child.
 
         Raises:
             MessageError: there is no such message.
@@ -350,44 +350,44 @@ class Transcript:
             return read_path(db, latest_after(db, message_number(db, message)))
 
     def messages(self, conversation: str) -> list[Message]:
-        """The whole tree, in the order in which it was said."""
+        """All messages of a conversation, in the order of creation."""
         with self._database.reading() as db:
             return read_tree(db, conversation)
 
     # Records and search
 
     def record(self, conversation: str) -> ConversationRecord:
-        """A conversation with all that belongs to it, as it is at one moment.
+        """A consistent snapshot of a complete conversation.
 
         Args:
-            conversation: its id, or the beginning of it that no other shares.
+            conversation: the conversation's id, or a unique prefix of it.
 
         Raises:
-            MessageError: there is none, or there are several.
+            MessageError: no conversation matches, or several do.
         """
         with self._database.snapshot() as db:
             return read_record(db, conversation)
 
     def add_record(self, record: ConversationRecord) -> str:
-        """Add a conversation, all of it or nothing; it and its messages get new ids.
+        """Add a conversation in one transaction; it and its messages get new ids.
 
         Returns:
-            Its id.
+            The conversation's new id.
 
         Raises:
-            MessageError: a message or a branch names a message that does not come before it.
-            ValueError: a time is not in ISO 8601.
+            MessageError: a message or a branch refers to a message that does not precede it.
+            ValueError: a time is not in ISO 8601 format.
         """
         with self._database.writing() as db:
             return insert_record(db, record)
 
     def search(self, query: str, *, persona: str | None = None, limit: int = 50) -> list[FoundMessage]:
-        """Messages in which all that is sought stands, the newest first.
+        """The messages that contain all words and phrases of a query, the newest first.
 
         Args:
-            query: words, "quoted phrases", and beginnings*; case and accents make no difference, and of
-                Chinese and the like every part of a sentence can be sought. Signs alone find nothing.
-            persona: only in conversations with this one.
+            query: words, "quoted phrases" and prefixes*, regardless of case and accents. In Chinese and
+                other scripts without spaces, every part of a sentence matches.
+            persona: a persona's id, to search only its conversations.
             limit: the most messages to find.
 
         Raises:
@@ -407,7 +407,7 @@ def _start_message(
     kind: Kind,
     made_by: Mapping[str, Any] | None,
 ) -> tuple[str, int]:
-    """Add a message that has not ended; returns its id and its number."""
+    """Add a message that has not ended, and return its id and its number."""
     id_ = secrets.token_hex(8)
     number = insert_message(
         db,

@@ -1,23 +1,23 @@
-"""Times as they are stored: milliseconds since 1970 in UTC."""
+"""Stored times: milliseconds since 1970 in UTC."""
 
 import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as all times here; without a zone it is quicker
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, like all times here; faster without a zone
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> int:
-    """Milliseconds since 1970."""
+    """The current time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def to_milliseconds(moment: str) -> int:
-    """ISO 8601 as milliseconds since 1970; without a zone it is UTC.
+    """Convert ISO 8601 to milliseconds since 1970; a time without a zone is in UTC.
 
     Raises:
-        ValueError: it is no such time.
+        ValueError: the text is not in ISO 8601 format.
     """
     found = datetime.fromisoformat(moment)
     return (
@@ -26,7 +26,7 @@ def to_milliseconds(moment: str) -> int:
 
 
 def to_iso(milliseconds: int) -> str:
-    """Milliseconds since 1970 as ISO 8601 in UTC."""
+    """Convert milliseconds since 1970 to ISO 8601 in UTC."""
     day, rest = divmod(milliseconds, 86_400_000)
     minutes, rest = divmod(rest, 60_000)
     return f"{_day(day)}T{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}Z"

@@ -21,7 +21,7 @@ from rolellm_train.data.material import counted, gather
 from rolellm_train.recipe import Recipe
 from rolellm_train.training import trainer as trainer_module
 from rolellm_train.training.rocit import train
-from rolellm_train.training.trainer import WHOLE, last_whole_checkpoint
+from rolellm_train.training.trainer import WHOLE, last_complete_checkpoint
 from rolellm_train.training.tuning import ADAPTER, CURVE, TrainingResult
 
 PACK = 1200
@@ -193,8 +193,8 @@ def test_a_checkpoint_that_was_cut_short_is_passed_over(tmp_path: Path) -> None:
         place.mkdir()
         if is_whole:
             (place / WHOLE).touch()
-    assert last_whole_checkpoint(tmp_path) == tmp_path / "checkpoint-16"
-    assert last_whole_checkpoint(tmp_path / "nothing") is None
+    assert last_complete_checkpoint(tmp_path) == tmp_path / "checkpoint-16"
+    assert last_complete_checkpoint(tmp_path / "nothing") is None
 
 
 def test_a_loss_that_is_no_number_ends_it_with_what_to_do(
@@ -224,7 +224,7 @@ def test_a_full_disk_in_mid_checkpoint_loses_no_earlier_one(
         RoleLLMError, match=r"could not be written to .*No space left.*goes on from the one"
     ):
         train(recipe, [data], cast, tmp_path / "run")
-    kept = last_whole_checkpoint(tmp_path / "run/checkpoints")
+    kept = last_complete_checkpoint(tmp_path / "run/checkpoints")
     assert kept is not None
     monkeypatch.setattr(trainer_module, "save_adapter", save)
     tuned = train(recipe, [data], cast, tmp_path / "run")

@@ -371,7 +371,7 @@ async def test_a_title_that_is_typed_fast_is_kept_whole(
         await pilot.press("down", "r")
         await until(pilot, lambda: name_of_screen(pilot) == "TitleScreen")
         await type_fast(pilot, *" of Baker Street", *end)
-        await until(pilot, lambda: text_of(pilot, "#status").startswith("It is called"))
+        await until(pilot, lambda: text_of(pilot, "#status").startswith("Renamed to"))
         assert transcript.find_conversation(three["pipe"]).title == "The missing pipe of Baker Street"
 
 

@@ -222,7 +222,7 @@ async def test_a_defect_of_ours_leaves_the_window_open(lamp: Path, monkeypatch: 
     async with LibraryApp().run_test(size=SIZE) as pilot:
         await ask(pilot)
         path(pilot).value = str(lamp)
-        await until(pilot, lambda: "inside rolellm: ZeroDivisionError" in says(pilot, "complaint"))
+        await until(pilot, lambda: "Internal error: ZeroDivisionError" in says(pilot, "complaint"))
         assert path(pilot).value == str(lamp)
 
 
@@ -311,7 +311,7 @@ def test_what_the_linter_finds_is_counted(here: Path) -> None:
     )
     (seen,) = look(str(file))
     assert seen.errors > 0
-    assert import_card._told(seen).plain.count("lint: ") == 1
+    assert import_card._preview_content(seen).plain.count("lint: ") == 1
 
 
 def test_the_count_is_that_of_the_linter(lamp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +319,7 @@ def test_the_count_is_that_of_the_linter(lamp: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(incoming, "lint", lambda card: findings)
     (seen,) = look(str(lamp))
     assert (seen.errors, seen.warnings) == (1, 2)
-    assert "lint: 1 error, 2 warnings" in import_card._told(seen).plain
+    assert "lint: 1 error, 2 warnings" in import_card._preview_content(seen).plain
 
 
 def test_a_card_of_other_people_is_seen_as_it_comes_in() -> None:

@@ -116,7 +116,7 @@ async def test_every_conversation_can_be_gone_on_with(transcript: Transcript) ->
     talk(transcript, "nobody-known", "Hello there.")
     app = ScreenApp(Below(), transcript)
     async with app.run_test() as pilot:
-        await open_palette(pilot, "go on with")
+        await open_palette(pilot, "resume")
         wanted = {
             "Resume Sherlock Holmes – The missing [b]pipe[/b]",
             "Resume Shrek – Why onions?",
@@ -135,11 +135,11 @@ async def test_every_conversation_can_be_gone_on_with(transcript: Transcript) ->
 async def test_every_strategy_can_be_used(transcript: Transcript) -> None:
     app = ScreenApp(Below(), transcript)
     async with app.run_test() as pilot:
-        await open_palette(pilot, "answer by")
+        await open_palette(pilot, "use strategy")
         wanted = {f"Use strategy {name}" for name in STRATEGIES}
         await until(pilot, lambda: wanted <= {one.split("\n")[0] for one in offered(pilot)})
         await pilot.press("escape")
-        await run(pilot, "answer by few-shot-dialogue", "Answer by few-shot-dialogue")
+        await run(pilot, "use strategy few-shot-dialogue", "Use strategy few-shot-dialogue")
         await until(pilot, lambda: app.asked == [("strategy", "few-shot-dialogue")])
 
 

@@ -322,7 +322,7 @@ async def test_with_ones_own_eyes_one_stays_in_the_view_of_ones_seat_while_it_pl
         await opened(pilot)
         await pilot.press("f3", "f5")
         await until(pilot, lambda: "your turn" in course(pilot))
-        assert "As Cat Moore saw it · 2 of 3 lines · F3 shows everything" in text_of(pilot, "#banner")
+        assert "As Cat Moore saw it · 2 of 3 lines · F3 shows all" in text_of(pilot, "#banner")
         assert told(pilot)[1:] == ["Ann Grey Hello."]
         await pilot.press("f3")
         await until(pilot, lambda: len(told(pilot)) == 3)
@@ -466,7 +466,7 @@ async def test_the_end_is_told_and_what_can_be_done_then(transcript: Transcript)
         await until(pilot, lambda: "over" in course(pilot))
         over = text_of(pilot, ".over")
         assert "The scene is over. It has had its 2 turns." in over
-        assert "Ctrl+Z undoes the last turn" in over
+        assert "Ctrl+Z undo the last turn" in over
         assert not playing(pilot)
         await pilot.press("space")
         await until(pilot, lambda: "The scene is over" in status(pilot))

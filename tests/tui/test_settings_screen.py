@@ -365,7 +365,7 @@ async def test_what_a_variable_gives_is_shown_and_cannot_be_changed(
     monkeypatch.setenv("ROLELLM_STRATEGY", "system")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await filled(pilot)
-        assert note(pilot, "temperature") == "Given by ROLELLM_TEMPERATURE, so it cannot be changed here."
+        assert note(pilot, "temperature") == "Set by ROLELLM_TEMPERATURE; it cannot be changed here."
         assert (line(pilot, "temperature").value, menu(pilot, "strategy").value) == ("0.25", "system")
         for widget in (line(pilot, "temperature"), menu(pilot, "strategy")):
             widget.focus()
@@ -378,7 +378,7 @@ async def test_what_a_flag_gives_is_shown_and_cannot_be_changed() -> None:
     async with SettingsApp({"model": Override("--model", "scripted:flag")}).run_test(size=TALL) as pilot:
         await filled(pilot)
         assert menu(pilot, "model").value == "scripted:flag"
-        assert note(pilot, "model") == "Given by --model, so it cannot be changed here."
+        assert note(pilot, "model") == "Set by --model; it cannot be changed here."
         assert menu(pilot, "strategy").has_focus
 
 
@@ -397,7 +397,7 @@ async def test_a_persona_of_ones_own_is_added_and_chosen() -> None:
         await pilot.press(*"Captain [b]Flint", "enter", *"An old", "enter")
         await type_fast(pilot, *"sailor.", "ctrl+s")
         await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
-        await until(pilot, lambda: "Captain [b]Flint An old sailor." in text_of(pilot, "#yourselves"))
+        await until(pilot, lambda: "Captain [b]Flint An old sailor." in text_of(pilot, "#user-personas"))
         await pilot.press("enter")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
         await until(pilot, lambda: note(pilot, "you") == "An old sailor.")
@@ -425,7 +425,7 @@ async def open_yourselves(pilot: Pilot[Any]) -> None:
     await filled(pilot)
     await pilot.press("f4")
     await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
-    await until(pilot, lambda: "Name only" in text_of(pilot, "#yourselves"))
+    await until(pilot, lambda: "Name only" in text_of(pilot, "#user-personas"))
 
 
 async def test_one_is_changed() -> None:
@@ -437,7 +437,7 @@ async def test_one_is_changed() -> None:
         assert pilot.app.screen.query_one("#about", TextArea).text == "A mathematician."
         pilot.app.screen.query_one("#name", Input).value = "Ada Lovelace"
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Ada Lovelace A mathematician." in text_of(pilot, "#yourselves"))
+        await until(pilot, lambda: "Ada Lovelace A mathematician." in text_of(pilot, "#user-personas"))
     assert user_personas() == [UserPersona("ada", "Ada Lovelace", "A mathematician.")]
 
 
@@ -448,12 +448,12 @@ async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
     app = SettingsApp()
     async with app.run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
-        assert "Ada ● you are this one" in text_of(pilot, "#yourselves")
+        assert "Ada ● in use" in text_of(pilot, "#user-personas")
         await pilot.press(key)
         await until(pilot, lambda: text_of(pilot, "#complaint") == "Ada was removed; Ctrl+Z restores it.")
         assert (user_personas(), load_settings().you) == ([], "")
         await pilot.press("ctrl+z")
-        await until(pilot, lambda: "Ada ● you are this one" in text_of(pilot, "#yourselves"))
+        await until(pilot, lambda: "Ada ● in use" in text_of(pilot, "#user-personas"))
         assert current_user_persona(load_settings()) == ada
         await pilot.press("ctrl+z", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
@@ -489,9 +489,11 @@ async def test_who_one_is_by_a_variable_is_not_chosen_here(monkeypatch: pytest.M
     monkeypatch.setenv("ROLELLM_YOU", "eve")
     async with SettingsApp().run_test(size=TALL) as pilot:
         await open_yourselves(pilot)
-        assert "Eve ● you are this one" in text_of(pilot, "#yourselves")
+        assert "Eve ● in use" in text_of(pilot, "#user-personas")
         await pilot.press("up", "enter")
-        await until(pilot, lambda: "Who you are is given by ROLELLM_YOU" in text_of(pilot, "#complaint"))
+        await until(
+            pilot, lambda: "Your user persona is set by ROLELLM_YOU" in text_of(pilot, "#complaint")
+        )
         assert written() == ""
 
 

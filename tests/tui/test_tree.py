@@ -196,7 +196,7 @@ async def test_words_from_outside_are_shown_as_they_are(transcript: Transcript) 
 
 async def test_nothing_said_yet_says_what_to_do(transcript: Transcript) -> None:
     async with app_of(Session(ADA, transcript, model=ScriptedChatModel())).run_test() as pilot:
-        await until(pilot, lambda: "Say something" in words_at_cursor(pilot))
+        await until(pilot, lambda: "Write something" in words_at_cursor(pilot))
         await pilot.press("slash", "c", "space", "enter", "f", "up", "right", "end", "pagedown")
         assert screen(pilot) == "TreeScreen"
 
@@ -380,7 +380,7 @@ async def test_two_marked_branches_stand_side_by_side_from_where_they_part(sessi
         await until(pilot, lambda: screen(pilot) == "TwoBranchesScreen")
         await until(pilot, lambda: len(pilot.app.screen.query(".pair")) == 3)
         shared = shown(pilot.app.screen.query_one("#two-branches-shared", Static))
-        assert shared == "Both share the first 13 messages, up to User: Why do you count them?"
+        assert shared == "Shared: the first 13 messages, up to User: Why do you count them?"
         pairs = [
             [" ".join(shown(one).split()) for one in pair.query(Static)]
             for pair in pilot.app.screen.query(".pair")

@@ -210,13 +210,13 @@ class RoleApp(App[RoleLLMError]):
     def go_on_with(self, conversation: str, message: str | None = None) -> None:
         """Open a conversation or a scene, at a message if one is named."""
         try:
-            found = self.transcript.find_conversation(conversation)
-            persona = None if found.persona.startswith(SCENE) else load_persona(found.persona)
+            summary = self.transcript.find_conversation(conversation)
+            persona = None if summary.persona.startswith(SCENE) else load_persona(summary.persona)
         except RoleLLMError as error:
             self._complain(error)
             return
         if persona is None:
-            self._go_on_with_scene(found.id, message)
+            self._go_on_with_scene(summary.id, message)
         else:
             self._open(ChatOpening(persona, conversation, at=message))
 
@@ -246,8 +246,8 @@ class RoleApp(App[RoleLLMError]):
         if not changed:
             return
         self._take_name()
-        open_ones = (one for one in self.screen_stack if isinstance(one, ChatScreen | SceneScreen))
-        match next(open_ones, None):
+        screens = (screen for screen in self.screen_stack if isinstance(screen, ChatScreen | SceneScreen))
+        match next(screens, None):
             case ChatScreen() as chat if chat is self.screen and not chat.answering:
                 self._open(replace(chat.opening, strategy=None, model=None))
             case ChatScreen():
@@ -297,11 +297,11 @@ class RoleApp(App[RoleLLMError]):
 
     def _chat(self, opening: ChatOpening) -> ChatScreen:
         conversation = opening.conversation or (None if opening.new else self._latest(opening.persona))
-        named = {"strategy": opening.strategy, "model": opening.model}
+        options = {"strategy": opening.strategy, "model": opening.model}
         session = self._open_session(
-            opening.persona, conversation, **{key: value for key, value in named.items() if value}
+            opening.persona, conversation, **{key: value for key, value in options.items() if value}
         )
-        if opening.at is not None and opening.at not in (one.id for one in session.messages):
+        if opening.at is not None and opening.at not in (message.id for message in session.messages):
             session.choose(opening.at)
         return ChatScreen(session, opening)
 
@@ -336,22 +336,22 @@ class RoleApp(App[RoleLLMError]):
     def on_scene_screen_export_wanted(self, event: SceneScreen.ExportWanted) -> None:
         """Export a scene."""
         try:
-            found = self.transcript.find_conversation(event.conversation)
+            summary = self.transcript.find_conversation(event.conversation)
         except RoleLLMError as error:
             self._complain(error)
             return
 
-        def tell(written: Path | None) -> None:
-            if written:
-                self.notify(plain(f"Written to {written}."), markup=False)
+        def notify_written(path: Path | None) -> None:
+            if path:
+                self.notify(plain(f"Written to {path}."), markup=False)
 
-        self.push_screen(ExportScreen(self.transcript, found, found.title), tell)
+        self.push_screen(ExportScreen(self.transcript, summary, summary.title), notify_written)
 
     def _go_on_with_scene(self, conversation: str, message: str | None = None) -> None:
-        def found() -> tuple[LoadedScene, int]:
+        def find_scene() -> tuple[LoadedScene, int]:
             return stored_scene(self.transcript, conversation)
 
-        self._open_scene(found, conversation, at=message)
+        self._open_scene(find_scene, conversation, at=message)
 
     def _open_scene(
         self,
@@ -363,9 +363,9 @@ class RoleApp(App[RoleLLMError]):
         """Show a scene, or a notification with the error."""
         try:
             scene, seed = find()
-            sown = {} if seed is None else {"seed": seed}
-            stage = self._open_stage(scene, conversation, **sown)
-            if at is not None and at not in (one.id for one in stage.messages):
+            options = {} if seed is None else {"seed": seed}
+            stage = self._open_stage(scene, conversation, **options)
+            if at is not None and at not in (message.id for message in stage.messages):
                 stage.choose(at)
         except RoleLLMError as error:
             self._complain(error)
@@ -378,4 +378,4 @@ class RoleApp(App[RoleLLMError]):
 
 def _recent(conversations: Sequence[ConversationSummary]) -> list[str]:
     """Ids of personas, most recent conversation first."""
-    return list(dict.fromkeys(one.persona for one in conversations))
+    return list(dict.fromkeys(summary.persona for summary in conversations))

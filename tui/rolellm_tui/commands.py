@@ -105,18 +105,18 @@ class RoleCommands(Provider):
     ) -> Iterator[_Command]:
         names = {found.persona.id: one_line(found.persona.name) for found in cast_}
         for found in cast_:
-            about = one_line(found.persona.description, _ABOUT)
+            description = one_line(found.persona.description, _ABOUT)
             run = partial(self._actions.talk_with, found.persona.id)
-            yield _Command(f"Talk with {names[found.persona.id]}", about, run)
+            yield _Command(f"Talk with {names[found.persona.id]}", description, run)
         now = local_now()
-        for one in conversations:
-            is_scene = one.persona.startswith(SCENE)
-            name = "the scene" if is_scene else names.get(one.persona, one.persona)
-            title = one_line(one.title or one.last, _ABOUT)
+        for conversation in conversations:
+            is_scene = conversation.persona.startswith(SCENE)
+            name = "the scene" if is_scene else names.get(conversation.persona, conversation.persona)
+            title = one_line(conversation.title or conversation.last, _ABOUT)
             yield _Command(
                 f"Resume {name} – {title}",
-                f"{relative_time(one.updated, now)} · {counted(one.messages, 'message')}",
-                partial(self._actions.go_on_with, one.id),
+                f"{relative_time(conversation.updated, now)} · {counted(conversation.messages, 'message')}",
+                partial(self._actions.go_on_with, conversation.id),
             )
 
 
@@ -133,10 +133,10 @@ def _hit(matcher: Matcher, command: _Command) -> Hit | None:
     if score <= 0:
         return None
     # The matcher's own method would parse names as markup.
-    shown = Content(command.name)
+    name = Content(command.name)
     for offset in offsets:
-        shown = shown.stylize(matcher.match_style, offset, offset + 1)
-    return Hit(score, shown, command.run, command.name, _plain(command.about))
+        name = name.stylize(matcher.match_style, offset, offset + 1)
+    return Hit(score, name, command.run, command.name, _plain(command.about))
 
 
 def _plain(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Sessions: one conversation with one persona, as a front end holds it."""
+"""Sessions, which front ends use to run a conversation with one persona."""

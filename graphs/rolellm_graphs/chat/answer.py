@@ -1,4 +1,4 @@
-"""One answer on its way: the graph runs, its words are recorded as they come, and events tell of it."""
+"""One running answer: streams the graph, records each word at once, and yields events."""
 
 import asyncio
 import hashlib
@@ -22,11 +22,11 @@ from rolellm_graphs.role.graph import RoleContext, RoleInput
 from rolellm_graphs.role.prompt_parts import parts_of
 
 _STEPS = 10
-"""LangGraph's recursion limit for one turn, which takes three."""
+"""LangGraph's recursion limit for one turn, which takes three steps."""
 
 
 class PendingAnswer:
-    """A voice's answer to the last message of a path, which is the person's."""
+    """A voice's answer to the last message of a path, which is the user's line."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class PendingAnswer:
         note: str = "",
         begun: str = "",
     ) -> None:
-        """Prepare it; `events` sets it going.
+        """Prepare the answer; iterating over `events` starts it.
 
         Args:
-            voice: who answers.
-            transcript: where it is recorded.
-            path: what was said, from the first message to the one that is answered.
-            branch: that points to it from its first word on.
-            seed: makes it repeatable; None leaves it to the model.
-            note: the author's, which stands in the prompt a few messages before its end.
-            begun: words it begins with and goes on from.
+            voice: the voice that answers.
+            transcript: records the answer.
+            path: the conversation, from the first message to the line that is answered.
+            branch: the branch that points to the answer from its first word on.
+            seed: sampling seed; None uses the model's own.
+            note: the author's note, which is inserted a few messages before the end of the prompt.
+            begun: prefix that the answer continues.
         """
         self._voice = voice
         self._path = list(path)
@@ -62,22 +62,22 @@ class PendingAnswer:
             branch=branch,
         )
         self._stream = GraphStream(self._astream(note))
-        self._conclusion: asyncio.Future[Event] | None = None  # its last words being recorded
+        self._conclusion: asyncio.Future[Event] | None = None  # records the end of the answer
         self._prompt_hash = ""
         self._looked_up: dict[str, Any] = {}
-        self._whole: AIMessage | None = None
+        self._complete: AIMessage | None = None
 
     @property
     def message(self) -> Message | None:
-        """The answer when it has ended, however it ended; None while it has no word."""
+        """The answer after it was completed, stopped or failed; None before, or if it is empty."""
         return self._recording.message
 
     def cancel(self) -> None:
-        """Stop it; what was said of it is kept."""
+        """Stop the answer; the transcript keeps the part that was received."""
         self._stream.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Let the voice answer. Whoever stops listening stops the answer."""
+        """Generate the answer. Closing the generator stops it."""
         try:
             async with aclosing(self._stream) as parts:
                 async for part in parts:
@@ -86,7 +86,7 @@ class PendingAnswer:
             self._conclusion = asyncio.ensure_future(asyncio.to_thread(self._conclude))
             yield await asyncio.shield(self._conclusion)
         except (asyncio.CancelledError, GeneratorExit):
-            # Nobody listens any more: keep what was said.
+            # The consumer is gone: record the part that was received.
             if self._conclusion:
                 await asyncio.wait({self._conclusion})
             elif self._recording.begun:
@@ -114,7 +114,7 @@ class PendingAnswer:
         )
 
     def _take(self, part: Any) -> Event | None:
-        """Turn a part of the graph's stream into an event, if it has one to tell."""
+        """Convert a part of the graph's stream to an event; None if it has none."""
         if part["type"] == "messages":
             chunk, _ = part["data"]
             return self._take_words(chunk.text) if isinstance(chunk, AIMessage) and chunk.text else None
@@ -125,7 +125,7 @@ class PendingAnswer:
         if "compose" in part["data"]:
             return self._prompted(part["data"]["compose"]["prompt"])
         if "speak" in part["data"]:
-            self._whole = part["data"]["speak"]["messages"][-1]
+            self._complete = part["data"]["speak"]["messages"][-1]
         return None
 
     def _prompted(self, prompt: list[dict[str, Any]]) -> Prompted:
@@ -150,11 +150,11 @@ class PendingAnswer:
     def _conclude(self) -> Event:
         seed = {} if self._seed is None else {"seed": self._seed}
         message = self._recording.end(
-            "complete" if self._whole else "stopped", self._whole, seed | self._looked_up
+            "complete" if self._complete else "stopped", self._complete, seed | self._looked_up
         )
         if message is not None:
             return MessageDone(message=message)
-        if self._whole is None:
+        if self._complete is None:
             error: RoleLLMError = MessageError("The answer was stopped before its first word.")
         else:
             error = ModelError(f"{self._voice.model_name} had nothing to say; let it answer again.")
@@ -162,19 +162,19 @@ class PendingAnswer:
 
 
 def as_langchain(message: Message) -> AnyMessage:
-    """A message of the transcript as the graph takes it."""
+    """Convert a message of the transcript to a LangChain message."""
     kind = HumanMessage if message.speaker == USER else AIMessage
     return kind(message.text)
 
 
 def lore_so_far(path: Sequence[Message]) -> dict[str, Any]:
-    """Timed effects of the lorebook as the latest answer on a path left them."""
+    """The timed effects of the lorebook after the latest answer of a path."""
     kept = (message.made_by.get("lore") for message in reversed(path))
     return next((lore for lore in kept if isinstance(lore, dict)), {})
 
 
 def record_of(found: dict[str, Any]) -> dict[str, Any]:
-    """What to keep of what an answer was given: where it comes from and why, the words are elsewhere."""
+    """The provenance of recalled items: source and reason, without their text."""
     items = found["recalled"]
     record: dict[str, Any] = {}
     if passages := [item for item in items if item["kind"] != "lore"]:
@@ -191,6 +191,6 @@ def record_of(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def hash_prompt(prompt: list[dict[str, Any]]) -> str:
-    """The first 16 hex digits of the SHA-256 of roles and contents."""
+    """The first 16 hex digits of the SHA-256 of a prompt's roles and contents."""
     turns = [[message["type"], message["data"]["content"]] for message in prompt]
     return hashlib.sha256(json.dumps(turns, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Several answers on their way at once."""
+"""Runs several answers concurrently and merges their events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -11,24 +11,24 @@ from rolellm_graphs.events import Event
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """An event of one of the answers."""
+    """An event of one of several concurrent answers."""
 
     place: int
-    """Of the answer, in the order in which the voices were given."""
+    """The index of the answer's voice."""
     event: Event
 
 
 async def follow_all(answers: Sequence[PendingAnswer]) -> AsyncGenerator[Compared, None]:
-    """The events of all answers as they come. Whoever stops listening stops all."""
-    heard: asyncio.Queue[Compared | int] = asyncio.Queue()
-    tasks = [asyncio.create_task(_follow(place, answer, heard)) for place, answer in enumerate(answers)]
-    going = len(tasks)
+    """Yield the events of all answers in order of arrival. Closing the generator stops all answers."""
+    queue: asyncio.Queue[Compared | int] = asyncio.Queue()
+    tasks = [asyncio.create_task(_follow(place, answer, queue)) for place, answer in enumerate(answers)]
+    running = len(tasks)
     try:
-        while going:
-            event = await heard.get()
+        while running:
+            event = await queue.get()
             if isinstance(event, int):
-                going -= 1
-                tasks[event].result()  # raises what is a defect of ours
+                running -= 1
+                tasks[event].result()  # raises unexpected errors
             else:
                 yield event
     finally:
@@ -37,11 +37,11 @@ async def follow_all(answers: Sequence[PendingAnswer]) -> AsyncGenerator[Compare
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _follow(place: int, answer: PendingAnswer, heard: "asyncio.Queue[Compared | int]") -> None:
+async def _follow(place: int, answer: PendingAnswer, queue: "asyncio.Queue[Compared | int]") -> None:
     try:
         async with aclosing(answer.events()) as events:
             async for event in events:
-                heard.put_nowait(Compared(place=place, event=event))
+                queue.put_nowait(Compared(place=place, event=event))
     finally:
-        # Its task is done by the time anybody looks.
-        asyncio.get_running_loop().call_soon(heard.put_nowait, place)
+        # Scheduled, so that the task is done when the reader receives its index.
+        asyncio.get_running_loop().call_soon(queue.put_nowait, place)

@@ -1,4 +1,4 @@
-"""Where one stands in a conversation's tree, and the ways to move: what chats and scenes have in common."""
+"""The position in a conversation's tree and how it moves, shared by sessions and stages."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its
 
 
 class ConversationCursor(ABC):
-    """A conversation on one of its branches; one thing is done at a time, and can be undone."""
+    """The position on one branch of a conversation. Changes are made one at a time and can be undone."""
 
     def __init__(self, transcript: Transcript, conversation: str | None) -> None:
-        """Open a conversation where it was left.
+        """Open a conversation at the end of its latest branch.
 
         Args:
-            transcript: where it is kept.
-            conversation: its id; a new one begins with the first message when None.
+            transcript: stores the conversation.
+            conversation: its id; when None, the first message creates a new conversation.
 
         Raises:
             MessageError: there is no such conversation.
@@ -39,29 +39,29 @@ class ConversationCursor(ABC):
 
     @property
     def messages(self) -> Sequence[Message]:
-        """What was said on this branch, oldest first."""
+        """The messages of this branch, oldest first."""
         return tuple(self._path)
 
     @property
     def answering(self) -> bool:
-        """Whether an answer is on its way."""
+        """Whether an answer is being generated."""
         return self._busy
 
     @property
     def branch_name(self) -> str:
-        """The branch that is shown."""
+        """The name of the current branch."""
         return self._branch
 
     def tree(self) -> list[Message]:
-        """All that was said in this conversation, on every branch, in the order in which it was said."""
+        """All messages of this conversation, on every branch, in chronological order."""
         return self._transcript.messages(self.conversation) if self.conversation else []
 
     def branches(self) -> dict[str, str | None]:
-        """Each branch's name and the message it points to, in the order in which they were made."""
+        """Each branch's name and the message that it points to, oldest branch first."""
         return self._transcript.branches(self.conversation) if self.conversation else {}
 
     def swipes(self, message_id: str) -> list[Message]:
-        """A message and those that the same speaker said in its place, oldest first.
+        """A message and its alternatives by the same speaker, oldest first.
 
         Raises:
             MessageError: there is no such message.
@@ -73,10 +73,10 @@ class ConversationCursor(ABC):
         return [one for one in beside if one.speaker == speakers[0]]
 
     def choose(self, message_id: str) -> None:
-        """Go where a message of this conversation stands, and on along what was said last after it.
+        """Move to a message of this conversation, and on to the latest message after it.
 
         Raises:
-            MessageError: there is no such message, or an answer is on its way.
+            MessageError: there is no such message, or an answer is still being generated.
         """
         with self._turn():
             path = self._transcript.path_through(message_id)
@@ -85,10 +85,10 @@ class ConversationCursor(ABC):
             self._go_to(path)
 
     def branch(self, message_id: str) -> str:
-        """Go on from a message of this branch in a new branch; returns the new branch's name.
+        """Start a new branch at a message of this branch; returns the new branch's name.
 
         Raises:
-            MessageError: there is no such message, or an answer is on its way.
+            MessageError: there is no such message, or an answer is still being generated.
         """
         self._check_idle()
         kept = self._path[: self._place_of(message_id) + 1]
@@ -99,10 +99,10 @@ class ConversationCursor(ABC):
         return name
 
     def go_to_branch(self, name: str) -> None:
-        """Go on on another branch, where it stands.
+        """Switch to the end of another branch.
 
         Raises:
-            MessageError: there is no such branch, or an answer is on its way.
+            MessageError: there is no such branch, or an answer is still being generated.
         """
         self._check_idle()
         if self.conversation is None or name not in self._transcript.branches(self.conversation):
@@ -110,32 +110,32 @@ class ConversationCursor(ABC):
         self._path = self._transcript.path(self.conversation, name)
         self._transcript.move_branch(self.conversation, self._head, name)
         self._branch = name
-        # Undo leads back along one branch.
+        # Undo applies to one branch only.
         self._done.clear()
         self._undone.clear()
 
     def undo(self) -> bool:
-        """Take the last thing done since it was opened back; what was said stays in the tree.
+        """Undo the last change since the conversation was opened; its messages stay in the tree.
 
         Returns:
-            Whether there was anything to take back.
+            Whether there was a change to undo.
 
         Raises:
-            MessageError: an answer is on its way.
+            MessageError: an answer is still being generated.
         """
         return self._step_back(self._done, self._undone)
 
     def redo(self) -> bool:
-        """Take the last `undo` back, if nothing was done since.
+        """Redo the last change that was undone, if there was no other change since.
 
         Raises:
-            MessageError: an answer is on its way.
+            MessageError: an answer is still being generated.
         """
         return self._step_back(self._undone, self._done)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One thing done at a time; where it began is what `undo` goes back to."""
+        """Run one change at a time; `undo` returns to the position before it."""
         self._check_idle()
         before = self._head
         self._busy = True
@@ -153,7 +153,7 @@ class ConversationCursor(ABC):
 
     @abstractmethod
     def _begin_conversation(self) -> str:
-        """Make one for the first message; returns its id."""
+        """Create a conversation for the first message; returns its id."""
 
     def _append(
         self,
@@ -165,7 +165,7 @@ class ConversationCursor(ABC):
         kind: Kind = "say",
         made_by: dict[str, Any] | None = None,
     ) -> Message:
-        """Record a finished message at the end of `path`, and go on from there."""
+        """Record a finished message at the end of `path`, and move to it."""
         if self.conversation is None:
             self.conversation = self._begin_conversation()
         message = self._transcript.append(

@@ -1,4 +1,4 @@
-"""A graph's stream that can be stopped from outside."""
+"""A graph's stream that other tasks can stop."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,12 +8,12 @@ from typing import Any, Self
 class GraphStream:
     """The parts of one graph's stream, straight from LangGraph; use it with `aclosing`.
 
-    Nothing stands between LangGraph's queue and the reader. So `cancel` interrupts the task that reads, as
+    Nothing buffers parts between LangGraph's queue and the reader. `cancel` interrupts the reading task, as
     `asyncio.timeout` does, and only while it waits for a part.
     """
 
     def __init__(self, stream: AsyncGenerator[Any, None]) -> None:
-        """Hold a stream; the graph starts when the first part is read."""
+        """Wrap a stream; the graph starts when the first part is read."""
         self._stream = stream
         self._reader: asyncio.Task[Any] | None = None
         self._cancelled = False
@@ -41,7 +41,7 @@ class GraphStream:
         except asyncio.CancelledError:
             if self._interrupted and reader is not None and reader.cancelling() == 1:
                 raise StopAsyncIteration from None
-            raise  # somebody else cancelled the task
+            raise  # the task was cancelled from outside
         finally:
             self._reader = None
             if self._interrupted and reader is not None:

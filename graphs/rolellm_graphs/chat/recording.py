@@ -1,4 +1,4 @@
-"""An answer's words on their way into the transcript: they are stored before anybody sees them."""
+"""Records an answer while it is generated: each word is stored before it is shown."""
 
 import time
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import Ending, Kind
 from rolellm_graphs.events import TokenDelta
 
-_TOLD_AT_THE_END = ("seed", "finish_reason", "dropped_messages", "threads")
+_FINAL_METADATA = ("seed", "finish_reason", "dropped_messages", "threads")
 
 
 class Recording:
-    """One message that is being said, from its first word to its end."""
+    """One message of the transcript, recorded from its first word to its end."""
 
     def __init__(
         self,
@@ -27,19 +27,19 @@ class Recording:
         speaker: str,
         branch: str,
     ) -> None:
-        """Nothing is stored before the first word.
+        """Prepare the recording; nothing is stored before the first word.
 
         Args:
-            transcript: where it goes.
-            conversation: in which it is said.
-            parent: the message that it follows.
-            speaker: who says it.
-            branch: that points to it from its first word on.
+            transcript: stores the message.
+            conversation: the id of the conversation.
+            parent: the id of the preceding message.
+            speaker: the id of the speaker.
+            branch: the branch that points to the message from its first word on.
         """
         self.text = ""
-        """Its words so far."""
+        """The text so far."""
         self.message: Message | None = None
-        """The message when it has ended; None before."""
+        """The finished message; None before its end."""
         self._transcript = transcript
         self._conversation = conversation
         self._parent = parent
@@ -51,7 +51,7 @@ class Recording:
 
     @property
     def begun(self) -> bool:
-        """Whether there is a word of it."""
+        """Whether any text was stored."""
         return self._id is not None
 
     def add(
@@ -60,13 +60,13 @@ class Recording:
         """Store the next words.
 
         Args:
-            words: what came.
-            audience: who witnesses it; the first words decide.
-            made_by: what is known of its making by now; the first words' counts.
-            kind: what it is; likewise.
+            words: the new words.
+            audience: the seats that witness the message; used with the first words only.
+            made_by: provenance that is known so far; used with the first words only.
+            kind: the message kind; used with the first words only.
 
         Raises:
-            StorageError: they could not be stored.
+            StorageError: the words could not be stored.
         """
         said = whole(words)
         if self._id is None:
@@ -93,17 +93,17 @@ class Recording:
         text: str | None = None,
         kind: Kind | None = None,
     ) -> Message | None:
-        """Give it its end; None when there was no word of it.
+        """Finish the message and return it; None if it is empty.
 
         Args:
-            status: how it ended.
-            answer: the model's whole message, if it came to its end.
-            made_by: what is known of its making only now.
-            text: its words as they shall stand, if not as they came.
-            kind: what it turned out to be, if not what its first words said.
+            status: how the message ended.
+            answer: the model's message, if it is complete.
+            made_by: further provenance, which is known only at the end.
+            text: the final text, if it differs from the recorded words.
+            kind: the final message kind, if it differs from that of the first words.
 
         Raises:
-            StorageError: it could not be stored.
+            StorageError: the message could not be stored.
         """
         if self._id is None:
             return None
@@ -112,31 +112,31 @@ class Recording:
             self.text if text is None else text,
             status,
             dict(answer.usage_metadata or {}) if answer else None,
-            self._told(answer) | made_by,
+            self._final_provenance(answer) | made_by,
             kind=kind,
         )
         return self.message
 
     def fail(self) -> None:
-        """Keep what there is of it after an error."""
+        """Finish the message after an error, with the text so far."""
         if self._id is None:
             return
         try:
             self.message = self._transcript.end(self._id, self.text, "failed")
         except RoleLLMError:
-            # It was the transcript that failed; the pieces written so far stay in it.
+            # The transcript itself failed; it keeps the pieces that were written before.
             return
 
-    def _told(self, answer: AIMessage | None) -> dict[str, Any]:
-        told = told_at_the_end(answer) if answer else {}
+    def _final_provenance(self, answer: AIMessage | None) -> dict[str, Any]:
+        provenance = told_at_the_end(answer) if answer else {}
         times = {
             "first_token_s": round(self._first_word_s, 3),
             "seconds": round(time.perf_counter() - self._started, 3),
         }
-        return told | times
+        return provenance | times
 
 
 def told_at_the_end(answer: AIMessage) -> dict[str, Any]:
-    """What a model tells of an answer when it is complete."""
+    """The provenance in a complete answer's `response_metadata`."""
     metadata = answer.response_metadata
-    return {key: metadata[key] for key in _TOLD_AT_THE_END if metadata.get(key) is not None}
+    return {key: metadata[key] for key in _FINAL_METADATA if metadata.get(key) is not None}

@@ -1,7 +1,7 @@
-"""The seam between a conversation and whatever shows it: a front end holds a `Session`.
+"""The interface between a conversation and a front end, which holds a `Session`.
 
-A session lets voices answer, keeps the transcript, and yields typed events. The transcript is the truth;
-the graph gets its history from there and needs no checkpointer.
+A session generates answers, records the transcript, and yields typed events. The transcript is the only
+source of the history, so the graph needs no checkpointer.
 """
 
 import asyncio
@@ -32,18 +32,18 @@ from rolellm_graphs.events import Event, MessageDone, TurnFailed
 
 
 class Opening(NamedTuple):
-    """What a turn begins with."""
+    """The start of a turn."""
 
     path: list[Message] | None
     """The messages up to the one that is answered; None when nothing is answered."""
     said: Message | None = None
-    """What the person said just now."""
+    """The user's line that was recorded for this turn."""
     begun: str = ""
-    """Words that the answer begins with."""
+    """Prefix that the answer continues."""
 
 
 class Session(ConversationCursor):
-    """One person's conversation with one persona."""
+    """A user's conversation with one persona."""
 
     def __init__(
         self,
@@ -64,18 +64,18 @@ class Session(ConversationCursor):
         """Open a conversation.
 
         Args:
-            persona: whom to talk with.
-            transcript: where everything said is kept.
+            persona: the persona that answers.
+            transcript: stores all messages.
             model: any LangChain chat model, or a spec for `get_model`.
-            model_name: what the transcript calls the model; its spec when None.
-            strategy: a strategy or its name; the model's preferred strategy when None.
-            conversation: the id of one to go on with; a new one begins with the first message.
-            seed: makes answers repeatable; each swipe of an answer adds one to it.
-            user_name: what the persona calls the person, for `{{user}}` in cards.
-            about_user: who the person is, told to the model.
-            lorebooks: of the world, beside the persona's own.
-            recall: how passages are looked up; what suits the strategy when None.
-            remember: let the persona recall what was said in its other conversations.
+            model_name: the model's name in the transcript; defaults to its spec.
+            strategy: a strategy or its name; defaults to the model's preferred strategy.
+            conversation: the id of a conversation to continue; by default the first message creates one.
+            seed: makes answers reproducible; each swipe of an answer adds one to it.
+            user_name: the user's display name, for `{{user}}` in cards.
+            about_user: a description of the user for the model.
+            lorebooks: further lorebooks beside the persona's own.
+            recall: how passages are looked up; defaults to the strategy's method.
+            remember: whether the persona recalls passages of its other conversations.
 
         Raises:
             ModelError: there is no such model.
@@ -99,7 +99,7 @@ class Session(ConversationCursor):
         )
         self.persona = self.voice.persona
         self.greeting = self.persona.greeting
-        """What a new conversation begins with; a card's alternate one may be put here."""
+        """The first message of a new conversation; may be replaced by an alternate greeting of the card."""
         self._seed = seed
         self._note = transcript.note(conversation) if conversation else ""
         self._cancelled = False
@@ -108,36 +108,35 @@ class Session(ConversationCursor):
 
     @property
     def model(self) -> BaseChatModel:
-        """What answers."""
+        """The model that answers."""
         return self.voice.model
 
     @property
     def model_name(self) -> str:
-        """What the transcript calls it."""
+        """The model's name in the transcript."""
         return self.voice.model_name
 
     @property
     def strategy(self) -> str:
-        """How the persona reaches it."""
+        """The name of the strategy."""
         return self.voice.strategy
 
     async def prepare(self) -> None:
-        """Load the model now, while the person reads or types.
+        """Load the model now, while the user reads or types.
 
         Raises:
-            ModelError: it cannot be loaded.
+            ModelError: the model cannot be loaded.
         """
         await asyncio.to_thread(load_model, self.model)
 
-    # Reading ahead
-
+    # Prefilling the next prompt
     async def read_ahead(self, draft: str = "") -> None:
-        """Let a local model read what is known of the next prompt, while the person reads or types.
+        """Prefill the known part of the next prompt in a local model, while the user reads or types.
 
-        Nobody waits for it: an answer goes first, and what cannot be read ahead is read later.
+        This runs in the background. Answers take precedence, and an answer prefills whatever is missing.
 
         Args:
-            draft: what the person has typed so far.
+            draft: the text that the user has typed so far.
         """
         if self._ahead is not None:
             self._ahead.cancel()
@@ -151,7 +150,7 @@ class Session(ConversationCursor):
         try:
             return model.prefetch(self._foresee(history, draft))
         except RoleLLMError:
-            # The answer itself will tell what is wrong.
+            # The answer will report the same error.
             return None
 
     def _foresee(self, history: list[BaseMessage], draft: str) -> list[BaseMessage]:
@@ -161,24 +160,24 @@ class Session(ConversationCursor):
         found = prompting.look_up(history, draft, lore_so_far(self._path))
         return prompting.compose(history, found.recalled, draft, note=self._note)
 
-    # Saying and answering
+    # Messages and answers
 
     def greet(self) -> None:
-        """Let the greeting, if there is one, be the first message.
+        """Record the greeting, if there is one, as the first message.
 
-        Call it before the first `send`, so that a conversation nobody began is not kept.
+        Call it right before the first `send`, so that a conversation without a user's line is not stored.
 
         Raises:
-            StorageError: it could not be recorded.
+            StorageError: the greeting could not be recorded.
         """
         if not self._path and self.greeting:
             self._say([], self.persona.id, self.greeting, made_by={"greeting": True})
 
     def send(self, text: str) -> AsyncGenerator[Event, None]:
-        """Say something and receive the answer.
+        """Send a line and receive the answer.
 
         Raises:
-            MessageError: the text is empty, or an answer is still on its way. Nothing was recorded.
+            MessageError: the text is empty, or an answer is still being generated. Nothing was recorded.
             StorageError: the text could not be recorded.
         """
 
@@ -189,39 +188,39 @@ class Session(ConversationCursor):
         return self._answer(said)
 
     def regenerate(self) -> AsyncGenerator[Event, None]:
-        """Answer the person's last line again; the answer before stays, as a swipe.
+        """Answer the user's last line again; the previous answer is kept as a swipe.
 
-        When no new answer comes, the one before stays in view.
+        If the new answer fails, the branch still shows the previous one.
 
         Raises:
-            MessageError: there is nothing to answer, or an answer is still on its way.
+            MessageError: there is nothing to answer, or an answer is still being generated.
         """
-        return self._answer(lambda: Opening(self._asked()))
+        return self._answer(lambda: Opening(self._path_to_line()))
 
     def continue_answer(self) -> AsyncGenerator[Event, None]:
-        """Go on from the last words of the last answer; the answer as it was stays, as a swipe.
+        """Continue the last answer after its last word; the shorter answer is kept as a swipe.
 
-        A local model goes on in the middle of a sentence; of servers, those do that know how to.
+        Local models can continue in the middle of a sentence; not all model servers can.
 
         Raises:
-            MessageError: the last message is no answer, or an answer is on its way.
+            MessageError: the last message is not an answer, or an answer is still being generated.
         """
 
         def last_answer() -> Opening:
-            asked = self._asked()
-            if len(self._path) != len(asked) + 1:
+            path = self._path_to_line()
+            if len(self._path) != len(path) + 1:
                 raise MessageError("There is no answer to go on with; say something first.")
-            return Opening(asked, begun=self._path[-1].text)
+            return Opening(path, begun=self._path[-1].text)
 
         return self._answer(last_answer)
 
     def edit(self, message_id: str, text: str) -> AsyncGenerator[Event, None]:
-        """Put other words beside a message of this branch and go on from there; the old ones stay.
+        """Add an edited version of a message of this branch and continue from it; the original is kept.
 
-        A line of the person's is answered anew.
+        If the message is a line of the user's, it is answered again.
 
         Raises:
-            MessageError: the text is empty, there is no such message, or an answer is on its way.
+            MessageError: the text is empty, there is no such message, or an answer is being generated.
         """
 
         def edited() -> Opening:
@@ -234,26 +233,26 @@ class Session(ConversationCursor):
         return self._answer(edited)
 
     async def compare(self, text: str, voices: Sequence[Voice]) -> AsyncGenerator[Compared, None]:
-        """Say something and let several voices answer at once.
+        """Send a line and let several voices answer it concurrently.
 
-        The answers become swipes of each other; `choose` keeps one. Until then the first is on the branch.
+        The answers become swipes of each other. The branch shows the first one; `choose` selects another.
 
         Args:
-            text: the line; empty to have the last line answered once more by each.
-            voices: as `another_voice` makes them.
+            text: the line; if empty, each voice answers the last line again.
+            voices: the voices, for example from `another_voice`.
 
         Raises:
-            MessageError: there is nothing to answer, or an answer is still on its way.
+            MessageError: there is nothing to answer, or an answer is still being generated.
         """
         with self._turn():
             if text.strip():
                 self._say(self._path, USER, _checked(text))
-            asked = self._asked()
+            path = self._path_to_line()
             names = [self._branch, *(f"{self._branch}/{number}" for number in range(2, len(voices) + 1))]
-            self._listen_to(
+            self._register(
                 [
                     PendingAnswer(
-                        voice, self._transcript, asked, branch=name, seed=self._seed, note=self._note
+                        voice, self._transcript, path, branch=name, seed=self._seed, note=self._note
                     )
                     for voice, name in zip(voices, names, strict=True)
                 ]
@@ -262,7 +261,7 @@ class Session(ConversationCursor):
                 async for event in events:
                     yield event
             if self._answers and self._answers[0].message:
-                self._path = [*asked, self._answers[0].message]
+                self._path = [*path, self._answers[0].message]
 
     def another_voice(
         self,
@@ -271,7 +270,7 @@ class Session(ConversationCursor):
         model: BaseChatModel | None = None,
         model_name: str | None = None,
     ) -> Voice:
-        """The same persona in the same circumstances, by another strategy or another model.
+        """A voice with the same persona and options under another strategy or another model.
 
         Raises:
             SettingsError: there is no such strategy.
@@ -285,11 +284,11 @@ class Session(ConversationCursor):
         )
 
     async def suggest_line(self) -> AsyncGenerator[str, None]:
-        """Let the model write what the person might say next, word by word; nothing is recorded.
+        """Suggest the user's next line, word by word; nothing is recorded.
 
         Raises:
             ModelError: the model cannot answer.
-            MessageError: an answer is on its way.
+            MessageError: an answer is still being generated.
         """
         with self._turn():
             said = [(message.speaker == USER, message.text) for message in self._path]
@@ -306,23 +305,23 @@ class Session(ConversationCursor):
                 raise explain_failure(error, self.model) or error from error
 
     def cancel(self) -> None:
-        """Stop the answers that are on their way, if any; what was said of them is kept."""
+        """Stop all running answers; the transcript keeps the parts that were received."""
         self._cancelled = True
         for answer in self._answers:
             answer.cancel()
 
-    # What the person is writing
+    # The user's draft
 
     @property
     def draft(self) -> str:
-        """The line that was not sent, as it was kept."""
+        """The saved text of a line that is not sent yet."""
         return self._transcript.draft(self._draft_key)
 
     def keep_draft(self, text: str) -> None:
-        """Keep what the person has typed so far; it survives whatever happens to the process.
+        """Save the text that the user has typed so far, so that it survives a crash.
 
         Raises:
-            StorageError: it could not be written.
+            StorageError: the draft could not be written.
         """
         self._transcript.keep_draft(self._draft_key, text)
 
@@ -332,7 +331,7 @@ class Session(ConversationCursor):
 
     @property
     def context_size(self) -> int | None:
-        """Tokens that the model can have before it, if it says so."""
+        """The model's context size in tokens; None if it is unknown."""
         size = getattr(self.model, "n_ctx", None)
         return size if isinstance(size, int) else None
 
@@ -340,20 +339,20 @@ class Session(ConversationCursor):
 
     @property
     def note(self) -> str:
-        """The author's note of this conversation; in each prompt it stands near the end."""
+        """The author's note of this conversation, which is inserted near the end of each prompt."""
         return self._note
 
     def set_note(self, text: str) -> None:
-        """Change the author's note from the next answer on; empty is none.
+        """Set the author's note, starting with the next answer; an empty text removes it.
 
         Raises:
-            StorageError: it could not be recorded.
+            StorageError: the note could not be recorded.
         """
         self._note = text.strip()
         if self.conversation is not None:
             self._transcript.set_note(self.conversation, self._note)
 
-    # Inside
+    # Internals
 
     def _begin_conversation(self) -> str:
         conversation = self._transcript.create_conversation(self.persona.id)
@@ -367,10 +366,10 @@ class Session(ConversationCursor):
         return self._append(path, speaker, text, audience=(USER, self.persona.id), made_by=made_by)
 
     async def _answer(self, begin: Callable[[], Opening]) -> AsyncGenerator[Event, None]:
-        """One turn: let the persona answer, and go on from its answer if one comes.
+        """Run one turn: generate the answer, and move to it if there is one.
 
         Args:
-            begin: records what the turn begins with, and says what is answered.
+            begin: records the start of the turn, and returns the path that is answered.
         """
         with self._turn():
             opening = begin()
@@ -387,7 +386,7 @@ class Session(ConversationCursor):
                 note=self._note,
                 begun=opening.begun,
             )
-            self._listen_to([answer])
+            self._register([answer])
             try:
                 async with aclosing(answer.events()) as events:
                     async for event in events:
@@ -398,14 +397,14 @@ class Session(ConversationCursor):
                 if answer.message:
                     self._path = [*opening.path, answer.message]
 
-    def _listen_to(self, answers: list[PendingAnswer]) -> None:
-        """Let `cancel` reach them, even if it came before they did."""
+    def _register(self, answers: list[PendingAnswer]) -> None:
+        """Register answers for `cancel`, and stop them if it was called before."""
         self._answers = answers
         if self._cancelled:
             self.cancel()
 
-    def _asked(self) -> list[Message]:
-        """The path up to the person's last line."""
+    def _path_to_line(self) -> list[Message]:
+        """The path up to the user's last line."""
         places = [place for place, message in enumerate(self._path) if message.speaker == USER]
         if not places:
             raise MessageError("There is nothing to answer yet; say something first.")

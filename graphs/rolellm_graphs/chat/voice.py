@@ -1,4 +1,4 @@
-"""A voice: one persona as one model plays it by one strategy."""
+"""A voice: one persona, played by one model under one strategy."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from rolellm_graphs.role.graph import prompted_role_graph
 
 
 class Voice:
-    """What answers; it holds nothing of any conversation."""
+    """Generates a persona's answers; it has no state of any conversation."""
 
     def __init__(
         self,
@@ -32,18 +32,18 @@ class Voice:
         recall: RecallOptions | None = None,
         memories: Sequence[Passage] = (),
     ) -> None:
-        """Prepare it; nothing is loaded yet.
+        """Prepare the prompt and the graph; the model is not loaded yet.
 
         Args:
-            persona: who is played.
+            persona: the persona that answers.
             model: any LangChain chat model, or a spec for `get_model`.
-            model_name: what transcripts call the model; its spec when None.
-            strategy: a strategy or its name; the model's preferred strategy when None.
-            user: what the persona calls the person, for `{{user}}` in cards.
-            about_user: who the person is, told to the model.
-            lorebooks: of the world, beside the persona's own.
-            recall: how passages are looked up; what suits the strategy when None.
-            memories: of other conversations.
+            model_name: the model's name in transcripts; defaults to its spec.
+            strategy: a strategy or its name; defaults to the model's preferred strategy.
+            user: the user's display name, for `{{user}}` in cards.
+            about_user: a description of the user for the model.
+            lorebooks: further lorebooks beside the persona's own.
+            recall: how passages are looked up; defaults to the strategy's method.
+            memories: passages of other conversations.
 
         Raises:
             ModelError: there is no such model.

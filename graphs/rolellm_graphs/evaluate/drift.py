@@ -59,10 +59,10 @@ class DriftRequest:
 
 @dataclass(frozen=True)
 class _PlannedConversation:
-    """One interview that is to be conversations."""
+    """One planned conversation."""
 
     number: int
-    """Among all of the run."""
+    """The index among all conversations of the run."""
     key: str
     model: str
     persona: Persona
@@ -86,7 +86,7 @@ async def run_drift(
         systems: models that answer, one after the other.
         folder: the run's folder; a stopped run resumes.
         judge: a judge of single replies, or None; it may change between starts.
-        limits: how many interviews are conversations at the same time.
+        limits: the concurrency limit.
         callbacks: report progress and notices.
 
     Raises:
@@ -195,7 +195,7 @@ class _Conversation:
         self._tokens = Tokens()
 
     async def converse(self) -> dict[str, Any]:
-        """All of it, as the run keeps it."""
+        """The complete conversation as the item that the run records."""
         started = time.perf_counter()
         turns = [await self._turn(turn) for turn in range(self._request.turns)]
         return {
@@ -269,7 +269,7 @@ async def _judge(
     limits: RunLimits,
     callbacks: RunCallbacks,
 ) -> tuple[Sequence[Any], str]:
-    """All verdicts, and why the judge stopped early, or an empty text."""
+    """All verdicts, and the reason why the judge stopped early; empty if it did not."""
     if judge is None or not conversations:
         return [], ""
     if not hasattr(judge.judge, "judge"):
@@ -298,13 +298,13 @@ async def _judge(
 def _judged_turns(
     one: DriftConversation, back: int | None
 ) -> Iterator[tuple[str, tuple[ConversationTurn, ...], str]]:
-    """Each answer's key, what the judge reads before it, and the answer.
+    """Each answer's key, the turns before it for the judge, and the answer.
 
     Args:
         one: the conversation.
-        back: how many turns before the answer the judge reads; None for all. The likelihood judge reads the
-            question only: earlier answers would reveal the speaker to its unconditional prompt, too, and
-            lower the gain of any answer.
+        back: the number of turns before the answer that the judge reads; None for all. The likelihood judge
+            reads only the question: earlier answers would also reveal the speaker to its unconditional
+            prompt, and lower the gain of every answer.
     """
     said: list[ConversationTurn] = []
     for turn, answer in enumerate(one.answers, 1):

@@ -82,7 +82,7 @@ async def _verdicts(
     callbacks: RunCallbacks,
 ) -> list[Verdict]:
     judge = named.judge
-    # A judge that can do both judges each reply by itself.
+    # A judge that supports both judges single replies.
     if judges_replies(judge):
         return await judge_replies(
             [judge],

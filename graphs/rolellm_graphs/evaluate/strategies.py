@@ -28,7 +28,7 @@ from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
 
 COMPARED_WITH = "system"
-"""The paper's strategy, to which the differences of the others refer."""
+"""The paper's strategy, with which the others are compared."""
 
 _MEASURED = ("rouge_l_f1", "rouge_l_recall")
 _COUNTED = ("words", "prompt_tokens", "new_tokens", "first_token_s", "seconds")

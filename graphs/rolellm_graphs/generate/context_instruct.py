@@ -36,11 +36,11 @@ from rolellm_graphs.runs.items import Generation, ItemMaker, PlannedItem, RunCal
 QUESTIONS: Final = 3
 """Questions of one request."""
 _QUESTION_TOKENS = 120
-"""Limit of one question with its confidence and reason."""
+"""Limit of one question with its confidence and reason, in tokens."""
 _USUAL_ANSWER = 90
-"""Approximate number of tokens."""
+"""Approximate number of an answer's tokens."""
 _SAMPLED_PROMPTS = 5
-"""Requests of each character whose prompts are built in order to estimate the length of all."""
+"""Number of each character's requests that are built to estimate the length of all prompts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class ContextRequest:
     """The most questions of each character; None for no limit."""
     seed: int = 0
     guided: bool = False
-    """Prescribe the beginning and the subject of questions, for small models."""
+    """Whether to prescribe the beginning and the subject of questions, for small models."""
 
 
 class PassState(TypedDict, total=False):
@@ -327,7 +327,7 @@ class _CharacterQuestions:
 
 
 def _file_rows(works: _ContextPlan, finished: FinishedItems) -> Iterator[SampleRow]:
-    """The rows of the files, by character: copies are searched among one character's questions."""
+    """The rows of the files by character, because duplicates are detected among one character's rows."""
     for _, held in groupby(works, key=lambda work: work.character.persona.id):
         items = (finished.get(number) for work in held for number in work.numbers)
         yield from context_rows([item for item in items if item is not None])

@@ -101,11 +101,11 @@ def dialogues_guess(request: DialoguesRequest) -> tuple[Callable[[], Iterator[st
 
 
 def _planned(request: DialoguesRequest) -> Iterator[tuple[str, Persona, Instruction]]:
-    """Each dialogue's key, character and first question, which takes turns in the character's language."""
+    """Each dialogue's key, character and first question; questions rotate among those in its language."""
     for persona in {one.id: one for one in request.personas}.values():
         asked = [one for one in request.instructions if one.language == persona.language]
         for number in range(request.each if asked else 0):
-            # Each character starts with another instruction.
+            # Each character starts with a different instruction.
             start = seed_of(request.seed, persona.id) % len(asked)
             instruction = asked[(start + number) % len(asked)]
             yield f"{persona.id}/{instruction.id}/{number}", persona, instruction

@@ -40,11 +40,11 @@ from rolellm_graphs.runs.model_calls import ModelReply
 SAMPLES: Final = 6
 """Answers to each instruction, as in the paper: five references and a baseline."""
 STRATEGY: Final = "few-shot-dialogue"
-"""The one of RoleGPT's three strategies that the paper chose."""
+"""The strategy that the paper selected from RoleGPT's three."""
 _SAMPLED_PROMPTS = 40
-"""Prompts that are built in order to estimate the length of all."""
+"""Number of prompts that are built to estimate the length of all prompts."""
 _USUAL_ANSWER = 90
-"""Approximate number of tokens."""
+"""Approximate number of an answer's tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class RoleGPTRequest:
     personas: tuple[Persona, ...]
     instructions: tuple[Instruction, ...]
     strategies: tuple[str, ...] = (STRATEGY,)
-    """Any of RoleGPT's three."""
+    """Names of strategies; each is one of RoleGPT's three."""
     samples: int = SAMPLES
     limit: int | None = None
     """The number of instructions of each persona; None for all."""

@@ -19,7 +19,7 @@ class GenerationOutcome:
     """The result of one start of a run."""
 
     planned: int
-    """The number of items of the run, as far as it is known."""
+    """The number of items planned so far."""
     done: int
     failures: Failures
     stopped: Stop
@@ -37,7 +37,7 @@ class GenerationOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationPlan:
-    """What a generator makes, and how."""
+    """The items of a generator, and the functions that make and convert them."""
 
     config: Mapping[str, Any]
     """All settings that the items depend on."""

@@ -72,10 +72,10 @@ class _Material:
     faults: Sequence[Fault]
     labels: Sequence[HumanLabel]
     clean: Mapping[str, Judged]
-    """By the fault's key."""
+    """Clean replies by the fault's key, like `faulty`."""
     faulty: Mapping[str, Judged]
     labelled: Mapping[str, Judged]
-    """By the label's key; the second reply of a pair has the suffix `/other`."""
+    """Labelled replies by the label's key; the second reply of a pair has the suffix `/other`."""
 
 
 async def check_reply_judge(

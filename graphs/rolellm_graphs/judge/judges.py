@@ -26,7 +26,7 @@ from rolellm_graphs.runs.items import AT_ONCE
 
 
 class JudgeFactory(Protocol):
-    """Builds a judge from the model that judges: what an entry point of `rolellm.judges` provides."""
+    """Builds a judge from a judging model; the type of the entry points of `rolellm.judges`."""
 
     def __call__(
         self, model: BaseChatModel, *, model_name: str, at_once: int, seed: int
@@ -116,12 +116,12 @@ def pair_judge_named(name: str, model: BaseChatModel, **options: Any) -> PairJud
 
 
 def judges_replies(judge: ReplyJudge | PairJudge) -> TypeIs[ReplyJudge]:
-    """Whether a judge judges one reply by itself; some judges do both."""
+    """Whether a judge supports single replies; some judges also support pairs."""
     return hasattr(judge, "judge")
 
 
 def judges_pairs(judge: ReplyJudge | PairJudge) -> TypeIs[PairJudge]:
-    """Whether a judge compares two replies; some judges do both."""
+    """Whether a judge supports pairs; some judges also support single replies."""
     return hasattr(judge, "compare")
 
 

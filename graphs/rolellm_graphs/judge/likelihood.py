@@ -1,4 +1,4 @@
-"""A judge by log-probabilities: how much more likely a reply is under its persona."""
+"""The likelihood judge, which compares a reply's log-probability with and without its persona."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ MEASURE: Final = "likelihood"
 
 
 class _Gained(NamedTuple):
-    """A reply's gain, and the mean log-probabilities per token under persona and nobody."""
+    """A reply's gain, and its mean log-probabilities per token with and without the persona."""
 
     gain: float
     persona: float
@@ -49,7 +49,7 @@ class LikelihoodJudge:
     measure = MEASURE
 
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
-        """Take a model.
+        """Create a judge.
 
         Args:
             model: a model that returns log-probabilities.
@@ -79,7 +79,7 @@ class LikelihoodJudge:
         return [self._verdict(judged, gained)]
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:
-        """Which of two replies of one persona gains more from it: 1 the first, 0 the second, 0.5 a tie.
+        """Compare the gains of a persona's two replies: 1 if the first is higher, 0 the second, 0.5 a tie.
 
         Each is scored separately, so their order does not matter.
 
@@ -147,7 +147,7 @@ class LikelihoodJudge:
     async def _of_nobody(
         self, prompt: Sequence[BaseMessage], language: Language, reply: str
     ) -> list[float]:
-        """Computed once for each reply and cached for all candidates."""
+        """Log-probabilities without a persona, cached for each reply."""
         if (language, reply) not in self._nobody:
             self._nobody[language, reply] = await self._scoring.score(prompt, reply)
         return self._nobody[language, reply]

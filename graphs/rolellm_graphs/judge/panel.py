@@ -13,7 +13,7 @@ _Item = TypeVar("_Item", contravariant=True)
 
 
 class _Judges(Protocol[_Item]):
-    """Judges items of one kind."""
+    """A judge of items of one kind."""
 
     @property
     def measures(self) -> Sequence[str]:
@@ -31,7 +31,7 @@ SceneJudging = _Judges[JudgedScene]
 
 class _Panel(Generic[_Item]):
     def __init__(self, judges: Sequence[_Judges[_Item]], pooling: Pooling = "mean") -> None:
-        """Use at least one judge.
+        """Create a panel of at least one judge.
 
         Raises:
             ValueError: there is no judge, or their measures differ.
@@ -66,7 +66,7 @@ class PairPanel:
     """Several judges of pairs."""
 
     def __init__(self, judges: Sequence[PairJudge], pooling: Pooling = "majority") -> None:
-        """Use at least one judge.
+        """Create a panel of at least one judge.
 
         Raises:
             ValueError: there is no judge.

@@ -27,11 +27,11 @@ class RankingJudge:
     measure = MEASURE
 
     def __init__(self, model: JudgingModel) -> None:
-        """Use a model."""
+        """Create a judge that uses this model."""
         self._model = model
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:
-        """Which of two replies is better: 1 the first, 0 the second, 0.5 a tie.
+        """Compare two replies: 1 if the first is better, 0 the second, 0.5 a tie.
 
         An empty reply loses and identical replies are a tie, without a question to the model.
 
@@ -42,7 +42,7 @@ class RankingJudge:
         return ruled or (await self._ranked([first, second]))[0]
 
     async def rank(self, replies: Sequence[Judged]) -> list[Verdict]:
-        """For each reply the share of the others that it is better than, between 0 and 1.
+        """Rank replies; each value is the share of the other replies that it beats, between 0 and 1.
 
         Empty replies rank last, as a tie, without a question to the model.
 

@@ -29,7 +29,7 @@ class ReplyScoring:
     """Scores replies for concurrent callers."""
 
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
-        """Take a model.
+        """Prepare the scoring.
 
         Args:
             model: a model that returns log-probabilities.

@@ -1,4 +1,4 @@
-"""The rubric judge: a grade from 1 to 5 for each rubric, each in a question of its own."""
+"""The rubric judge, which asks a separate question for each rubric and grades from 1 to 5."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ class RubricJudge:
     """Grades a reply by rubrics, with separate questions, so that grades do not influence each other."""
 
     def __init__(self, model: JudgingModel, rubrics: RubricChoice | None = None) -> None:
-        """Use a model and rubrics; None for all bundled ones."""
+        """Create a judge that uses this model and these rubrics; None for all bundled ones."""
         self._model = model
         self._rubrics = rubrics or RubricChoice()
         self.measures = self._rubrics.ids

@@ -1,4 +1,4 @@
-"""A judge's run: each item is judged once and recorded at once, several at the same time."""
+"""A judge's run, which judges items concurrently and records each verdict immediately."""
 
 import json
 from collections import Counter
@@ -41,7 +41,7 @@ async def run_works(
     at_once: int,
     progress: Callable[[int, int], None],
 ) -> list[Verdict]:
-    """Judge what is not judged yet, and return all verdicts in the order of the works.
+    """Judge the items without recorded verdicts, and return all verdicts in the order of the works.
 
     Verdicts with the status `model_error` are returned and not recorded, so that the next start retries.
 

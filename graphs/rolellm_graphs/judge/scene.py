@@ -24,7 +24,7 @@ class SceneJudge:
     measures: Sequence[str] = DIMENSIONS
 
     def __init__(self, model: JudgingModel) -> None:
-        """Use a model."""
+        """Create a judge that uses this model."""
         self._model = model
 
     async def judge(self, scene: JudgedScene) -> list[Verdict]:

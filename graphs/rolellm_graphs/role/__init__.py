@@ -1,1 +1,1 @@
-"""The role graph and what is built on it: a chat model, a tool, a retriever."""
+"""The role graph, and a persona as a chat model, a tool and a retriever."""

@@ -1,4 +1,4 @@
-"""What a call of one of our graphs was told as context, wherever the graph stands."""
+"""The context of a graph's call, also for a graph within another graph."""
 
 from typing import Any, TypeVar
 
@@ -8,13 +8,13 @@ Context = TypeVar("Context")
 
 
 def context_of(schema: type[Context]) -> Context:
-    """The running call's context, if it is of this type, and one with nothing but defaults if not.
+    """The running call's context if it has this type; otherwise the defaults.
 
-    LangGraph gives a graph within another one the context of the outer, of whatever type that is, and None
-    to those who gave none.
+    LangGraph passes the outer graph's context to an inner graph, whatever its type, and None if the caller
+    gave no context.
 
     Args:
-        schema: the graph's own; each of its fields has a default.
+        schema: the graph's context schema; each of its fields has a default.
     """
     told: Any = get_runtime().context
     return told if isinstance(told, schema) else schema()

@@ -1,7 +1,7 @@
 """A persona as a LangChain chat model."""
 
-# LangChain has no public way to call a chat model inside another's run; called through `invoke` it would be
-# a second run, and every stream and every count of usage would show its tokens twice.
+# LangChain has no public way to call a chat model within another model's run. `invoke` would start a second
+# run, and streams and usage counts would contain each token twice.
 # ruff: noqa: SLF001
 
 import asyncio
@@ -57,7 +57,7 @@ class RoleChatModel(BaseChatModel):
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     persona: Persona = Field(frozen=True)
-    """The persona as given, with its macros unfilled."""
+    """The persona as given; its macros are not replaced."""
     model: BaseChatModel = Field(frozen=True)
     """The model inside."""
     strategy: str = Field(frozen=True)
@@ -71,7 +71,7 @@ class RoleChatModel(BaseChatModel):
     memories: tuple[Passage, ...] = Field(frozen=True)
     """Passages of earlier conversations, as `rolellm_agents.recall.memories_of` reads them."""
     temperature: float | None = None
-    """Default of all calls, like the next two; the setting of the model inside when None."""
+    """Default of all calls, like `max_tokens` and `stop`; None uses the setting of the model inside."""
     max_tokens: int | None = None
     stop: list[str] | None = None
 
@@ -287,7 +287,7 @@ class RoleChatModel(BaseChatModel):
     def _through_persona(
         self, chain: Runnable[LanguageModelInput, Any]
     ) -> Runnable[LanguageModelInput, Any]:
-        """The chain that the model inside made of itself, with the persona in its place."""
+        """The model inside's chain, in which the persona replaces the model."""
         through = with_model(chain, self.model, self)
         if through is None:
             raise NotImplementedError(
@@ -352,7 +352,7 @@ class RoleChatModel(BaseChatModel):
     @cached_property
     def _digest(self) -> str:
         """Digest of all else that changes the prompt, so that LangChain's cache separates personas."""
-        # Two strategies of one's own may have one name.
+        # Two custom strategies may have the same name.
         own = () if self.strategy in STRATEGIES else (self._prompting.strategy_function,)
         inputs = repr((self.persona, self.lorebooks, self.recall, self.memories, *own))
         return hashlib.sha256(inputs.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -386,7 +386,7 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _call_settings_of(model: BaseChatModel) -> dict[str, Any]:
-    """The settings by which LangChain wraps a model's calls; they must also apply to the outer model."""
+    """The settings with which LangChain wraps a model's calls; they must also apply to the outer model."""
     can_stream = model._should_stream(async_api=True, stream=True)
     return {
         "cache": model.cache,

@@ -1,4 +1,4 @@
-"""From a caller's messages to the parts of a persona's prompt."""
+"""Splits a caller's messages into the parts of a persona's prompt."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ def conversation_of(messages: Sequence[BaseMessage]) -> Conversation:
         messages: in order. System messages before the line become the scene; later ones stay in place.
 
     Raises:
-        MessageError: none of the messages is the user's, or one of those holds more than words.
+        MessageError: there is no user message, or a user message contains more than text.
     """
     at = next((at for at, one in reversed([*enumerate(messages)]) if isinstance(one, HumanMessage)), None)
     if at is None:

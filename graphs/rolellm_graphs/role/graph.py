@@ -131,7 +131,7 @@ def role_graph(
 def prompted_role_graph(
     prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
-    """The same graph for callers that already have a `Prompting`."""
+    """Build the same graph from an existing `Prompting`."""
 
     def look_up(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])

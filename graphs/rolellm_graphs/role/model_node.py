@@ -1,4 +1,4 @@
-"""A node of a graph that serves sync and async callers alike."""
+"""Graph nodes for both sync and async callers."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -10,19 +10,19 @@ AsyncStep = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
 class Node(Runnable[Any, dict[str, Any]]):
-    """From a state to its update.
+    """A node that computes a state's update.
 
-    LangGraph runs a plain function in a thread when the caller is async; for the quick steps of our
-    graphs the way there and back takes longer than the step. And it has no place for a function's async
-    form beside the sync one, which whoever calls a model needs (`docs/design/graphs.md`).
+    For async callers LangGraph runs a plain function in a thread, which takes longer than a short step. It
+    also accepts only one form of a function, while nodes that call a model need a sync and an async form
+    (`docs/design/graphs.md`).
     """
 
     def __init__(self, step: Step, step_async: AsyncStep | None = None) -> None:
-        """Make a node.
+        """Create a node.
 
         Args:
-            step: the node for sync callers.
-            step_async: the node for async callers; None if `step` is too quick to matter.
+            step: the function for sync callers.
+            step_async: the function for async callers; None if `step` is short enough to block.
         """
         self.name = step.__name__
         self._step = step
@@ -43,12 +43,12 @@ class Node(Runnable[Any, dict[str, Any]]):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Run the step's async form, if it has one."""
+        """Run the async step, or the sync one if there is none."""
         return await self._step_async(input) if self._step_async else self._step(input)
 
 
 class ModelRequest(NamedTuple):
-    """What a node wants of a model, or of another graph."""
+    """A call of a model or of another graph."""
 
     runnable: Runnable[Any, Any]
     input: Any
@@ -56,7 +56,7 @@ class ModelRequest(NamedTuple):
 
 
 class ModelNode(Runnable[Any, dict[str, Any]]):
-    """A node that asks and takes the answer; what it does before and after is the same for all callers."""
+    """A node that calls a model; only the call itself differs between sync and async callers."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         *,
         name: str,
     ) -> None:
-        """Make a node.
+        """Create a node.
 
         Args:
-            ask: from a state to what is asked, or to the update when there is nothing to ask.
-            take: from the state and the answer to the node's update.
-            name: the node's.
+            ask: returns the request for a state, or the update if no call is needed.
+            take: returns the update for a state and the model's answer.
+            name: the node's name.
         """
         self.name = name
         self._ask = ask

@@ -1,4 +1,4 @@
-"""The parts of a prompt: which message is instruction, example, insert, history or line."""
+"""The parts of a prompt: whether a message is instruction, example, insert, history or line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ class PromptPart:
 
     @property
     def title(self) -> str:
-        """The part's name for a person; of inserts, all that the message holds."""
+        """The part's display name; for inserts, the names of all inserts in the message."""
         return ", ".join(kind.replace("-", " ") for kind in self.inserts) or self.part
 
 
 def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
-    """The parts of a prompt that the graph's node `compose` made.
+    """The parts of a prompt that the node `compose` created.
 
     Args:
-        prompt: `type` and `data` for each message, as `messages_to_dict` gives them.
+        prompt: `type` and `data` of each message, as `messages_to_dict` returns them.
     """
     lines = [place for place, message in enumerate(prompt) if _is_said_by_user(message)]
     return tuple(

@@ -48,7 +48,7 @@ class PersonaRetriever(BaseRetriever):
     kinds: tuple[Searched, ...] = Field(frozen=True)
     """The parts that are searched."""
     k: int = Field(ge=0)
-    """Most documents of a result; a call can override it."""
+    """The most documents of a result; a call can override it."""
     floor: float = Field(ge=0, le=1)
     """The closeness below which a document is left out."""
     method: str | IndexFactory = Field(frozen=True)
@@ -79,15 +79,15 @@ class PersonaRetriever(BaseRetriever):
 
         Args:
             persona: a persona, or its id, name or path.
-            k: most documents of a result; the floor may leave fewer.
+            k: the most documents of a result; `floor` may leave fewer.
             kinds: the parts to search: `demonstration`, `knowledge`, and `lore` without conditions other
                 than keys.
-            method: `bm25` by words, `chroma` by vectors, `hybrid`, both fused, or a method of your own.
-            floor: the closeness, from 0 to 1, below which a document is left out; 0 keeps the `k` nearest,
-                however far.
-            embeddings: for vectors; a name for `rolellm_agents.recall.embeddings.get_embeddings`.
-            chroma_url: URL of a Chroma server; a local folder when None.
-            chroma_folder: a folder; in the user's cache when None.
+            method: `bm25` (words), `chroma` (vectors), `hybrid` (both, fused), or a custom method.
+            floor: the closeness, from 0 to 1, below which a document is left out; 0 keeps the `k` nearest
+                documents at any distance.
+            embeddings: the embeddings' name, for `rolellm_agents.recall.embeddings.get_embeddings`.
+            chroma_url: URL of a Chroma server; None uses a local folder.
+            chroma_folder: the local folder; defaults to one in the user's cache.
             user: the user's display name, for `{{user}}` in cards.
             retriever: options of every LangChain retriever, such as `tags` or `metadata`.
 

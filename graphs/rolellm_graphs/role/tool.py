@@ -19,9 +19,9 @@ from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.tracing.tags import run_metadata, run_tags
 
 _LONGEST_NAME = 64
-"""Most characters that model servers accept in a tool's name."""
+"""The most characters that model servers accept in a tool's name."""
 _DESCRIBED = 400
-"""Most characters of a persona's description in the tool's description."""
+"""The most characters of a persona's description in the tool's description."""
 
 
 def persona_tool(
@@ -86,11 +86,11 @@ def persona_tool(
 
 
 def tool_name(persona_id: str) -> str:
-    """A name for a persona's tool that every model's server takes: `ask_`, then letters, digits, hyphens.
+    """A tool name that every model server accepts: `ask_`, then letters, digits and hyphens.
 
     Args:
-        persona_id: in any script; Chinese becomes pinyin. One that is too long is cut, with a digest of the
-            whole behind it.
+        persona_id: the id, in any script; Chinese is converted to pinyin. A long id is truncated and gets a
+            digest of the complete id as a suffix.
     """
     wanted = f"ask_{id_of(persona_id)}"
     if len(wanted) <= _LONGEST_NAME:

@@ -1,1 +1,1 @@
-"""Calls to models and the items of a run, shared by generators, judges and evaluation."""
+"""Model calls and the items of a run, shared by generators, judges and evaluation."""

@@ -1,4 +1,4 @@
-"""Makes the items of a run: each one once, several at the same time, resuming where a run was stopped."""
+"""Makes the missing items of a run concurrently; a stopped run resumes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -20,13 +20,13 @@ from rolellm_agents.runs.items import FinishedItems
 from rolellm_graphs.runs.model_calls import BudgetSpentError, ClosedError, ModelCalls, ModelReply
 
 AT_ONCE: Final = 8
-"""Default concurrency limit: llama.cpp decodes as many in one batch, and servers accept as many."""
+"""Default concurrency limit, which suits llama.cpp's batches and most servers."""
 _MOST_SEQUENCES: Final = 16
 MAX_FAILURES: Final = 20
 """Consecutive failures after which a run stops."""
 
 Stop = Literal["", "budget", "failures"]
-"""Why a run ended before its plan was done; empty when it was done."""
+"""Why a run stopped before all items were made; empty if it is complete."""
 Progress = Callable[[int, int], None]
 """Called with the number of finished items and of all items."""
 _Work = TypeVar("_Work")
@@ -42,11 +42,11 @@ class PlannedItem(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """Limits of one start of a run; they do not change the items."""
+    """Limits of one start of a run; they do not affect the items' content."""
 
     at_once: int = AT_ONCE
     most_tokens: int | None = None
-    """Limit of prompt and answer tokens, over all starts of the run."""
+    """Limit of prompt and answer tokens over all starts of the run."""
     most_cost: float | None = None
     prices: Prices | None = None
 
@@ -75,7 +75,7 @@ class Failures:
 
 
 Make = Callable[[], Awaitable[dict[str, Any]]]
-"""Makes one item."""
+"""Function that makes one item."""
 
 
 class ItemMaker(Protocol):
@@ -93,7 +93,7 @@ class ItemMaker(Protocol):
 async def run_workers(
     works: Iterator[_Work], do: Callable[[_Work], Awaitable[object]], at_once: int
 ) -> None:
-    """Process all works with `at_once` workers, each of which takes the next work when it is done with one.
+    """Process all works with `at_once` concurrent workers.
 
     The first exception cancels the other workers and is raised.
     """
@@ -158,7 +158,7 @@ class Generation:
         self._callbacks.progress(self.finished.count, self._total)
 
     async def item(self, number: int, key: str, make: Make) -> Any:
-        """The item with this number in the plan: from disk, or made now and recorded at once.
+        """The item with this number in the plan: from disk, or newly made and recorded.
 
         Returns:
             None when the item failed or the run has stopped.
@@ -190,7 +190,7 @@ class Generation:
 
     @property
     def planned(self) -> int:
-        """The number of items of the run, as far as it is known."""
+        """The number of items planned so far."""
         return self._total
 
     async def work_through(self, works: Iterator[_Work], do: Callable[[_Work], Awaitable[object]]) -> None:
@@ -248,9 +248,9 @@ def is_embedded_model(model: BaseChatModel) -> bool:
 
 
 def prepared(model: BaseChatModel, at_once: int) -> BaseChatModel:
-    """The embedded model with a sequence for each concurrent request; other models unchanged.
+    """The embedded model with one sequence for each concurrent request; other models unchanged.
 
-    One sequence of a larger model may need a gigabyte, so these use as many as fit into memory.
+    One sequence of a larger model may need a gigabyte, so other models use as many as fit into memory.
     """
     if is_embedded_model(model) and not getattr(model, "sequences", 1):
         return model.model_copy(update={"sequences": min(at_once, _MOST_SEQUENCES)})

@@ -25,7 +25,7 @@ _PER_MESSAGE = 5
 
 
 class BudgetSpentError(Exception):
-    """The budget does not suffice for another request; not a failure."""
+    """The remaining budget is too small for another request; not a failure."""
 
 
 class ClosedError(Exception):
@@ -73,11 +73,11 @@ class ModelCalls:
         self._closed = True
 
     async def say(self, messages: Sequence[BaseMessage], *, seed: int) -> ModelReply:
-        """An answer as text.
+        """Request an answer as text.
 
         Raises:
-            BudgetSpentError: the budget does not suffice.
-            Exception: the model's error, when backoff does not help.
+            BudgetSpentError: the remaining budget is too small.
+            Exception: the model's error, if it persists after backoff.
         """
         model = with_settings(self._model, seed=seed)
         return await self._counted(messages, lambda: model.ainvoke(list(messages)), self._longest)
@@ -85,7 +85,7 @@ class ModelCalls:
     async def fill(
         self, messages: Sequence[BaseMessage], form: dict[str, Any], *, seed: int, at_least: int
     ) -> ModelReply:
-        """An answer as JSON text, constrained by a schema if the model supports structured output.
+        """Request an answer as JSON text, constrained by a schema if the model supports structured output.
 
         Args:
             messages: the prompt, which should describe the format, too.
@@ -94,8 +94,8 @@ class ModelCalls:
             at_least: the answer's limit in tokens, if the model's own limit is lower.
 
         Raises:
-            BudgetSpentError: the budget does not suffice.
-            Exception: the model's error, when backoff does not help.
+            BudgetSpentError: the remaining budget is too small.
+            Exception: the model's error, if it persists after backoff.
         """
         longest = max(self._longest, at_least)
         model = with_settings(self._model, seed=seed, max_tokens=longest)
@@ -118,7 +118,7 @@ class ModelCalls:
                 return cut
             if getattr(error, "status_code", None) not in _NO_SCHEMA:
                 raise
-            # Only if the same request succeeds without the schema was the schema the reason.
+            # The schema caused the error only if the same request succeeds without it.
             plain = await model.ainvoke(messages)
             self._supports_schema = False
             return plain
@@ -161,13 +161,13 @@ class ModelCalls:
 
 
 def with_settings(model: BaseChatModel, **settings: int) -> BaseChatModel:
-    """A copy of the model with those settings that it has; loaded weights are shared."""
+    """A copy of the model with those of the settings that it supports; loaded weights are shared."""
     known = {name: value for name, value in settings.items() if name in type(model).model_fields}
     return model.model_copy(update=known) if known else model
 
 
 def _text_of(message: AIMessage) -> str:
-    """The text, or a tool call's arguments where the schema was passed as a tool."""
+    """The text, or the tool call's arguments if the schema was passed as a tool."""
     if not message.text.strip() and message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
     return whole(message.text)
@@ -190,7 +190,7 @@ def _estimated(messages: Sequence[BaseMessage]) -> int:
 
 
 def _cut_answer(error: Exception) -> AIMessage | None:
-    """The text of an answer that reached its limit, where a library raises an error for that."""
+    """The text of an answer that reached its limit, for libraries that raise an error in this case."""
     completion = getattr(error, "completion", None)
     choices = getattr(completion, "choices", None)
     if not choices or not choices[0].message.content:

@@ -1,1 +1,1 @@
-"""The scene graph, the stage that drives it, and what plays, replays and compares scenes."""
+"""The scene graph, the stage that drives it, and functions that play, replay and compare scenes."""

@@ -1,4 +1,4 @@
-"""The director's node, which chooses who speaks next. Two of our directors ask models."""
+"""The director's node, which chooses who speaks next. Two of the built-in directors call models."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import SceneState
 
 _LOOKED_BACK = 12
-"""How many of the latest lines the director's model reads."""
+"""Number of latest lines in the prompt of the director's model."""
 _UNBIDDEN = 5
 """The bid of people, and of models whose bid cannot be parsed."""
 
@@ -61,7 +61,7 @@ def director_node(
         if isinstance(found, NextSpeaker):
             return chosen(found)
         if provided:
-            # In a thread where the graph runs asynchronously: it may take its time.
+            # An asynchronous graph calls it in a thread, because it may block.
             return ModelRequest(RunnableLambda(provided), found, {})
         if kind and kind in DIRECTORS:
             return chosen(DIRECTORS[kind](found))
@@ -80,7 +80,7 @@ def director_node(
 
 
 def _provided_director(ensemble: Ensemble) -> DirectorFunction | None:
-    """A director that is none of ours: given to the ensemble, or an entry point that the scene names."""
+    """A custom director: the ensemble's function, or the entry point that the scene names."""
     kind = ensemble.director_kind
     if kind is None:
         return ensemble.choose_speaker
@@ -88,10 +88,10 @@ def _provided_director(ensemble: Ensemble) -> DirectorFunction | None:
 
 
 def _checked(_ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
-    """What a director of one's own returned.
+    """Validate the choice of a custom director.
 
     Raises:
-        SceneError: it is no `NextSpeaker`, or its seat is not there.
+        SceneError: the answer is no `NextSpeaker`, or its seat is not present.
     """
     if not isinstance(answer, NextSpeaker):
         raise SceneError(f"The director returned {answer!r}; it must return a NextSpeaker.")
@@ -104,7 +104,7 @@ def _checked(_ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
 
 
 def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | NextSpeaker:
-    """The director's input, or the choice when there is nothing to decide."""
+    """The director's input, or the choice if there is nothing to decide."""
     scene, passed = ensemble.loaded.scene, state.get("passed") or []
     present = tuple(one for one in present_in(scene, state["lines"]) if one not in passed)
     if called := state.get("called"):
@@ -122,7 +122,7 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
 
 
 def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
-    """Ask the director's model, which reads only the lines that all present seats heard."""
+    """A request to the director's model, with only those lines that all present seats witnessed."""
     loaded = ensemble.loaded
     language = loaded.scene.language
     present = set(present_in(loaded.scene, found.lines))
@@ -151,7 +151,7 @@ def _bidding(ensemble: Ensemble, found: Situation, persons: Collection[str]) -> 
 
 
 def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:
-    """Ask all seats at once how much they want to speak, each with its own view of the scene."""
+    """Request bids from all seats concurrently, each with its own view of the scene."""
     return RunnableParallel({seat: RunnableLambda(partial(_bid, ensemble, found, seat)) for seat in seats})
 
 

@@ -1,4 +1,4 @@
-"""Who plays a scene: a voice for each seat, and the models of the narrator and the director."""
+"""The models of a scene: a voice for each seat, and the models of the narrator and the director."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -17,18 +17,18 @@ from rolellm_agents.scene.view import instruction_for
 from rolellm_graphs.chat.voice import Voice
 
 SCENE_STRATEGY = "system"
-"""When neither the scene nor a seat names one: a scene's prompts are long as they are."""
+"""The default strategy; it adds few tokens, because a scene's prompts are long anyway."""
 
 _ANSWER = 256
-"""Tokens left for an answer, when a model does not say how long its answers can be."""
+"""Tokens reserved for an answer if the model has no `max_tokens`."""
 _CONTEXT = 16_384
-"""Tokens of context counted on, when a model does not say."""
+"""Assumed context size in tokens if the model has no `n_ctx`."""
 _SLACK = 64
-"""Tokens that a chat template may put around turns, and more."""
+"""Tokens reserved for the chat template, with a margin."""
 
 
 class Ensemble:
-    """The models of a scene, none of them loaded yet; models with one spec are one."""
+    """The models of a scene, not loaded yet; seats with the same spec share a model."""
 
     def __init__(
         self,
@@ -47,17 +47,17 @@ class Ensemble:
 
         Args:
             loaded: the scene.
-            model: for all who have none of their own, in place of the scene's.
-            models: for single seats, in place of what the scene tells.
-            director: who decides who speaks next, in place of the scene's director.
-            strategy: for all who have none of their own, in place of the scene's.
-            lorebooks: of the world, read by all; beside them each persona has its own.
+            model: the model of all seats without their own; overrides the scene's model.
+            models: models by seat; they override the scene's.
+            director: chooses the next speaker; overrides the scene's director.
+            strategy: the strategy of all seats without their own; overrides the scene's strategy.
+            lorebooks: lorebooks of all seats, beside each persona's own.
             recall: how passages are looked up.
-            memories: of earlier conversations, by seat.
-            make: what makes models from specs; takes `conversations`, as `get_model` does.
+            memories: passages of earlier conversations by seat.
+            make: creates a model from a spec; takes `conversations`, as `get_model` does.
 
         Raises:
-            SceneError: a model or memories are for a seat that there is not.
+            SceneError: a model or memories are given for a seat that does not exist.
             ModelError: there is no such model.
             SettingsError: there is no such strategy.
             PersonaError: a persona's lorebook cannot be used.
@@ -85,27 +85,27 @@ class Ensemble:
             for seat in scene.cast
         }
         self.choose_speaker = director
-        """A director that was given in place of the scene's."""
+        """The function that overrides the scene's director, if any."""
         self._director = scene.director.model or default
         self._narrator = (scene.narrator and scene.narrator.model) or default
         self.models = self._used()
-        """Each model that has a part in the scene, once."""
+        """All models that the scene uses, without duplicates."""
         self._fixed = {seat_id: self._fixed_text(seat_id) for seat_id in self.voices}
         self._count = {id(one): _counter(one) for one in (v.model for v in self.voices.values())}
 
     @property
     def director_kind(self) -> str | None:
-        """The kind of the scene's director; None for one that was given in its place."""
+        """The kind of the scene's director; None if a function overrides it."""
         return None if self.choose_speaker else self.loaded.scene.director.kind
 
     @property
     def director(self) -> BaseChatModel:
-        """What chooses who speaks, where a model does."""
+        """The director's model, for directors that use one."""
         return self._model(self._director)
 
     @property
     def narrator(self) -> BaseChatModel:
-        """What narrates, where anything does."""
+        """The narrator's model."""
         return self._model(self._narrator)
 
     def _used(self) -> list[BaseChatModel]:
@@ -116,11 +116,11 @@ class Ensemble:
         return list({id(model): model for model in models}.values())
 
     def count(self, seat: str, text: str) -> int:
-        """The tokens of a text for the model of a seat."""
+        """The number of tokens of a text for a seat's model."""
         return self._count[id(self.voices[seat].model)](text)
 
     def room(self, seat: str) -> int:
-        """Tokens that what a seat witnessed may have in a prompt."""
+        """The number of tokens that the history may take in a seat's prompt."""
         voice = self.voices[seat]
         context = getattr(voice.model, "n_ctx", None) or _CONTEXT
         answer = getattr(voice.model, "max_tokens", None) or _ANSWER
@@ -128,7 +128,7 @@ class Ensemble:
         return max(_ANSWER, int(context) - int(answer) - fixed - _SLACK)
 
     def _fixed_text(self, seat: str) -> str:
-        """What stands in each prompt of a seat, before anything has happened."""
+        """The part of a seat's prompt that does not depend on the history."""
         persona = self.voices[seat].prompting.compose([], [], "")
         return "".join(message.text for message in persona) + instruction_for(self.loaded, seat, [])
 
@@ -136,7 +136,7 @@ class Ensemble:
         if isinstance(given, BaseChatModel):
             return given
         if given not in self._made:
-            # One more than seats: for the director, the narrator and the summaries.
+            # One more than there are seats, for the director, the narrator and the summaries.
             self._made[given] = self._make(given, conversations=len(self.loaded.seats) + 1)
         return self._made[given]
 

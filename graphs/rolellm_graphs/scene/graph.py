@@ -2,8 +2,8 @@
 
 begin → narrate → events → direct → (remember → speak → guard, or person) → witness → narrate …
 
-What happened is a list of lines, each with its audience; a speaker's prompt is built from those lines alone
-that its seat witnessed (`rolellm_agents.scene.view`). A person's turn is an interrupt.
+The history is a list of lines, each with its audience. A speaker's prompt contains only the lines that its
+seat witnessed (`rolellm_agents.scene.view`). A person's turn is an interrupt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,29 +61,29 @@ def scene_graph(
     recall: RecallOptions | None = None,
     memories: Mapping[str, Sequence[Passage]] | None = None,
 ) -> SceneGraph:
-    """Build the graph in which a scene is played to its end, or for as many turns as its context tells.
+    """Build the graph that plays a scene to its end, or for the number of turns in its context.
 
-    A call goes on after the `lines` it is given, or after those of its checkpoint. Where a person sits, it
-    waits by an interrupt, whose value has `seat` and `why`; it is resumed with a `PersonsLine`, with
-    `{"pass": True}`, or with `{"next": SEAT}`. What cannot be is asked again, and `why` then tells why not.
-    Interrupts need a checkpointer. In a graph of yours, resume by the interrupt's id
-    (`Command(resume={interrupt.id: …})`): after a failure LangGraph gives a plain resume to the next one,
-    too. Its speakers' words are streamed with `subgraphs=True`.
+    A call continues after the given `lines`, or after those of its checkpoint. A person's turn raises an
+    interrupt, whose value has `seat` and `why`. Resume it with a `PersonsLine`, with `{"pass": True}`, or
+    with `{"next": SEAT}`. After an invalid value the graph interrupts again, and `why` contains the error.
+    Interrupts need a checkpointer. If the scene is part of another graph, resume by the interrupt's id
+    (`Command(resume={interrupt.id: …})`), because after a failure LangGraph passes a plain resume value to
+    the next interrupt as well. Stream with `subgraphs=True` to receive the speakers' words.
 
     Args:
         scene: a scene, its id, or its path.
-        model: for all who have none of their own, in place of the scene's; a chat model or a spec.
-        models: for single seats.
-        director: a function that decides who speaks next, in place of the scene's director.
-        strategy: how personas reach their models, in place of the scene's.
-        checkpointer: anybody's; None keeps nothing between calls.
-        lorebooks: of the world, beside each persona's own.
+        model: the model of all seats without their own, as a chat model or a spec; overrides the scene's.
+        models: models by seat; they override the scene's.
+        director: a function that chooses the next speaker; overrides the scene's director.
+        strategy: the strategy of all seats without their own; overrides the scene's strategy.
+        checkpointer: any LangGraph checkpointer; None keeps nothing between calls.
+        lorebooks: lorebooks of all seats, beside each persona's own.
         recall: how passages are looked up.
-        memories: of earlier conversations, by seat.
+        memories: passages of earlier conversations by seat.
 
     Raises:
-        SceneError: there is no such scene, it cannot be used, or something is for a seat that there is not.
-        PersonaError: one of its cast cannot be found.
+        SceneError: the scene does not exist or cannot be used, or a seat does not exist.
+        PersonaError: a persona of the cast cannot be found.
         ModelError: there is no such model.
     """
     loaded = _loaded(scene)
@@ -101,36 +101,36 @@ def scene_graph(
 
 
 def staged_scene_graph(ensemble: Ensemble, *, checkpointer: Checkpointer = None) -> SceneGraph:
-    """The same graph for those who hold the ensemble already."""
-    course = _Course(ensemble)
+    """Build the same graph from an existing ensemble."""
+    nodes = _SceneNodes(ensemble)
     builder = StateGraph(
         SceneState, context_schema=SceneContext, input_schema=SceneInput, output_schema=SceneOutput
     )
     builder.add_node("begin", Node(_begin), input_schema=SceneInput)
-    builder.add_node("events", Node(course.events))
-    builder.add_node("direct", director_node(ensemble, seed_of=course.seed, persons_of=course.persons))
-    builder.add_node("person", Node(course.person))
-    builder.add_node("remember", remember_node(ensemble, seed_of=course.seed))
-    builder.add_node("speak", speak_node(ensemble, seed_of=course.seed))
+    builder.add_node("events", Node(nodes.events))
+    builder.add_node("direct", director_node(ensemble, seed_of=nodes.seed, persons_of=nodes.persons))
+    builder.add_node("person", Node(nodes.person))
+    builder.add_node("remember", remember_node(ensemble, seed_of=nodes.seed))
+    builder.add_node("speak", speak_node(ensemble, seed_of=nodes.seed))
     builder.add_node("guard", guard_node(ensemble))
-    builder.add_node("witness", Node(course.witness))
-    builder.add_node("narrate", narrator_node(ensemble, seed_of=course.seed, persons_of=course.persons))
+    builder.add_node("witness", Node(nodes.witness))
+    builder.add_node("narrate", narrator_node(ensemble, seed_of=nodes.seed, persons_of=nodes.persons))
     builder.add_edge(START, "begin")
-    # The call before may have been cut off when the narrator was to answer.
+    # The previous call may have stopped right before the narrator's answer.
     builder.add_edge("begin", "narrate")
-    builder.add_conditional_edges("events", course.after_events, ["witness", "direct", END])
-    builder.add_conditional_edges("direct", course.after_direct, ["person", "remember", END])
+    builder.add_conditional_edges("events", nodes.after_events, ["witness", "direct", END])
+    builder.add_conditional_edges("direct", nodes.after_direct, ["person", "remember", END])
     builder.add_conditional_edges("person", _after_person, ["witness", "direct"])
     builder.add_edge("remember", "speak")
     builder.add_edge("speak", "guard")
-    builder.add_conditional_edges("guard", course.after_guard, ["speak", "witness"])
+    builder.add_conditional_edges("guard", nodes.after_guard, ["speak", "witness"])
     builder.add_edge("witness", "narrate")
     builder.add_conditional_edges("narrate", _after_narrate, ["events", END])
     return builder.compile(checkpointer=checkpointer, name=f"scene:{ensemble.loaded.scene.id}")
 
 
-class _Course:
-    """The nodes and turnings that depend on the scene."""
+class _SceneNodes:
+    """The nodes and conditional edges that depend on the scene."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble
@@ -138,12 +138,12 @@ class _Course:
         self._scene = ensemble.loaded.scene
 
     def persons(self) -> tuple[str, ...]:
-        told = context_of(SceneContext).persons
-        return tuple(seat.id for seat in self._scene.cast if seat.person) if told is None else told
+        persons = context_of(SceneContext).persons
+        return tuple(seat.id for seat in self._scene.cast if seat.person) if persons is None else persons
 
     def seed(self) -> int:
-        told = context_of(SceneContext).seed
-        return told if told is not None else self._scene.seed or 0
+        seed = context_of(SceneContext).seed
+        return seed if seed is not None else self._scene.seed or 0
 
     def events(self, state: SceneState) -> dict[str, Any]:
         lines = state.get("lines") or []
@@ -174,28 +174,28 @@ class _Course:
         return "speak" if again else "witness"
 
     def person(self, state: SceneState) -> dict[str, Any]:
-        """Wait for the person whose turn it is, or who is to say whose; what cannot be is asked again."""
+        """Interrupt for a person's line or choice of speaker; repeat after an invalid value."""
         seat, why = state.get("speaker"), state.get("why", "")
         while True:
-            told = interrupt({"seat": seat, "why": why})
+            answer = interrupt({"seat": seat, "why": why})
             try:
-                return self._told(state, told)
+                return self._resume_update(state, answer)
             except RoleLLMError as error:
                 why = str(error)
 
-    def _told(self, state: SceneState, told: Any) -> dict[str, Any]:
-        """What a person resumed the call with."""
-        keys = set(told) if isinstance(told, dict) else set()
+    def _resume_update(self, state: SceneState, value: Any) -> dict[str, Any]:
+        """The state update for the value with which a person resumed the call."""
+        keys = set(value) if isinstance(value, dict) else set()
         if "next" in keys:
-            check_present(self._loaded, told["next"], state["lines"])
-            return {"called": told["next"]}
+            check_present(self._loaded, value["next"], state["lines"])
+            return {"called": value["next"]}
         if "pass" in keys:
             seat = state.get("speaker")
             return {"passed": [*(state.get("passed") or []), *([seat] if seat else [])], "called": None}
         if not keys >= {"seat", "kind", "text"}:
             raise MessageError('That is no line; resume with seat, kind and text, with "pass", or "next".')
-        _persons_turn(self._loaded, state["lines"], told)
-        return {"persons_line": told}
+        _persons_turn(self._loaded, state["lines"], value)
+        return {"persons_line": value}
 
 
 def _after_person(state: SceneState) -> str:
@@ -215,9 +215,9 @@ def _loaded(scene: LoadedScene | Scene | str | Path) -> LoadedScene:
 
 
 def _begin(given: SceneInput) -> dict[str, Any]:
-    """Nothing of a call before: only what happened is kept from one to the next."""
-    told = {"persons_line": given.get("said"), "called": given.get("next")}
-    return {**_NOBODYS_TURN, **told, "turns": 0, "ended": ""}
+    """Reset the state of the previous call, except for its lines."""
+    request = {"persons_line": given.get("said"), "called": given.get("next")}
+    return {**_NOBODYS_TURN, **request, "turns": 0, "ended": ""}
 
 
 _NOBODYS_TURN: dict[str, Any] = {
@@ -231,7 +231,7 @@ _NOBODYS_TURN: dict[str, Any] = {
 
 
 def _turn(loaded: LoadedScene, state: SceneState) -> ScheduledEvent:
-    """What is to stand of the turn: a person's line, or the last attempt."""
+    """The line of the turn: a person's line, or the last attempt."""
     said = state.get("persons_line")
     if said:
         return _persons_turn(loaded, state["lines"], said)

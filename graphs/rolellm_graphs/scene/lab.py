@@ -1,4 +1,4 @@
-"""The scene lab: one scene played many times, by several models and with several seeds."""
+"""The scene lab: plays one scene repeatedly, with several models and several seeds."""
 
 import time
 from collections import Counter
@@ -29,27 +29,27 @@ from rolellm_graphs.scene.stage import Stage
 
 Progress = Callable[[int, int], None]
 Keep = Callable[[str, int, Stage, list[Played]], None]
-"""Is given the model, the seed, the stage and all that was played, when a run is over."""
+"""Called after each run with its model, seed, stage and all that was played."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabRequest:
-    """What is played."""
+    """The settings of a lab."""
 
     loaded: LoadedScene
     models: tuple[str, ...]
-    """Specs; each plays all seats that have no model of their own."""
+    """Model specs; each model plays all seats without a model of their own."""
     seeds: int
-    """How many, from the scene's own or 0 on."""
+    """The number of seeds, starting with the scene's seed or 0."""
     turns: int | None = None
-    """At most; None is to the scene's end."""
+    """The most turns of a run; None plays to the scene's end."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    """With what `make` makes the models, as JSON values: a lab goes on only with the same."""
+    """The models' sampling settings, as JSON values; they must be the same on resuming."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabRow:
-    """What came of a model's runs; means are over runs."""
+    """The results of a model; means are over its runs."""
 
     model: str
     runs: int
@@ -58,22 +58,22 @@ class LabRow:
     seconds: float
     calls_per_turn: float
     prompt_tokens: float
-    """Of a run, all prompts together: what was said again, directors and narrators count too."""
+    """Mean of a run's prompt tokens, including retries, directors and narrators."""
     reused: float
-    """The share of them that was not computed anew."""
+    """The share of prompt tokens that were reused from a cache."""
     completion_tokens: float
     words: float
-    """Of a line."""
+    """Mean number of words of a line."""
     words_ci95: tuple[float, float] | None
-    """Clustered by run; None with one run."""
+    """The 95 % interval of `words`, clustered by run; None with one run."""
     retried: float
-    """The share of turns that had to be said again."""
+    """The share of turns that were retried."""
     faulty: float
-    """The share of turns that stand with a fault."""
+    """The share of turns whose final answer has a fault."""
     distinct_2: float
-    """Of a run's pairs of words, the share that are new: low when all say the same."""
+    """Distinct-2: the share of distinct bigrams among a run's bigrams; low if lines repeat each other."""
     loudest: float
-    """The share of turns that the most frequent speaker took."""
+    """The share of turns of the most frequent speaker."""
     endings: dict[str, int]
 
 
@@ -85,29 +85,29 @@ async def run_lab(
     on_progress: Progress = lambda _done, _total: None,
     on_run: Keep = lambda _model, _seed, _stage, _played: None,
 ) -> list[LabRow]:
-    """Play the scene with every model and every seed; what was played before is not played again.
+    """Play the missing runs of the scene, one for each model and seed.
 
-    People's seats are played by models, too. A run that fails is kept as failed, and the rest goes on.
+    Models play the seats of people, too. A failed run is recorded as failed, and the lab continues.
 
     Args:
-        request: what is played.
-        folder: of the run.
-        make: makes models from specs.
-        on_progress: is told how many runs are over, and how many there will be.
-        on_run: is told of each run that is over.
+        request: the settings.
+        folder: the lab's folder; a stopped lab resumes.
+        make: creates models from specs.
+        on_progress: called with the number of finished runs and of all runs.
+        on_run: called after each run.
 
     Returns:
-        A row for each model, in the order in which they were given.
+        A row for each model, in the order of `request.models`.
 
     Raises:
         ModelError: there is no such model.
-        StorageError: the folder cannot be written, or holds another lab.
+        StorageError: the folder cannot be written, or contains another lab.
     """
     first = request.loaded.scene.seed or 0
     seeds = range(first, first + request.seeds)
     done, total = 0, len(request.models) * len(seeds)
     for model in request.models:
-        # A wrong name is told now, not when all that stands before it has been played.
+        # Report an unknown model now, not after the runs of the models before it.
         Ensemble(request.loaded, model=model, make=make)
     with open_run(folder, _config(request)) as run:
         for model in request.models:
@@ -137,8 +137,8 @@ async def _one(
     ensemble: Ensemble, model: str, seed: int, turns_at_most: int | None, on_run: Keep
 ) -> dict[str, Any]:
     with Transcript(None) as transcript:
-        heard = _Usages()
-        stage = Stage(ensemble, transcript, seed=seed, persons=(), listeners=[heard])
+        handler = _Usages()
+        stage = Stage(ensemble, transcript, seed=seed, persons=(), listeners=[handler])
         played: list[Played] = []
         retried, failure = 0, ""
         began = time.perf_counter()
@@ -156,18 +156,18 @@ async def _one(
             "failed": failure,
             "ended": stage.ended,
             "retried": retried,
-            "calls": len(heard.usages),
-            "prompt_tokens": sum(_tokens(one, "input_tokens") for one in heard.usages),
-            "reused_tokens": sum(reused_tokens(one) or 0 for one in heard.usages),
-            "completion_tokens": sum(_tokens(one, "output_tokens") for one in heard.usages),
+            "calls": len(handler.usages),
+            "prompt_tokens": sum(_tokens(one, "input_tokens") for one in handler.usages),
+            "reused_tokens": sum(reused_tokens(one) or 0 for one in handler.usages),
+            "completion_tokens": sum(_tokens(one, "output_tokens") for one in handler.usages),
             **_figures(stage.messages, stage.loaded.scene.language),
         }
 
 
 class _Usages(BaseCallbackHandler):
-    """Hears what each call of a model took."""
+    """Collects the token usage of all model calls."""
 
-    run_inline = True  # else each event is handed to a thread and back
+    run_inline = True  # otherwise LangChain calls the handler in a thread
 
     def __init__(self) -> None:
         self.usages: list[Mapping[str, Any]] = []
@@ -203,7 +203,7 @@ def _row(model: str, runs: Sequence[Mapping[str, Any]]) -> LabRow:
     turns_taken = sum(one["turns"] for one in runs) or 1
     prompt = sum(one["prompt_tokens"] for one in runs)
     words = [count for one in runs for count in one["words"]]
-    told = [str(number) for number, one in enumerate(runs) for _ in one["words"]]
+    clusters = [str(number) for number, one in enumerate(runs) for _ in one["words"]]
     return LabRow(
         model=model,
         runs=len(runs),
@@ -215,7 +215,7 @@ def _row(model: str, runs: Sequence[Mapping[str, Any]]) -> LabRow:
         reused=sum(one["reused_tokens"] for one in runs) / prompt if prompt else 0.0,
         completion_tokens=mean(one["completion_tokens"] for one in runs),
         words=mean(words) if words else 0.0,
-        words_ci95=_ci95(words, told),
+        words_ci95=_ci95(words, clusters),
         retried=sum(one["retried"] for one in runs) / turns_taken,
         faulty=sum(one["faulty"] for one in runs) / turns_taken,
         distinct_2=mean(one["distinct_2"] for one in runs),

@@ -1,4 +1,4 @@
-"""The narrator's node: what comes of an attempt, and how time goes on."""
+"""The narrator's node, which tells the results of acts and the passing of time."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -18,22 +18,22 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import SceneState
 
 _LOOKED_BACK = 12
-"""Lines that a narrator is shown."""
+"""Number of latest lines in the narrator's prompt."""
 _NARRATION = 120
-"""Tokens of a narration at most."""
+"""Limit of a narration in tokens."""
 
 
 def narrator_node(
     ensemble: Ensemble, *, seed_of: Callable[[], int], persons_of: Callable[[], Collection[str]]
 ) -> ModelNode:
-    """The node `narrate`: tells what comes of an act, or moves time, where the scene has a narrator.
+    """The node `narrate`: if the scene has a narrator, narrates after an act or a number of turns.
 
-    It knows what everybody there could hear, so it can give nothing away.
+    The prompt contains only lines that all present seats witnessed, so the narrator cannot reveal secrets.
 
     Args:
-        ensemble: who plays.
-        seed_of: tells the running call's seed.
-        persons_of: tells in which seats people sit; one on the narrator's chair narrates instead.
+        ensemble: the scene and its models.
+        seed_of: returns the current call's seed.
+        persons_of: returns the seats of people; a person in the narrator's seat narrates instead.
     """
     loaded = ensemble.loaded
     scene = loaded.scene
@@ -43,12 +43,12 @@ def narrator_node(
         if scene.narrator is None or NARRATOR in persons_of() or not _is_due(scene, scene.narrator, lines):
             return {}
         there = set(present_in(scene, lines))
-        heard = [line for line in lines if there <= set(line["audience"])]
-        told = load_prompt("scene-narrator", scene.language).fill(
+        shared = [line for line in lines if there <= set(line["audience"])]
+        instruction = load_prompt("scene-narrator", scene.language).fill(
             setting=scene.setting, time=scene.time, about=scene.narrator.about
         )
-        happened_so_far = "\n".join(render_line(loaded, line) for line in heard[-_LOOKED_BACK:])
-        messages = [SystemMessage(told), HumanMessage(happened_so_far)]
+        history = "\n".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:])
+        messages = [SystemMessage(instruction), HumanMessage(history)]
         seed = seed_for(seed_of(), "narrator", len(turns(lines)))
         return ModelRequest(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
 
@@ -67,7 +67,7 @@ def narrator_node(
 
 
 def _is_due(scene: Scene, narrator: Narrator, lines: Sequence[SceneLine]) -> bool:
-    """Whether the last line is a turn that the narrator is to follow; it is not, when one has followed."""
+    """Whether the narrator has to follow the last line; False if the last line is a narration."""
     if not lines or not is_seat_line(lines[-1]) or "opening" in lines[-1]["made_by"]:
         return False
     acted = narrator.answers and lines[-1]["kind"] == "act"

@@ -1,4 +1,4 @@
-"""A scene that was recorded, played again: from its tape, or by models, the same or others."""
+"""Replays a recorded scene, from its tape or with models."""
 
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -20,19 +20,19 @@ from rolellm_graphs.scene.state import PersonsLine
 from rolellm_graphs.scene.tape import TapeChatModel
 
 _SAME = ("turn", "speaker", "kind", "audience", "text")
-"""What makes two lines the same; how long they took does not."""
+"""The keys by which lines are compared; durations differ between replays."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """A recorded scene beside what came when it was played again."""
+    """A recorded scene and its replay."""
 
     recorded: Sequence[RunLine]
     played: Sequence[RunLine]
 
     @property
     def first_difference(self) -> int | None:
-        """The place of the first line that is another one; None when both are the same."""
+        """The index of the first line that differs; None if all lines are the same."""
         for place, (one, other) in enumerate(zip(self.recorded, self.played, strict=False)):
             if any(one[key] != other[key] for key in _SAME):  # type: ignore[literal-required]
                 return place
@@ -41,16 +41,16 @@ class Replay:
 
 
 class TapedEnsemble(Ensemble):
-    """Players that say what was recorded, and forget what was summed up then.
+    """An ensemble whose models return the recorded answers, with summaries at the recorded turns.
 
-    A tape cannot count tokens as the model did, so when a seat's view was too long is read off the record.
+    A tape has no tokenizer to decide when a seat needs a summary, so the decision is read from the record.
     """
 
     def __init__(self, record: RunFile) -> None:
-        """Put the tape of a run in every seat.
+        """Use the tape of a run for every seat.
 
         Args:
-            record: the run.
+            record: the recorded run.
         """
         tape = TapeChatModel.of(call for line in record.records for call in line.get("calls", ()))
         steady = tape.model_copy(update={"temperature": 0.0})
@@ -62,16 +62,16 @@ class TapedEnsemble(Ensemble):
             make=lambda _spec, **_: tape,
         )
         self.forgets = 0
-        """Lines that the next speaker is to have a summary of, beside those that have gone into one."""
+        """The number of lines that the next speaker's new summary adds to the previous one."""
         self._counted = 0
 
     def room(self, seat: str) -> int:
-        """As much as there is, or none when lines are to be forgotten; the lines are counted after it."""
+        """No limit, or 0 if the record has a new summary here; the lines are counted after this call."""
         self._counted = 0
         return 0 if self.forgets else sys.maxsize
 
     def count(self, seat: str, text: str) -> int:
-        """1 for each line that is to be forgotten, and then nothing."""
+        """1 for each line that goes into the new summary, then 0."""
         self._counted += 1
         return int(self._counted <= self.forgets)
 
@@ -79,7 +79,7 @@ class TapedEnsemble(Ensemble):
 def live_ensemble(
     record: RunFile, model: str | None = None, make: Callable[..., BaseChatModel] = get_model
 ) -> Ensemble:
-    """Players as they were recorded, or one model in all seats.
+    """An ensemble of the recorded models, or of one model in all seats.
 
     Raises:
         ModelError: there is no such model.
@@ -100,32 +100,33 @@ async def replay(
     ensemble: Ensemble,
     on_line: Callable[[RunLine], None] = lambda _line: None,
 ) -> Replay:
-    """Play as many turns again as were recorded; what people did, they do again.
+    """Replay the recorded number of turns, with the recorded lines of people.
 
-    Where people were there, whose turn it was depends on them too, so the recorded speakers speak.
+    If the record has lines of people, the speakers are also taken from it instead of from the director,
+    because people may have chosen them.
 
     Args:
-        record: the run.
-        ensemble: who plays now.
-        on_line: is told each line as it comes.
+        record: the recorded run.
+        ensemble: the models that replay it.
+        on_line: called with each new line.
 
     Raises:
         RoleLLMError: a model failed, or the tape does not fit.
     """
-    doings = _doings(record)
-    people = any(_is_peoples(line) for line in doings)
-    told = people or record.loaded.scene.director.kind == "manual"
-    narrates = any(_is_peoples(line) and line["speaker"] == NARRATOR for line in doings)
+    to_replay = _lines_to_replay(record)
+    people = any(_is_peoples(line) for line in to_replay)
+    fixed_speaker = people or record.loaded.scene.director.kind == "manual"
+    narrates = any(_is_peoples(line) and line["speaker"] == NARRATOR for line in to_replay)
     summaries: dict[str, int] = {}
     played: list[RunLine] = []
     so_far: list[SceneLine] = []
     with Transcript(None) as transcript:
         stage = Stage(ensemble, transcript, seed=record.seed, persons=(NARRATOR,) if narrates else ())
-        for doing in doings:
+        for line_to_replay in to_replay:
             before = len(stage.messages)
             if isinstance(ensemble, TapedEnsemble):
-                ensemble.forgets = _forgotten(doing, summaries)
-            await _do(stage, doing, told=told)
+                ensemble.forgets = _forgotten(line_to_replay, summaries)
+            await _do(stage, line_to_replay, fixed_speaker=fixed_speaker)
             if len(stage.messages) == before:
                 break
             for message in stage.messages[before:]:
@@ -137,53 +138,53 @@ async def replay(
     return Replay(recorded=recorded, played=played[: len(recorded)] if owed_narration(record) else played)
 
 
-async def _do(stage: Stage, doing: SceneLine, *, told: bool) -> None:
-    """Let happen what was done."""
-    seat, kind, text = doing["speaker"], doing["kind"], doing["text"]
+async def _do(stage: Stage, line: SceneLine, *, fixed_speaker: bool) -> None:
+    """Replay one line: add a person's line, or play a turn."""
+    seat, kind, text = line["speaker"], line["kind"], line["text"]
     if kind == "join":
         stage.let_in(seat, text)
     elif kind == "leave":
         stage.let_out(seat, text)
-    elif _is_peoples(doing):
-        to = [one for one in doing["audience"] if one != seat]
-        await _listen(stage.say(PersonsLine(seat=seat, kind=kind, to=to, text=text)))
+    elif _is_peoples(line):
+        to = [one for one in line["audience"] if one != seat]
+        await _run_to_end(stage.say(PersonsLine(seat=seat, kind=kind, to=to, text=text)))
     else:
-        await _listen(stage.step(speaker=seat if told else None))
+        await _run_to_end(stage.step(speaker=seat if fixed_speaker else None))
 
 
-async def _listen(events: AsyncGenerator[SceneEvent, None]) -> None:
+async def _run_to_end(events: AsyncGenerator[SceneEvent, None]) -> None:
     async with aclosing(events):
         async for event in events:
             if isinstance(event, TurnFailed):
                 raise event.error
 
 
-def _doings(record: RunFile) -> list[SceneLine]:
-    """What somebody did; all else happens by itself, and does so again."""
+def _lines_to_replay(record: RunFile) -> list[SceneLine]:
+    """The lines to replay; the scene adds all others, such as scheduled events, by itself."""
     taken = {line["id"] for line in turns(record.lines)}
     return [line for line in record.lines if line["id"] in taken or _is_peoples(line)]
 
 
 def _is_peoples(line: SceneLine) -> bool:
-    """Whether people did it; who comes or goes without an event was let in or out by them."""
+    """Whether a person caused the line, also by letting a seat in or out without a scheduled event."""
     by_hand = line["kind"] in ("join", "leave") and "event" not in line["made_by"]
     return by_hand or bool(line["made_by"].get("person"))
 
 
 def _whole_turns(record: RunFile) -> list[RunLine]:
-    """The lines without those of a turn at the end that was cut off before anybody spoke."""
+    """The lines without scheduled events at the end that no turn follows."""
     records = [*record.records]
     while records and {"opening", "event"} & set(record.lines[len(records) - 1]["made_by"]):
         records.pop()
     return records
 
 
-def _forgotten(doing: SceneLine, summaries: dict[str, int]) -> int:
-    """How many lines went into a summary before this turn; notes in `summaries` how many have by then."""
-    summary: Mapping[str, int] = doing["made_by"].get("summary") or {}
-    before = summaries.get(doing["speaker"], 0)
-    summaries[doing["speaker"]] = summary.get("lines", before)
-    return summaries[doing["speaker"]] - before
+def _forgotten(line: SceneLine, summaries: dict[str, int]) -> int:
+    """The number of lines that this turn's summary adds; updates the seat's total in `summaries`."""
+    summary: Mapping[str, int] = line["made_by"].get("summary") or {}
+    before = summaries.get(line["speaker"], 0)
+    summaries[line["speaker"]] = summary.get("lines", before)
+    return summaries[line["speaker"]] - before
 
 
 def _asked(line: RunLine, by: str) -> int:
@@ -191,11 +192,11 @@ def _asked(line: RunLine, by: str) -> int:
 
 
 def _strategy_of(record: RunFile) -> str | None:
-    """That of those who have none of their own."""
+    """The recorded strategy of seats without their own."""
     seats = record.loaded.seats
-    told = (
+    strategies = (
         line.get("made_by", {}).get("strategy")
         for line in record.records
         if line["speaker"] in seats and not seats[line["speaker"]].strategy
     )
-    return next((one for one in told if one), None)
+    return next((strategy for strategy in strategies if strategy), None)

@@ -1,4 +1,4 @@
-"""A scene played through without anybody watching: line by line, for files, labs and replays."""
+"""Plays a scene without a front end, for files and labs."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -15,27 +15,26 @@ from rolellm_graphs.scene.tape import Call
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """Something that happened, and which models were asked for it."""
+    """A message of a played scene, with the model calls that produced it."""
 
     message: Message
     turn: int
-    """How many turns were over when it had happened."""
+    """The number of finished turns, including this one."""
     calls: tuple[Call, ...]
-    """Of a turn, those of its retries too; none for what happens by itself."""
+    """The turn's model calls, including retries; empty for messages without a model."""
 
 
 async def play(stage: Stage, turns: int | None = None) -> AsyncGenerator[SceneEvent | Played, None]:
-    """Play until the scene is over, so many turns have passed, or a person is waited for.
+    """Play until the scene ends, the limit of turns is reached, or a person has to speak.
 
-    Each event is passed on as it comes; when a turn is over, what has happened in it comes once more as
-    `Played`.
+    Yields each event at once and, after each turn, its messages as `Played`.
 
     Args:
         stage: the scene.
-        turns: at most; None is to the end.
+        turns: the most turns; None plays to the end.
 
     Raises:
-        RoleLLMError: a model failed; what was played stands in the transcript.
+        RoleLLMError: a model failed; the transcript keeps what was played.
     """
     taken = 0
     while not stage.ended and (turns is None or taken < turns):
@@ -68,10 +67,7 @@ def _played(happened: list[Message], before: int, calls: tuple[Call, ...]) -> li
 
 
 def owed_narration(record: RunFile) -> SceneLine | None:
-    """What the narrator told after the last turn of a run, where the file was cut off before that line.
-
-    It stands on the turn's tape, so nobody need be asked again.
-    """
+    """The narrator's line that is missing at the end of an interrupted run, restored from the tape."""
     calls = record.records[-1].get("calls") if record.records else None
     if not calls or calls[-1]["by"] != "narrate":
         return None

@@ -1,4 +1,4 @@
-"""A character's turn: remember what no longer fits, speak, and be checked before it stands."""
+"""The nodes of a character's turn: summarize old lines, speak, and check the answer."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,27 +21,26 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import Attempt, SceneState
 
 RETRIES = 1
-"""How often a faulty answer is given again; the last one stands."""
+"""The most retries of a faulty answer; the last attempt becomes the line."""
 
 _TOLD = ["messages", "recalled", "lore", "prompt"]
-"""What the role graph tells while it runs; of itself a graph within a graph tells its output alone."""
+"""Keys that the role graph streams; by default LangGraph streams only the output of an inner graph."""
 
 _SUMMARY = 200
-"""Tokens of a summary at most; it is to have a hundred words."""
+"""Limit of a summary in tokens; its prompt requests a hundred words."""
 
 _RETRIED = 0.2
-"""The share of a scene's turns that may be given again: a model that cannot do better is not paid twice."""
+"""The most turns with retries, as a share of all turns; limits the cost of models that stay faulty."""
 _FREE_RETRIES = 2
-"""So many may be in any case, before there is a share to speak of."""
+"""Turns with retries that are always allowed, since the share of a few turns says little."""
 _AGAINST_LOOPS = {"dry_multiplier": 0.8}
-"""In a scene everybody reads everybody's words, and small models take them up; llama.cpp's DRY sampler is
-against that, where the model does not say otherwise."""
+"""Small models tend to repeat other characters' words, so llama.cpp's DRY sampler is on by default."""
 _NOTHING = "…"
-"""What somebody says whose model has nothing to say."""
+"""The line for an empty answer."""
 
 
 def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
-    """The node `remember`: sets `summary`, when what the speaker witnessed no longer fits its model."""
+    """The node `remember`: sets `summary` if the speaker's history no longer fits into the prompt."""
 
     def needed(state: SceneState) -> SummaryRequest | None:
         seat = speaker_of(state)
@@ -73,7 +72,7 @@ def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNod
 
 
 def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
-    """The node `speak`: the speaker's role graph, on what the speaker witnessed; adds to `attempts`."""
+    """The node `speak`: runs the role graph on the lines that the speaker witnessed; adds to `attempts`."""
 
     def ask(state: SceneState) -> ModelRequest:
         seat = speaker_of(state)
@@ -110,7 +109,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
 
 
 def guard_node(ensemble: Ensemble) -> Node:
-    """The node `guard`: takes the last attempt apart, and says what is wrong with it."""
+    """The node `guard`: parses the last attempt and labels its fault."""
 
     def guard(state: SceneState) -> dict[str, Any]:
         *before, last = state.get("attempts") or []
@@ -120,7 +119,7 @@ def guard_node(ensemble: Ensemble) -> Node:
 
 
 def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt: Attempt) -> Attempt:
-    """An attempt as it would stand: what it is, for whom, its words, and its fault if it has one."""
+    """The attempt with its parsed kind, addressees and text, and its fault, if any."""
     others = known_names(loaded, seat, lines)
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
@@ -135,7 +134,7 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
         turn_kinds=loaded.scene.turn_kinds,
         about=loaded.personas[seat].description,
     )
-    # What is meant for few must not be heard by all, even where the faulty answer has to stand.
+    # Whispers and thoughts must not reach all seats, even if the faulty answer becomes the line.
     aloud = utterance.kind in ("say", "act")
     text = cut_at_marks(utterance.text, others, loaded.scene.turn_kinds) if aloud else utterance.text
     return {
@@ -148,14 +147,14 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
 
 
 def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utterance: Utterance) -> str:
-    """The words of a line that was not spoken to its end, as far as they may stand."""
+    """The usable part of an interrupted line, cut before other speakers' lines."""
     others = known_names(loaded, seat, lines)
     text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
     return cut_at_marks(text, others, loaded.scene.turn_kinds) if utterance.kind in ("say", "act") else text
 
 
 def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
-    """The names of those to whom a seat can whisper now, by their seats."""
+    """The names of the present characters to whom a seat can whisper, by seat."""
     there = present_in(loaded.scene, lines)
     return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
 
@@ -163,25 +162,25 @@ def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) ->
 def is_to_be_said_again(
     ensemble: Ensemble, seat: str, lines: Sequence[SceneLine], attempts: Sequence[Attempt]
 ) -> bool:
-    """Whether the last attempt has a fault and may be made again.
+    """Whether the last attempt has a fault and may be retried.
 
     Args:
-        ensemble: who plays.
-        seat: whose attempt it is.
-        lines: what happened before it.
-        attempts: of this turn.
+        ensemble: the scene and its models.
+        seat: the speaker.
+        lines: the lines before this turn.
+        attempts: the attempts of this turn.
     """
     if not attempts[-1]["fault"] or len(attempts) > RETRIES:
         return False
     again = sum("tries" in line["made_by"] for line in lines)
     if again + 1 > max(_FREE_RETRIES, _RETRIED * (len(turns(lines)) + 1)):
         return False
-    # Who always takes the likeliest word would say the same.
+    # A greedy model would repeat its answer.
     return getattr(ensemble.voices[seat].model, "temperature", None) != 0
 
 
 def speaker_of(state: SceneState) -> str:
-    """Whose turn it is."""
+    """The seat of the current speaker."""
     speaker = state.get("speaker")
     if speaker is None:
         raise ValueError("nobody was chosen to speak")
@@ -199,7 +198,7 @@ def _seed(state: SceneState, seed: int) -> int:
 
 
 def _stops(ensemble: Ensemble, state: SceneState, seat: str) -> tuple[str, ...]:
-    """Where a script would go on with another's words; servers take few such marks, so they get none."""
+    """The beginnings of other characters' lines; none for servers, which allow few stop sequences."""
     if not isinstance(ensemble.voices[seat].model, LocalModel):
         return ()
     names = known_names(ensemble.loaded, seat, state["lines"]).values()
@@ -208,6 +207,6 @@ def _stops(ensemble: Ensemble, state: SceneState, seat: str) -> tuple[str, ...]:
 
 
 def _lore_of(lines: Sequence[SceneLine], seat: str) -> dict[str, Any]:
-    """Timed effects of a seat's lorebook as its latest line left them."""
+    """The timed effects of a seat's lorebook after its latest line."""
     kept = (line["made_by"].get("lore") for line in reversed(lines) if line["speaker"] == seat)
     return next((lore for lore in kept if isinstance(lore, dict)), {})

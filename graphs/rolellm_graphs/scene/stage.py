@@ -1,8 +1,7 @@
-"""The seam between a scene and whatever shows it: a front end holds a `Stage`.
+"""The interface between a scene and a front end, which holds a `Stage`.
 
-A stage lets the scene graph play turn by turn, keeps what happens in the transcript, and yields typed
-events. The graph gets what happened from the transcript each time, so a scene that was killed anywhere goes
-on where it stood.
+A stage runs the scene graph turn by turn, records the transcript, and yields typed events. The graph gets
+its history from the transcript for each turn, so an interrupted scene can resume at any point.
 """
 
 import asyncio
@@ -35,21 +34,21 @@ from rolellm_graphs.scene.tape import Call, Tape
 from rolellm_graphs.scene.turn import SET_ASIDE, SceneTurn
 
 _STEPS = 60
-"""LangGraph's recursion limit for one turn: a turn takes ten steps, and people may pass theirs on."""
+"""LangGraph's recursion limit for one turn, which takes ten steps, and more if people pass."""
 
 
 class TurnRequest(NamedTuple):
-    """What one turn is to be."""
+    """The input of one turn."""
 
     given: SceneInput
     path: list[Message]
-    """What happened before it."""
+    """The messages before the turn."""
     beside: int = 0
-    """How many answers stand in its place already."""
+    """The number of existing swipes, which is added to the seed."""
 
 
 class Stage(ConversationCursor):
-    """One scene on its way, on one branch of its tree."""
+    """A scene that is being played, on one branch of its tree."""
 
     def __init__(
         self,
@@ -64,12 +63,12 @@ class Stage(ConversationCursor):
         """Open a scene.
 
         Args:
-            ensemble: the scene and who plays it.
-            transcript: where all that happens is kept.
-            conversation: the id of a scene that was begun, to go on with; it must be of this scene.
-            seed: of directors and models; that of the scene, or 0, when None.
-            persons: the seats in which people sit; those the scene names when None.
-            listeners: hear of every call of a model.
+            ensemble: the scene and its models.
+            transcript: stores all messages.
+            conversation: the id of a conversation of this scene to continue; None starts a new one.
+            seed: seed of directors and models; defaults to the scene's seed, or 0.
+            persons: the seats of people; defaults to those that the scene names.
+            listeners: LangChain callbacks for all model calls.
 
         Raises:
             MessageError: there is no such conversation.
@@ -83,7 +82,7 @@ class Stage(ConversationCursor):
         scene = self.loaded.scene
         self.seed = seed if seed is not None else scene.seed or 0
         self.calls: list[Call] = []
-        """What the models were asked in the last turn, and what they said."""
+        """The model calls of the last turn."""
         told = persons if persons is not None else [seat.id for seat in scene.cast if seat.person]
         self._persons = dict.fromkeys(self._seat(one) for one in told)
         self._listeners = tuple(listeners)
@@ -93,22 +92,22 @@ class Stage(ConversationCursor):
 
     @property
     def lines(self) -> list[SceneLine]:
-        """What happened on this branch, as the scene's rules see it."""
+        """The lines of this branch."""
         return [line_of(message) for message in self._path]
 
     @property
     def present(self) -> tuple[str, ...]:
-        """The seats that are there."""
+        """The seats that are present."""
         return present_in(self.loaded.scene, self.lines)
 
     @property
     def persons(self) -> tuple[str, ...]:
-        """The seats in which people sit."""
+        """The seats of people."""
         return tuple(self._persons)
 
     @property
     def turns(self) -> int:
-        """How many turns are over."""
+        """The number of finished turns."""
         return len(turns(self.lines))
 
     @property
@@ -117,7 +116,7 @@ class Stage(ConversationCursor):
         return ending(self.loaded.scene, self.lines) or ""
 
     def witnessed(self, seat: str) -> list[Message]:
-        """What a seat has seen and heard on this branch.
+        """The messages of this branch that a seat witnessed.
 
         Raises:
             SceneError: there is no such seat.
@@ -126,7 +125,7 @@ class Stage(ConversationCursor):
         return [message for message in self._path if message.id in seen]
 
     def take_seat(self, seat: str) -> None:
-        """Let a person sit there from the next turn on; on the narrator's chair, too.
+        """Let a person play a seat, or narrate, starting with the next turn.
 
         Raises:
             SceneError: there is no such seat.
@@ -134,7 +133,7 @@ class Stage(ConversationCursor):
         self._persons[self._seat(seat)] = None
 
     def give_back(self, seat: str) -> None:
-        """Let a model play the seat again.
+        """Let a model play a seat again.
 
         Raises:
             SceneError: there is no such seat.
@@ -145,19 +144,19 @@ class Stage(ConversationCursor):
         """Load the models now.
 
         Raises:
-            ModelError: one of them cannot be loaded.
+            ModelError: a model cannot be loaded.
         """
         for model in self.ensemble.models:
             await asyncio.to_thread(load_model, model)
 
     def step(self, *, speaker: str | None = None) -> AsyncGenerator[SceneEvent, None]:
-        """Play one turn, and what happens before and after it.
+        """Play one turn, with the scheduled events and narration around it.
 
         Args:
-            speaker: who is to speak, in place of whom the director would choose.
+            speaker: the seat that speaks; None lets the director choose.
 
         Raises:
-            MessageError: a turn is on its way.
+            MessageError: a turn is running.
             SceneError: there is no such seat.
         """
         return self._play(
@@ -167,10 +166,10 @@ class Stage(ConversationCursor):
         )
 
     def say(self, said: PersonsLine) -> AsyncGenerator[SceneEvent, None]:
-        """Let a person in a seat do something: the turn is theirs, asked or unasked.
+        """Play a person's line as the next turn, whether or not it is that person's turn.
 
         Raises:
-            MessageError: the text is empty, the seat is not there, or a turn is on its way.
+            MessageError: the text is empty, the seat is not present, or a turn is running.
             SceneError: there is no such seat.
         """
 
@@ -184,12 +183,12 @@ class Stage(ConversationCursor):
         return self._play(checked)
 
     def again(self) -> AsyncGenerator[SceneEvent, None]:
-        """Let the last speaker say it anew, with another seed; what was said stays, as a swipe.
+        """Generate the last model's line again, with another seed; the previous line is kept as a swipe.
 
-        When nothing new comes, what was said stays in view.
+        If no new line is generated, the branch still shows the previous one.
 
         Raises:
-            MessageError: nobody has spoken yet, or a turn is on its way.
+            MessageError: no model has spoken yet, or a turn is running.
         """
 
         def before_last() -> TurnRequest:
@@ -203,10 +202,10 @@ class Stage(ConversationCursor):
         return self._play(before_last)
 
     def take_over(self, lines: Sequence[SceneLine]) -> None:
-        """Begin with what happened elsewhere, such as in a file.
+        """Start the scene with existing lines, for example from a file.
 
         Raises:
-            MessageError: something has happened here already.
+            MessageError: the scene already has lines.
         """
         if self._path:
             raise MessageError("This scene has begun; what happened elsewhere can only come first.")
@@ -215,10 +214,10 @@ class Stage(ConversationCursor):
                 self._record(line)
 
     def let_in(self, seat: str, text: str = "") -> Message:
-        """Let somebody come in.
+        """Let a seat join the scene.
 
         Raises:
-            MessageError: they are there already, or a turn is on its way.
+            MessageError: the seat is already present, or a turn is running.
             SceneError: there is no such seat.
         """
         if self.loaded.check_seat(seat) in self.present:
@@ -227,10 +226,10 @@ class Stage(ConversationCursor):
             return self._record(event_line(self.loaded, self.lines, join_event(self.loaded, seat, text)))
 
     def let_out(self, seat: str, text: str = "") -> Message:
-        """Let somebody leave.
+        """Let a seat leave the scene.
 
         Raises:
-            MessageError: they are not there, or a turn is on its way.
+            MessageError: the seat is not present, or a turn is running.
             SceneError: there is no such seat.
         """
         check_present(self.loaded, seat, self.lines)
@@ -238,7 +237,7 @@ class Stage(ConversationCursor):
             return self._record(event_line(self.loaded, self.lines, leave_event(self.loaded, seat, text)))
 
     def cancel(self) -> None:
-        """Stop the turn that is on its way, if any; what was said is kept."""
+        """Stop the running turn, if any; the transcript keeps the part that was received."""
         if self._stream is not None:
             self._stream.cancel()
 
@@ -252,10 +251,10 @@ class Stage(ConversationCursor):
         return conversation
 
     async def _play(self, begin: Callable[[], TurnRequest]) -> AsyncGenerator[SceneEvent, None]:
-        """One call of the graph.
+        """Run the graph for one turn.
 
         Args:
-            begin: checks and says what is played.
+            begin: validates and returns the turn's input.
         """
         request = begin()
         with self._turn():
@@ -288,18 +287,18 @@ class Stage(ConversationCursor):
                 yield SceneEnded(why=over)
 
     def _follow(self, turn: SceneTurn) -> None:
-        """Go on from what a turn has brought; from where it began, if it has brought nothing."""
+        """Move to the end of a turn; stay in place if the turn added no messages."""
         if turn.brought:
             self._path = turn.path
 
     def _without_broken_off(self, path: list[Message]) -> list[Message]:
-        """A path without the answer at its end that was on its way when the process died.
+        """A path without an incomplete answer at its end, which remains if the process was killed.
 
-        It is given anew, as if nothing had been, and what there is of it stays beside.
+        The answer is generated again, and the incomplete one is kept as a swipe.
         """
         if not path or not _is_broken_off(path[-1]):
             return path
-        # If something was said after it, somebody has chosen it since.
+        # If later messages exist, the user has selected this answer since.
         return path[:-1] if self.tree()[-1].id == path[-1].id else path
 
     def _explained(self, error: Exception) -> RoleLLMError | None:
@@ -346,11 +345,11 @@ def _is_broken_off(message: Message) -> bool:
 
 
 def stored_scene(transcript: Transcript, conversation: str) -> tuple[LoadedScene, int]:
-    """The scene that a conversation was begun with, and its seed.
+    """The scene of a conversation as it was stored at its start, and its seed.
 
     Raises:
-        SceneError: the conversation is no scene.
-        PersonaError: one of its cast cannot be found any more.
+        SceneError: the conversation is not a scene.
+        PersonaError: a persona of the cast cannot be found any more.
     """
     kept = transcript.extensions(conversation)
     if "scene" not in kept:

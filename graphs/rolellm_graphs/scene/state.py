@@ -1,4 +1,4 @@
-"""What a scene's graph is given, keeps between its nodes, and may be told anew for each call."""
+"""The scene graph's input, state, output and context."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
@@ -12,72 +12,72 @@ from rolellm_agents.transcript.message import Kind
 
 
 def going_on(lines: list[SceneLine], told: list[SceneLine]) -> list[SceneLine]:
-    """The lines after those there were; told from the beginning on, they are all.
+    """Reducer that appends new lines; an update that begins with the existing lines replaces them.
 
-    A scene within another graph gives back what it was given, too, and a state that keeps its lines by this
-    has each of them once.
+    A scene within another graph also returns its input lines. With this reducer the outer state contains
+    each line once.
     """
     return told if told[: len(lines)] == lines else [*lines, *told]
 
 
 class PersonsLine(TypedDict):
-    """What a person in a seat does."""
+    """A person's line."""
 
     seat: str
-    """The seat, or `NARRATOR` for a person who tells what happens."""
+    """The seat, or `NARRATOR` for a person who narrates."""
     kind: Kind
     to: list[str]
-    """The seats a whisper is for."""
+    """The seats to which a whisper is addressed."""
     text: str
 
 
 class Attempt(TypedDict):
-    """What a model made of a turn; the last one stands."""
+    """A model's answer in a turn; the last attempt becomes the line."""
 
     kind: Kind
     to: list[str]
     text: str
     fault: str
-    """Why it should not stand; empty when it may."""
+    """Why the answer is faulty; empty if it is not."""
     made_by: dict[str, Any]
-    """Model, strategy, seed, token counts, what was looked up."""
+    """Provenance: model, strategy, seed, token counts, recalled items."""
 
 
 class SceneInput(TypedDict, total=False):
-    """What the graph takes."""
+    """The graph's input."""
 
     lines: Annotated[list[SceneLine], going_on]
-    """What happened so far, for callers who keep it themselves; with a checkpointer leave it out."""
+    """The lines so far, for callers that keep their own state; omit them with a checkpointer."""
     said: Annotated[PersonsLine | None, EphemeralValue]
-    """A person speaks unasked: the turn is theirs."""
+    """A person's line, which takes the turn."""
     next: Annotated[str | None, EphemeralValue]
-    """Who speaks next, instead of whom the director would choose."""
+    """The seat that speaks next, instead of the director's choice."""
 
 
 class SceneState(TypedDict):
-    """What the graph keeps."""
+    """The graph's state."""
 
     lines: Annotated[list[SceneLine], going_on]
     persons_line: NotRequired[PersonsLine | None]
-    """What a person does in this turn."""
+    """A person's line in this turn."""
     called: NotRequired[str | None]
-    """The seat that a person told to speak."""
+    """The seat that a person chose to speak next."""
     speaker: NotRequired[str | None]
     why: NotRequired[str]
-    """Of the director's choice."""
+    """The reason for the director's choice."""
     passed: NotRequired[list[str]]
-    """People who did not want to speak in this turn."""
+    """The seats of people who passed in this turn."""
     summary: NotRequired[Summary | None]
-    """What the speaker remembers, if it was just made."""
+    """The speaker's new summary, if one was written in this turn."""
     attempts: NotRequired[list[Attempt]]
     turns: NotRequired[int]
-    """Taken in this call."""
+    """The number of turns in this call."""
     ended: NotRequired[str]
     """Why the scene is over; empty while it is not."""
 
 
 class SceneOutput(TypedDict):
-    """What the graph gives back."""
+    """The graph's output."""
 
     lines: Annotated[list[SceneLine], going_on]
     ended: str
@@ -85,13 +85,11 @@ class SceneOutput(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class SceneContext:
-    """What may differ from call to call without being part of the scene."""
+    """Options of one call that are not part of the scene."""
 
     seed: int | None = None
-    """Of directors, and of models where they take one; the scene's own, or 0, when None."""
+    """Seed of directors, and of models that support one; defaults to the scene's seed, or 0."""
     turns: int | None = None
-    """After so many the call ends, over or not; None goes on to the scene's end. A call that waited for a
-    person and is resumed counts on."""
+    """The most turns of the call; None plays to the scene's end. A resumed call continues to count."""
     persons: tuple[str, ...] | None = None
-    """The seats in which people sit; those the scene names when None. A person can sit on the
-    narrator's chair too."""
+    """The seats of people, which may include `NARRATOR`; defaults to those that the scene names."""

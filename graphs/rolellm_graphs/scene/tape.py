@@ -1,4 +1,4 @@
-"""What models were asked and what they said, so that a scene can be played again without them."""
+"""Records the prompts and answers of models, so that a scene can be replayed without the models."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -19,23 +19,23 @@ class Call(TypedDict):
     """One call of a chat model."""
 
     by: str
-    """The graph's node that asked: `speak`, `direct`, `remember`, `narrate`."""
+    """The graph's node that called the model: `speak`, `direct`, `remember` or `narrate`."""
     prompt: str
-    """A hash of the very messages."""
+    """The hash of the prompt's messages."""
     text: str
 
 
 class Tape(BaseCallbackHandler):
-    """Listens to the models of one turn."""
+    """Records all model calls of one turn."""
 
     ignore_chain = True
-    """Nodes and graphs are of no interest."""
-    run_inline = True  # else each event is handed to a thread and back, a hundred times a turn
+    """LangChain does not report the runs of nodes and graphs."""
+    run_inline = True  # otherwise LangChain calls the handler in a thread, about 100 times a turn
 
     def __init__(self) -> None:
-        """Hear nothing yet."""
+        """Start with an empty tape."""
         self.calls: list[Call] = []
-        """In the order in which they ended."""
+        """The finished calls, in the order of their ends."""
         self._begun: dict[UUID, tuple[str, str]] = {}
 
     def on_chat_model_start(
@@ -47,18 +47,18 @@ class Tape(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note the prompt."""
+        """Record the prompt."""
         by = str((metadata or {}).get("langgraph_node", ""))
         self._begun[run_id] = (by, hash_prompt(messages_to_dict(messages[0])))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note the answer."""
+        """Record the answer."""
         by, prompt = self._begun.pop(run_id, ("", ""))
         self.calls.append(Call(by=by, prompt=prompt, text=_words_of(response)))
 
 
 def _words_of(response: LLMResult) -> str:
-    """What was said, or, where a form was taken for a tool, what the tool was to be given."""
+    """The answer's text, or the tool call's arguments if structured output is a tool call."""
     if not response.generations or not response.generations[0]:
         return ""
     said = response.generations[0][0]
@@ -69,16 +69,16 @@ def _words_of(response: LLMResult) -> str:
 
 
 class TapeChatModel(ThreadedChatModel):
-    """Says again what was said to the very same prompts."""
+    """A chat model that returns the recorded answers to the recorded prompts."""
 
     tape: dict[str, list[str]]
-    """Answers by their prompts' hashes, in the order in which they came; each is given once."""
+    """Answers by the prompt's hash, in recorded order; each is returned once."""
     temperature: float | None = None
-    """0 for who always took the likeliest word, and so was never asked to say something again."""
+    """0 for seats without retries, because the scene graph does not retry greedy models."""
 
     @classmethod
     def of(cls, calls: Iterable[Call]) -> "TapeChatModel":
-        """A model that says what was recorded."""
+        """Create the model from recorded calls."""
         tape: dict[str, list[str]] = {}
         for call in calls:
             tape.setdefault(call["prompt"], []).append(call["text"])

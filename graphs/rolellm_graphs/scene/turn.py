@@ -1,4 +1,4 @@
-"""One turn of a scene as the graph's stream tells of it: it is recorded, and becomes events."""
+"""One turn of a scene: records the graph's stream and converts it to events."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,11 +29,11 @@ from rolellm_graphs.scene.speaking import broken_off, heard_by_name, is_to_be_sa
 from rolellm_graphs.scene.state import Attempt
 
 SET_ASIDE = "set_aside"
-"""In `made_by` of what was said and does not stand: another answer stands beside it."""
+"""Key in the provenance of a rejected answer; another answer replaces it as a swipe."""
 
 
 class SceneTurn:
-    """A turn on its way, and what happens before and after it."""
+    """A running turn, with the scheduled events and narration around it."""
 
     def __init__(
         self,
@@ -43,19 +43,19 @@ class SceneTurn:
         branch: str,
         path: list[Message],
     ) -> None:
-        """Nothing has happened yet.
+        """Prepare the turn.
 
         Args:
-            ensemble: who plays.
-            transcript: where all is recorded.
-            conversation: in which it happens.
-            branch: that follows what happens.
-            path: what happened before.
+            ensemble: the scene and its models.
+            transcript: records the messages.
+            conversation: the id of the conversation.
+            branch: the branch that points to new messages.
+            path: the messages before the turn.
         """
         self.path = list(path)
-        """What stands, with what this turn has brought."""
+        """The messages of the branch, including those of this turn."""
         self.lines = [line_of(message) for message in path]
-        """The same as the scene's rules see it."""
+        """The same messages as lines."""
         self._began = len(path)
         self._ensemble = ensemble
         self._transcript = transcript
@@ -65,30 +65,30 @@ class SceneTurn:
         self._recording: Recording | None = None
         self._opening: UtteranceStream | None = None
         self._answer: AIMessage | None = None
-        self._told: dict[str, Any] = {}
+        self._provenance: dict[str, Any] = {}
         self._present: tuple[str, ...] = ()
         self._audience: tuple[str, ...] = ()
 
     @property
     def brought(self) -> bool:
-        """Whether something stands that did not before."""
+        """Whether the turn added a message to the branch."""
         return len(self.path) > self._began
 
     def take(self, part: Any) -> list[SceneEvent]:
-        """Turn a part of the graph's stream into events."""
+        """Convert a part of the graph's stream to events."""
         speaking = bool(part["ns"]) and part["ns"][0].startswith("speak:")
         if part["type"] == "messages":
             chunk, _ = part["data"]
-            return self._heard(chunk.text) if speaking and isinstance(chunk, AIMessage) else []
-        take = self._speaking if speaking else self._happening
+            return self._feed(chunk.text) if speaking and isinstance(chunk, AIMessage) else []
+        take = self._speaker_events if speaking else self._scene_events
         return [event for node, update in part["data"].items() for event in take(node, update)]
 
     def stop(self) -> Message | None:
-        """Keep what was said of a turn that was stopped; nothing is left to do after one that ended."""
-        return self._kept(lambda recording: recording.end("stopped", None, self._told))
+        """Record the received part of a stopped turn; does nothing after a finished turn."""
+        return self._kept(lambda recording: recording.end("stopped", None, self._provenance))
 
     def fail(self) -> Message | None:
-        """Keep what was said of a turn that failed."""
+        """Record the received part of a failed turn."""
         return self._kept(Recording.fail)
 
     def _kept(self, end: Callable[[Recording], object]) -> Message | None:
@@ -103,22 +103,22 @@ class SceneTurn:
             self._stands(recording.message)
         return recording.message
 
-    def _speaking(self, node: str, update: dict[str, Any]) -> list[SceneEvent]:
-        """What the speaker's own graph tells."""
+    def _speaker_events(self, node: str, update: dict[str, Any]) -> list[SceneEvent]:
+        """Events for an update of the speaker's role graph."""
         if node == "recall":
-            self._told |= record_of(update)
+            self._provenance |= record_of(update)
             return [Recalled(items=tuple(update["recalled"]))]
         if node == "compose":
             return [self._prompted(update["prompt"])]
         if node == "speak":
             self._answer = update["messages"][-1]
             opening = self._opening
-            return self._shown(opening.finish()) if opening else []
+            return self._word_events(opening.finish()) if opening else []
         return []
 
     def _prompted(self, prompt: list[dict[str, Any]]) -> Prompted:
         voice = self._ensemble.voices[self._speaker]
-        self._told |= {
+        self._provenance |= {
             "model": voice.model_name,
             "strategy": voice.strategy,
             "prompt": hash_prompt(prompt),
@@ -147,21 +147,23 @@ class SceneTurn:
         names = heard_by_name(loaded, self._speaker, self.lines)
         return UtteranceStream(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
 
-    def _heard(self, words: str) -> list[SceneEvent]:
-        return self._shown(self._opening.feed(words)) if words and self._opening else []
+    def _feed(self, words: str) -> list[SceneEvent]:
+        return self._word_events(self._opening.feed(words)) if words and self._opening else []
 
-    def _shown(self, words: str) -> list[SceneEvent]:
-        """Words that are sure to be part of what is said, and whose audience is known."""
+    def _word_events(self, words: str) -> list[SceneEvent]:
+        """Events for words that certainly belong to the line, once its audience is known."""
         utterance = self._opening.utterance if self._opening else None
         if not words or utterance is None or self._recording is None:
             return []
         self._audience = audience_of(utterance.kind, self._speaker, utterance.to, self._present)
         return [
-            self._recording.add(words, audience=self._audience, kind=utterance.kind, made_by=self._told)
+            self._recording.add(
+                words, audience=self._audience, kind=utterance.kind, made_by=self._provenance
+            )
         ]
 
-    def _happening(self, node: str, update: Any) -> list[SceneEvent]:
-        """What the scene's graph tells."""
+    def _scene_events(self, node: str, update: Any) -> list[SceneEvent]:
+        """Events for an update of the scene graph."""
         if node == "__interrupt__":
             asked = update[0].value
             return [YourTurn(seat=asked["seat"], why=asked["why"])]
@@ -169,7 +171,7 @@ class SceneTurn:
             return []
         if node == "direct" and update.get("speaker"):
             self._speaker = update["speaker"]
-            self._told = {}
+            self._provenance = {}
             return [SpeakerChosen(seat=self._speaker, why=update["why"])]
         if node == "direct" and update.get("ended"):
             return [SceneEnded(why=update["ended"])]
@@ -180,13 +182,13 @@ class SceneTurn:
         return [MessageDone(message=self._added(line)) for line in update.get("lines", ())]
 
     def _guarded(self, attempts: list[Attempt]) -> list[SceneEvent]:
-        """An attempt that must not stand is kept beside the next one."""
+        """Record a rejected attempt as a swipe of the next one."""
         last = attempts[-1]
         again = is_to_be_said_again(self._ensemble, self._speaker, self.lines, attempts)
         if not again or self._recording is None:
             return []
-        made_by = {**self._told, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}
-        made_by.pop("usage", None)  # it stands beside
+        made_by = {**self._provenance, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}
+        made_by.pop("usage", None)  # the message has its own field for it
         kept = self._recording.end("complete", self._answer, made_by, text=last["text"], kind=last["kind"])
         self._recording = self._opening = self._answer = None
         return [Retried(message=kept, fault=last["fault"])]
@@ -195,18 +197,18 @@ class SceneTurn:
         recording, self._recording, self._opening = self._recording, None, None
         if recording is None:
             return [MessageDone(message=self._added(line))]
-        made_by = {**self._told, **line["made_by"]}
-        made_by.pop("usage", None)  # it stands beside
+        made_by = {**self._provenance, **line["made_by"]}
+        made_by.pop("usage", None)  # the message has its own field for it
         events: list[SceneEvent] = []
         if recording.begun and set(self._audience) != set(line["audience"]):
-            # What was begun for others must not stand as if they alone had heard it.
+            # The audience has changed, so the first words are kept as a rejected answer.
             aside = recording.end("complete", None, {SET_ASIDE: True})
             events.append(Retried(message=aside, fault="It is for others than it seemed at first."))
             recording = self._recorder()
         if not recording.begun:
             events.append(
                 recording.add(
-                    line["text"], audience=line["audience"], kind=line["kind"], made_by=self._told
+                    line["text"], audience=line["audience"], kind=line["kind"], made_by=self._provenance
                 )
             )
         stands = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])

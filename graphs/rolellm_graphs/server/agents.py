@@ -58,13 +58,16 @@ class Agents:
     @property
     def cards(self) -> list[ModelObject]:
         """All names: personas, then scenes."""
-        told = [(one.id, one.name, one.description) for one in self._personas.values()]
-        told += [(f"{SCENE}{scene}", title, "A scene.") for scene, title in self._scenes.items()]
+        entries = [(persona.id, persona.name, persona.description) for persona in self._personas.values()]
+        entries += [(f"{SCENE}{scene}", title, "A scene.") for scene, title in self._scenes.items()]
         return [
             ModelObject(
-                id=agent, created=self._since, name=one_line(name), description=one_line(about, _DESCRIBED)
+                id=agent,
+                created=self._since,
+                name=one_line(name),
+                description=one_line(description, _DESCRIBED),
             )
-            for agent, name, about in told
+            for agent, name, description in entries
         ]
 
     def model(self, spec: str | None = None) -> BaseChatModel:
@@ -127,5 +130,5 @@ class Agents:
             return self._options.make(spec, **options)
 
         # The client's choice precedes the models in the scene's file.
-        wished = self.model(name.model) if name.model or not loaded.scene.model else None
-        return Ensemble(loaded, model=wished, strategy=name.strategy, make=make)
+        model = self.model(name.model) if name.model or not loaded.scene.model else None
+        return Ensemble(loaded, model=model, strategy=name.strategy, make=make)

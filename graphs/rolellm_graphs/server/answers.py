@@ -37,7 +37,7 @@ class Agent(Protocol):
     persona: str | None
     """The `name` of its messages; None in a scene."""
 
-    def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
+    def answer(self, request: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
         """Answer the last message. Closing the generator stops the answer.
 
         Raises:

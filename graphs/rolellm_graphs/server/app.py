@@ -27,7 +27,7 @@ from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import SCENE, agent_named
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.streams import StreamedAnswer, chat_chunks, stream_response, text_chunks
-from rolellm_graphs.server.whole_answers import answers, together
+from rolellm_graphs.server.whole_answers import answers, total_usage
 from rolellm_graphs.server.wire import (
     AnswerMessage,
     ChatChoice,
@@ -110,26 +110,26 @@ class _Service:
         self.agents = Agents(options)
         self.agents.model()
 
-    async def agent(self, asked: GenerationRequest, request: Request) -> Agent:
-        name = agent_named(asked.model, request.headers, self.options.models)
-        if name.is_scene and asked.n > 1:
+    async def agent(self, body: GenerationRequest, request: Request) -> Agent:
+        name = agent_named(body.model, request.headers, self.options.models)
+        if name.is_scene and body.n > 1:
             raise ApiError(400, "A scene is played once at a time; leave n out.", param="n")
-        if asked.stream and asked.n > 1:
+        if body.stream and body.n > 1:
             raise ApiError(400, "A stream holds one answer; leave n or stream out.", param="n")
         return await asyncio.to_thread(self.agents.find, name)
 
-    def making(self, agent: Agent, asked: ChatRequest) -> StreamedAnswer:
+    def streamed_answer(self, agent: Agent, body: ChatRequest) -> StreamedAnswer:
         seconds = self.options.answer_seconds
-        return StreamedAnswer(agent, asked, seconds=seconds, metrics=self.metrics)
+        return StreamedAnswer(agent, body, seconds=seconds, metrics=self.metrics)
 
-    async def whole(
-        self, agent: Agent, asked: ChatRequest, request: Request
+    async def complete_answers(
+        self, agent: Agent, body: ChatRequest, request: Request
     ) -> tuple[list[str], list[AnswerEnd]]:
         seconds = self.options.answer_seconds
-        work = answers(agent, asked, seconds=seconds, metrics=self.metrics)
-        given = await while_connected(request.receive, work)
-        ends = [part for parts in given for part in parts if isinstance(part, AnswerEnd)]
-        return [text_of(parts) for parts in given], ends
+        work = answers(agent, body, seconds=seconds, metrics=self.metrics)
+        answered = await while_connected(request.receive, work)
+        ends = [part for parts in answered for part in parts if isinstance(part, AnswerEnd)]
+        return [text_of(parts) for parts in answered], ends
 
 
 def _add_paths(app: FastAPI, service: _Service) -> None:
@@ -144,8 +144,8 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
     async def model(model: str, request: Request) -> ModelObject:
         name = agent_named(model, request.headers, service.options.models)
         await asyncio.to_thread(service.agents.find, name)
-        wanted = f"{SCENE}{name.id}" if name.is_scene else name.id
-        return next(card for card in service.agents.cards if card.id == wanted)
+        id_ = f"{SCENE}{name.id}" if name.is_scene else name.id
+        return next(card for card in service.agents.cards if card.id == id_)
 
     @app.get("/health", summary="Whether it answers")
     async def health() -> Health:
@@ -162,14 +162,14 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
 
 def _add_answering(app: FastAPI, service: _Service) -> None:
     @app.post("/v1/chat/completions", summary="Answer a conversation", response_model=ChatCompletion)
-    async def chat(asked: ChatRequest, request: Request, head: _Head) -> Response:
-        agent = await service.agent(asked, request)
-        head |= {"id": f"chatcmpl-{head['id']}", "model": asked.model}
-        told = _told(asked, agent)
-        if asked.stream:
-            chunks = chat_chunks({**head, "object": "chat.completion.chunk"}, asked, agent.persona)
-            return await stream_response(request, service.making(agent, asked), chunks, told)
-        texts, ends = await service.whole(agent, asked, request)
+    async def chat(body: ChatRequest, request: Request, head: _Head) -> Response:
+        agent = await service.agent(body, request)
+        head |= {"id": f"chatcmpl-{head['id']}", "model": body.model}
+        headers = _headers_of(body, agent)
+        if body.stream:
+            chunks = chat_chunks({**head, "object": "chat.completion.chunk"}, body, agent.persona)
+            return await stream_response(request, service.streamed_answer(agent, body), chunks, headers)
+        texts, ends = await service.complete_answers(agent, body, request)
         choices = [
             ChatChoice(
                 index=number,
@@ -178,29 +178,36 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
             )
             for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
         ]
-        usage = together([ended.usage for ended in ends])
-        whole = ChatCompletion(**head, choices=choices, usage=usage, scene=ends[0].scene)
-        return JSONResponse(whole.model_dump(exclude=None if whole.scene else {"scene"}), headers=told)
+        usage = total_usage([ended.usage for ended in ends])
+        completion = ChatCompletion(**head, choices=choices, usage=usage, scene=ends[0].scene)
+        return JSONResponse(
+            completion.model_dump(exclude=None if completion.scene else {"scene"}),
+            headers=headers,
+        )
 
     @app.post("/v1/completions", summary="Answer a line", response_model=TextCompletion)
-    async def complete(asked: CompletionRequest, request: Request, head: _Head) -> Response:
-        agent = await service.agent(asked, request)
-        said = _as_chat(asked)
-        head |= {"id": f"cmpl-{head['id']}", "model": asked.model}
-        told = _told(asked, agent)
-        if asked.stream:
-            chunks = text_chunks({**head, "object": "text_completion"}, said)
-            return await stream_response(request, service.making(agent, said), chunks, told)
-        texts, ends = await service.whole(agent, said, request)
+    async def complete(body: CompletionRequest, request: Request, head: _Head) -> Response:
+        agent = await service.agent(body, request)
+        chat_body = _as_chat(body)
+        head |= {"id": f"cmpl-{head['id']}", "model": body.model}
+        headers = _headers_of(body, agent)
+        if body.stream:
+            chunks = text_chunks({**head, "object": "text_completion"}, chat_body)
+            return await stream_response(
+                request, service.streamed_answer(agent, chat_body), chunks, headers
+            )
+        texts, ends = await service.complete_answers(agent, chat_body, request)
         choices = [
             TextChoice(index=number, text=text, finish_reason=ended.reason)
             for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
         ]
-        whole = TextCompletion(**head, choices=choices, usage=together([ended.usage for ended in ends]))
-        return JSONResponse(whole.model_dump(), headers=told)
+        completion = TextCompletion(
+            **head, choices=choices, usage=total_usage([ended.usage for ended in ends])
+        )
+        return JSONResponse(completion.model_dump(), headers=headers)
 
     @app.exception_handler(GoneError)
-    async def gone(_: Request, error: Exception) -> Response:
+    async def client_gone(_: Request, error: Exception) -> Response:
         return gone_response()
 
 
@@ -211,17 +218,17 @@ def _new_head() -> dict[str, Any]:
 _Head = Annotated[dict[str, Any], Depends(_new_head)]
 
 
-def _as_chat(asked: CompletionRequest) -> ChatRequest:
+def _as_chat(body: CompletionRequest) -> ChatRequest:
     """A prompt as a conversation of one message."""
-    options = asked.model_dump(include=set(GenerationRequest.model_fields), exclude_none=True)
-    return ChatRequest(**options, messages=[ChatMessage(role="user", content=asked.line)])
+    options = body.model_dump(include=set(GenerationRequest.model_fields), exclude_none=True)
+    return ChatRequest(**options, messages=[ChatMessage(role="user", content=body.line)])
 
 
-def _told(asked: GenerationRequest, agent: Agent) -> dict[str, str]:
+def _headers_of(body: GenerationRequest, agent: Agent) -> dict[str, str]:
     """Headers with the agent and the ignored fields of the request."""
-    told = {"X-RoleLLM-Agent": agent.name}
-    ignored = ",".join(name for name in asked.ignored if name.isascii() and name.isidentifier())
-    return {**told, "X-RoleLLM-Ignored": ignored[:500]} if ignored else told
+    headers = {"X-RoleLLM-Agent": agent.name}
+    ignored = ",".join(name for name in body.ignored if name.isascii() and name.isidentifier())
+    return {**headers, "X-RoleLLM-Ignored": ignored[:500]} if ignored else headers
 
 
 def _add_limits(app: FastAPI, service: _Service) -> None:

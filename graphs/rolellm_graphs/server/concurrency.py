@@ -96,13 +96,13 @@ class Admission:
         if ticket.state == "refused":
             raise self._refusal("queue_full", f"{self._fullness}, and most of these requests are yours")
 
-    def _refusal(self, reason: str, told: str) -> ApiError:
+    def _refusal(self, reason: str, explanation: str) -> ApiError:
         """The error for a rejected client, with a retry time."""
         self._metrics.refused.labels(reason).inc()
         seconds = self._pace.seconds_for(self.waiting + 1, self._clock())
         return ApiError(
             HTTPStatus.TOO_MANY_REQUESTS,
-            f"The server is busy: {told}; try again in {seconds} seconds.",
+            f"The server is busy: {explanation}; try again in {seconds} seconds.",
             code="rate_limit_exceeded",
             headers={"Retry-After": str(seconds)},
         )
@@ -125,9 +125,9 @@ class ConcurrencyLimit:
         if scope["type"] != "http" or scope["method"] != "POST":
             return await self._app(scope, receive, send)
         arrived = await receive()
-        async with AsyncExitStack() as place:
+        async with AsyncExitStack() as stack:
             try:
-                await place.enter_async_context(self._admission.turn(_client_of(scope), receive))
+                await stack.enter_async_context(self._admission.turn(_client_of(scope), receive))
             except ApiError as error:
                 return await error.response()(scope, receive, send)
             except GoneError:
@@ -137,5 +137,5 @@ class ConcurrencyLimit:
 
 def _client_of(scope: Scope) -> Hashable:
     """The client of a request: its API key, or else its address."""
-    peer = scope.get("client")
-    return hashed_key(Headers(scope=scope)) or (peer[0] if peer else "")
+    address = scope.get("client")
+    return hashed_key(Headers(scope=scope)) or (address[0] if address else "")

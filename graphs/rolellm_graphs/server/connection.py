@@ -48,13 +48,13 @@ def gone_response() -> Response:
 
 def replayed(body: bytes, receive: Receive) -> Receive:
     """Replay the body, then the messages after it."""
-    read = False
+    was_read = False
 
     async def replay() -> Message:
-        nonlocal read
-        if read:
+        nonlocal was_read
+        if was_read:
             return await receive()
-        read = True
+        was_read = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay

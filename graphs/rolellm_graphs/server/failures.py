@@ -58,13 +58,13 @@ class ApiError(Exception):
         kind = (
             "server_error" if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         )
-        told = {
+        error = {
             "message": self.message,
             "type": _TYPES.get(self.status, kind),
             "param": self.param,
             "code": self.code,
         }
-        return {"error": told}
+        return {"error": error}
 
     def response(self) -> Response:
         """The HTTP response."""
@@ -116,7 +116,7 @@ def _invalid(error: RequestValidationError) -> ApiError:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return ApiError(HTTPStatus.BAD_REQUEST, "The request is no JSON; send a JSON object.")
-    where = [str(part) for part in first["loc"][1:]]
-    field = ".".join(where) or "the body"
+    path = [str(part) for part in first["loc"][1:]]
+    field = ".".join(path) or "the body"
     message = one_line(f"{field}: {first['msg'].removeprefix('Value error, ')}.", _SHOWN)
-    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message, param=".".join(where) or None)
+    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message, param=".".join(path) or None)

@@ -35,11 +35,11 @@ class KnownHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass it on, or refuse it."""
         if scope["type"] == "http" and _host(Headers(scope=scope).get("host", "")) not in self._hosts:
-            refused = ApiError(
+            error = ApiError(
                 HTTPStatus.FORBIDDEN,
                 "This server is not known by this name; use its own address, or start it with --host.",
             )
-            return await refused.response()(scope, receive, send)
+            return await error.response()(scope, receive, send)
         return await self._app(scope, receive, send)
 
 
@@ -57,13 +57,13 @@ class Keys:
         is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
         if scope["type"] != "http" or is_open or self._opens(Headers(scope=scope)):
             return await self._app(scope, receive, send)
-        refused = ApiError(
+        error = ApiError(
             HTTPStatus.UNAUTHORIZED,
             "The API key is missing or wrong; send it as “Authorization: Bearer KEY”.",
             code="invalid_api_key",
             headers={"WWW-Authenticate": "Bearer"},
         )
-        return await refused.response()(scope, receive, send)
+        return await error.response()(scope, receive, send)
 
     def _opens(self, headers: Headers) -> bool:
         offered = _hash(_offered_key(headers))
@@ -112,39 +112,39 @@ class BodyLimit:
         """Pass it on whole, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         try:
             try:
                 async with asyncio.timeout(self._seconds):
-                    is_complete = await self._read(Headers(scope=scope), receive, pieces)
+                    is_complete = await self._read(Headers(scope=scope), receive, chunks)
             except TimeoutError:
                 slow = "The request took too long to arrive; send it again."
                 return await ApiError(HTTPStatus.REQUEST_TIMEOUT, slow).response()(scope, receive, send)
             except ApiError as error:
                 return await error.response()(scope, receive, send)
             if is_complete:
-                await self._app(scope, replayed(b"".join(pieces), receive), send)
+                await self._app(scope, replayed(b"".join(chunks), receive), send)
         finally:
-            self._memory.give_back(sum(map(len, pieces)))
+            self._memory.give_back(sum(map(len, chunks)))
 
-    async def _read(self, headers: Headers, receive: Receive, pieces: list[bytes]) -> bool:
+    async def _read(self, headers: Headers, receive: Receive, chunks: list[bytes]) -> bool:
         """Read all of it; False when the client went away."""
-        told = headers.get("content-length", "0")
-        if told.isdecimal() and int(told) > self._size:
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self._size:
             raise self._too_large()
         size = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return False
-            piece = message.get("body", b"")
-            size += len(piece)
+            chunk = message.get("body", b"")
+            size += len(chunk)
             if size > self._size:
                 raise self._too_large()
-            self._memory.take(len(piece))
-            pieces.append(piece)
+            self._memory.take(len(chunk))
+            chunks.append(chunk)
             if not message.get("more_body", False):
-                pieces[:] = [b"".join(pieces)]  # so that no second copy lives while it is answered
+                chunks[:] = [b"".join(chunks)]  # so that no second copy lives while it is answered
                 return True
 
     def _too_large(self) -> ApiError:

@@ -77,17 +77,17 @@ class AnswerClock:
     def __init__(self, metrics: Metrics) -> None:
         """Start the clock."""
         self._metrics = metrics
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._spoken = False
 
-    def hear(self, part: AnswerPart) -> None:
+    def record(self, part: AnswerPart) -> None:
         """Record a part of the answer."""
-        passed = time.monotonic() - self._begun
+        elapsed = time.monotonic() - self._started
         if isinstance(part, AnswerChunk) and not self._spoken:
             self._spoken = True
-            self._metrics.first_words.observe(passed)
+            self._metrics.first_words.observe(elapsed)
         if isinstance(part, AnswerEnd):
-            self._metrics.answers.observe(passed)
+            self._metrics.answers.observe(elapsed)
             usage = part.usage
             cached = usage.prompt_tokens_details.cached_tokens
             for kind, count in (

@@ -46,8 +46,8 @@ def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) 
     Raises:
         ApiError: a suffix or header is neither a strategy nor an offered model.
     """
-    told, *suffixes = name.strip().split("@")
-    is_scene = told.startswith(SCENE)
+    base, *suffixes = name.strip().split("@")
+    is_scene = base.startswith(SCENE)
     strategies = strategy_names()
     strategy = _one_of(strategies, headers.get(STRATEGY_HEADER.lower()), STRATEGY_HEADER, "strategy")
     model = _one_of(models, headers.get(MODEL_HEADER.lower()), MODEL_HEADER, "model")
@@ -61,27 +61,27 @@ def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) 
             seat = suffix
         else:
             _one_of([*strategies, *models], suffix, "model", "strategy or model")
-    return AgentName(told.removeprefix(SCENE), is_scene, strategy, model, seat)
+    return AgentName(base.removeprefix(SCENE), is_scene, strategy, model, seat)
 
 
 def unknown_agent(name: str, known: Collection[str]) -> ApiError:
     """The error for an unknown name."""
-    near = did_you_mean(name, known)
+    suggestion = did_you_mean(name, known)
     return ApiError(
         HTTPStatus.NOT_FOUND,
-        f"There is no model {one_line(name, _SHOWN)!r}{near}; GET /v1/models lists all.",
+        f"There is no model {one_line(name, _SHOWN)!r}{suggestion}; GET /v1/models lists all.",
         code="model_not_found",
         param="model",
     )
 
 
-def _one_of(known: Collection[str], asked: str | None, where: str, what: str) -> str | None:
-    if asked is None or asked in known:
-        return asked
+def _one_of(known: Collection[str], value: str | None, param: str, kind: str) -> str | None:
+    if value is None or value in known:
+        return value
     raise ApiError(
         HTTPStatus.NOT_FOUND,
-        f"There is no {what} {one_line(asked, _SHOWN)!r} here{did_you_mean(asked, known)}; "
+        f"There is no {kind} {one_line(value, _SHOWN)!r} here{did_you_mean(value, known)}; "
         f"this server has {', '.join(known)}.",
         code="model_not_found",
-        param=where,
+        param=param,
     )

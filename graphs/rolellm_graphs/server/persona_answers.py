@@ -48,21 +48,21 @@ class PersonaAgent:
         self._max_tokens = max_tokens
         self._chat = RoleChatModel(persona=persona, model=model, strategy=strategy, user=user)
 
-    async def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
+    async def answer(self, request: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
         """Answer the last message; see `Agent`.
 
         Raises:
             ApiError: there is no user message.
             RoleLLMError: the model cannot answer.
         """
-        messages = [_as_langchain(message) for message in asked.messages]
+        messages = [_as_langchain(message) for message in request.messages]
         _check_line(messages)
-        whole = AIMessageChunk(content="")
+        metadata = AIMessageChunk(content="")
         try:
-            stream = self._chat.astream(messages, stop=asked.marks, **self._options(asked, seed))
+            stream = self._chat.astream(messages, stop=request.marks, **self._options(request, seed))
             async with aclosing(stream) as chunks:  # type: ignore[type-var]  # a generator, typed as less
                 async for chunk in chunks:
-                    whole = _with_metadata(whole, chunk)
+                    metadata = _with_metadata(metadata, chunk)
                     if chunk.text:
                         yield AnswerChunk(chunk.text)
         except Exception as error:
@@ -70,27 +70,27 @@ class PersonaAgent:
             if explained is None:
                 raise
             raise explained from error
-        reason = whole.response_metadata.get("finish_reason")
-        yield AnswerEnd("length" if reason == "length" else "stop", usage_of(whole.usage_metadata))
+        reason = metadata.response_metadata.get("finish_reason")
+        yield AnswerEnd("length" if reason == "length" else "stop", usage_of(metadata.usage_metadata))
 
-    def _options(self, asked: ChatRequest, seed: int | None) -> dict[str, Any]:
+    def _options(self, request: ChatRequest, seed: int | None) -> dict[str, Any]:
         names = (*_OPENAI, *_LLAMA) if isinstance(self._model, LocalModel) else _OPENAI
-        options = {name: getattr(asked, name) for name in names}
-        usual = getattr(self._model, "max_tokens", None) or self._max_tokens
-        options |= {"max_tokens": min(asked.longest or usual, self._max_tokens)}
+        options = {name: getattr(request, name) for name in names}
+        limit = getattr(self._model, "max_tokens", None) or self._max_tokens
+        options |= {"max_tokens": min(request.longest or limit, self._max_tokens)}
         options |= {"seed": seed}
         return {name: value for name, value in options.items() if value is not None}
 
 
-def usage_of(told: UsageMetadata | None) -> Usage:
+def usage_of(metadata: UsageMetadata | None) -> Usage:
     """Token counts in OpenAI's format; zero if unknown."""
-    if told is None:
+    if metadata is None:
         return Usage()
-    details = PromptDetails(cached_tokens=told.get("input_token_details", {}).get("cache_read", 0))
+    details = PromptDetails(cached_tokens=metadata.get("input_token_details", {}).get("cache_read", 0))
     return Usage(
-        prompt_tokens=told["input_tokens"],
-        completion_tokens=told["output_tokens"],
-        total_tokens=told["total_tokens"],
+        prompt_tokens=metadata["input_tokens"],
+        completion_tokens=metadata["output_tokens"],
+        total_tokens=metadata["total_tokens"],
         prompt_tokens_details=details,
     )
 
@@ -98,16 +98,16 @@ def usage_of(told: UsageMetadata | None) -> Usage:
 def _check_line(messages: Sequence[BaseMessage]) -> None:
     lines = [message.text.strip() for message in messages if isinstance(message, HumanMessage)]
     if not lines or not lines[-1]:
-        what = "The last message of the role user is empty; write something in it."
+        empty = "The last message of the role user is empty; write something in it."
         missing = "There is no message of the role user that the persona could answer; add one."
-        raise ApiError(HTTPStatus.BAD_REQUEST, what if lines else missing, param="messages")
+        raise ApiError(HTTPStatus.BAD_REQUEST, empty if lines else missing, param="messages")
 
 
-def _with_metadata(whole: AIMessageChunk, chunk: AIMessageChunk) -> AIMessageChunk:
+def _with_metadata(metadata: AIMessageChunk, chunk: AIMessageChunk) -> AIMessageChunk:
     """The last chunk without its text, for metadata."""
     if not chunk.usage_metadata and not chunk.response_metadata:
-        return whole
-    return whole + chunk.model_copy(update={"content": ""})
+        return metadata
+    return metadata + chunk.model_copy(update={"content": ""})
 
 
 def _as_langchain(message: ChatMessage) -> BaseMessage:

@@ -17,7 +17,7 @@ class QueuePace:
 
     def __init__(self) -> None:
         """Create an empty counter."""
-        self._begun: deque[float] = deque()
+        self._starts: deque[float] = deque()
 
     def note(self, now: float) -> None:
         """Record an admitted request.
@@ -25,17 +25,17 @@ class QueuePace:
         Args:
             now: monotonic seconds, from the same clock in all calls.
         """
-        self._begun.append(now)
+        self._starts.append(now)
         self._forget(now)
 
     def seconds_for(self, requests: int, now: float) -> int:
         """Estimate the seconds until this many requests are admitted; from 1 to `_MOST`."""
         self._forget(now)
-        if not self._begun:
+        if not self._starts:
             return math.ceil(_WINDOW)
-        passed = max(_LEAST, now - self._begun[0])
-        return min(_MOST, max(1, math.ceil(requests * passed / len(self._begun))))
+        elapsed = max(_LEAST, now - self._starts[0])
+        return min(_MOST, max(1, math.ceil(requests * elapsed / len(self._starts))))
 
     def _forget(self, now: float) -> None:
-        while self._begun and self._begun[0] < now - _WINDOW:
-            self._begun.popleft()
+        while self._starts and self._starts[0] < now - _WINDOW:
+            self._starts.popleft()

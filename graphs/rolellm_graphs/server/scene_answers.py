@@ -18,7 +18,7 @@ from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import SCENE
 from rolellm_graphs.server.scene_memory import SceneMemory
-from rolellm_graphs.server.scene_text import WrittenLine, heading, read
+from rolellm_graphs.server.scene_text import WrittenLine, heading, parse_lines
 from rolellm_graphs.server.wire import (
     ChatMessage,
     ChatRequest,
@@ -54,60 +54,60 @@ class SceneAgent:
         self._loaded: LoadedScene = ensemble.loaded
         self._memory = memory
         self._turns = turns
-        persons = [one.id for one in self._loaded.scene.cast if one.person]
+        persons = [seat_.id for seat_ in self._loaded.scene.cast if seat_.person]
         self.seat = self._loaded.check_seat(seat) if seat else (persons or [NARRATOR])[0]
         self.name = f"{SCENE}{self._loaded.scene.id}@{self.seat}"
 
-    async def answer(self, asked: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
+    async def answer(self, request: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
         """Play turns; see `Agent`. Lines are sent when they are final, since a faulty one is retried.
 
         Raises:
             ApiError: the scene is over.
             RoleLLMError: a model cannot answer, or the user's action is invalid.
         """
-        before, said = _split(asked.messages)
-        shown: list[Message] = []
+        history, new_lines = _split(request.messages)
+        sent: list[Message] = []
         with Transcript(None) as transcript:
             stage = Stage(self._ensemble, transcript, seed=seed, persons=[self.seat])
-            stage.take_over(self._lines(before))
-            if said and stage.ended:
-                raise _over(stage.ended)
-            async for message in self._played(stage, said):
+            stage.take_over(self._lines(history))
+            if new_lines and stage.ended:
+                raise _scene_over_error(stage.ended)
+            async for message in self._played(stage, new_lines):
                 if self._sees(message):
-                    told = _told(message)
-                    between = "\n\n" if shown else ""
-                    shown.append(message)
+                    line = _written_line(message)
+                    separator = "\n\n" if sent else ""
+                    sent.append(message)
                     yield AnswerChunk(
-                        between + heading(told, self._loaded.names) + told.text, message.speaker
+                        separator + heading(line, self._loaded.names) + line.text, message.speaker
                     )
-            if not shown and stage.ended:
-                raise _over(stage.ended)
-            text = "\n\n".join(heading(_told(one), self._loaded.names) + one.text for one in shown)
-            texts = [*_texts(asked.messages), ("assistant", text)]
+            if not sent and stage.ended:
+                raise _scene_over_error(stage.ended)
+            text = "\n\n".join(heading(_written_line(one), self._loaded.names) + one.text for one in sent)
+            texts = [*_texts(request.messages), ("assistant", text)]
             self._memory.keep(self.name, texts, stage.lines)
-            messages = [SceneMessage(name=one.speaker, kind=one.kind, content=one.text) for one in shown]
-            told_of = SceneReply(messages=messages, seat=self.seat, ended=stage.ended)
-            yield AnswerEnd("stop", _used(stage.messages), told_of)
+            messages = [SceneMessage(name=one.speaker, kind=one.kind, content=one.text) for one in sent]
+            reply = SceneReply(messages=messages, seat=self.seat, ended=stage.ended)
+            yield AnswerEnd("stop", _total_usage(stage.messages), reply)
 
-    async def _played(self, stage: Stage, said: Sequence[str]) -> AsyncGenerator[Message, None]:
+    async def _played(self, stage: Stage, texts: Sequence[str]) -> AsyncGenerator[Message, None]:
         """Events of the next turns, without the user's."""
-        for text in said:
+        for text in texts:
             line = self._persons_line(text, stage.present)
             async with aclosing(stage.say(line)) as events:
                 async for event in events:
                     if (message := _message_of(event)) and not message.made_by.get("person"):
                         yield message
         async with aclosing(play(stage, self._turns)) as played:
-            async for one in played:
-                if message := _message_of(one):
+            async for played_event in played:
+                if message := _message_of(played_event):
                     yield message
 
     def _persons_line(self, text: str, present: Iterable[str]) -> PersonsLine:
         if self.seat == NARRATOR:
             return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=text.strip())
         others = {seat: self._loaded.names[seat] for seat in present if seat != self.seat}
-        done = parse_typed_line(text, others)
-        return PersonsLine(seat=self.seat, kind=done.kind, to=list(done.to), text=done.text)
+        typed = parse_typed_line(text, others)
+        return PersonsLine(seat=self.seat, kind=typed.kind, to=list(typed.to), text=typed.text)
 
     def _sees(self, message: Message) -> bool:
         if self.seat == NARRATOR:
@@ -125,38 +125,38 @@ class SceneAgent:
             return remembered
         lines: list[SceneLine] = []
         for message in messages:
-            by_itself = due_lines(self._loaded, lines)
-            lines += by_itself
-            stood = {(line["speaker"], line["text"]) for line in by_itself}
-            for told in self._tellings(message, lines):
-                if (told.speaker, told.text) not in stood:
-                    happening = ScheduledEvent(*told, {})
-                    lines.append(event_line(self._loaded, lines, happening))
+            due = due_lines(self._loaded, lines)
+            lines += due
+            due_texts = {(line["speaker"], line["text"]) for line in due}
+            for entry in self._lines_in(message, lines):
+                if (entry.speaker, entry.text) not in due_texts:
+                    event = ScheduledEvent(*entry, {})
+                    lines.append(event_line(self._loaded, lines, event))
         return lines
 
-    def _tellings(self, message: ChatMessage, lines: Sequence[SceneLine]) -> list[WrittenLine]:
+    def _lines_in(self, message: ChatMessage, lines: Sequence[SceneLine]) -> list[WrittenLine]:
         if message.role == "user":
             line = self._persons_line(message.text, present_in(self._loaded.scene, lines))
             return [WrittenLine(line["seat"], line["kind"], tuple(line["to"]), line["text"])]
         if message.role == "assistant":
-            return read(message.text, self._loaded.names)
+            return parse_lines(message.text, self._loaded.names)
         return []  # system messages of clients do not concern a scene
 
 
 def _split(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[str]]:
     """The answered messages, and the user messages since."""
     played = [message for message in messages if message.role in ("user", "assistant")]
-    said: list[str] = []
+    new_lines: list[str] = []
     while played and played[-1].role == "user":
-        said.insert(0, played.pop().text)
-    return played, said
+        new_lines.insert(0, played.pop().text)
+    return played, new_lines
 
 
 def _texts(messages: Iterable[ChatMessage]) -> list[tuple[str, str]]:
-    return [(one.role, one.text) for one in messages if one.role in ("user", "assistant")]
+    return [(message.role, message.text) for message in messages if message.role in ("user", "assistant")]
 
 
-def _told(message: Message) -> WrittenLine:
+def _written_line(message: Message) -> WrittenLine:
     return WrittenLine(message.speaker, message.kind, _heard_by(message), message.text)
 
 
@@ -172,23 +172,23 @@ def _message_of(event: SceneEvent | Played) -> Message | None:
     return event.message if isinstance(event, MessageDone) else None
 
 
-def _used(messages: Iterable[Message]) -> Usage:
+def _total_usage(messages: Iterable[Message]) -> Usage:
     """Token counts of all turns."""
     used = [message.usage for message in messages if message.usage]
     return Usage(
-        prompt_tokens=sum(one.get("input_tokens", 0) for one in used),
-        completion_tokens=sum(one.get("output_tokens", 0) for one in used),
-        total_tokens=sum(one.get("total_tokens", 0) for one in used),
+        prompt_tokens=sum(usage.get("input_tokens", 0) for usage in used),
+        completion_tokens=sum(usage.get("output_tokens", 0) for usage in used),
+        total_tokens=sum(usage.get("total_tokens", 0) for usage in used),
         prompt_tokens_details=PromptDetails(
-            cached_tokens=sum(one.get("input_token_details", {}).get("cache_read", 0) for one in used)
+            cached_tokens=sum(usage.get("input_token_details", {}).get("cache_read", 0) for usage in used)
         ),
     )
 
 
-def _over(why: str) -> ApiError:
+def _scene_over_error(reason: str) -> ApiError:
     return ApiError(
         HTTPStatus.BAD_REQUEST,
-        f"The scene is over ({why}); begin it anew in a new conversation.",
+        f"The scene is over ({reason}); begin it anew in a new conversation.",
         code="scene_over",
         param="messages",
     )

@@ -54,5 +54,5 @@ class SceneMemory:
 
 
 def _key(whose: str, texts: Sequence[tuple[str, str]]) -> str:
-    told = json.dumps([whose, [(role, text.strip()) for role, text in texts]])
-    return hashlib.sha256(told.encode()).hexdigest()
+    content = json.dumps([whose, [(role, text.strip()) for role, text in texts]])
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -27,66 +27,66 @@ class WrittenLine(NamedTuple):
     text: str
 
 
-def heading(told: WrittenLine, names: Mapping[str, str]) -> str:
+def heading(line: WrittenLine, names: Mapping[str, str]) -> str:
     """The head of a line.
 
     Args:
-        told: the line; its text is ignored.
+        line: the line; its text is ignored.
         names: of the seats.
     """
-    name = names.get(told.speaker, NARRATORS_NAME)
-    to = f" to {', '.join(names[seat] for seat in told.to)}" if told.to else ""
-    kind = f" ({told.kind}{to})" if told.kind not in ("say", "narrate") else ""
+    name = names.get(line.speaker, NARRATORS_NAME)
+    addressees = f" to {', '.join(names[seat] for seat in line.to)}" if line.to else ""
+    kind = f" ({line.kind}{addressees})" if line.kind not in ("say", "narrate") else ""
     return f"**{name}{kind}:** "
 
 
-def written(lines: Iterable[WrittenLine], names: Mapping[str, str]) -> str:
+def format_lines(lines: Iterable[WrittenLine], names: Mapping[str, str]) -> str:
     """Lines as one text."""
     return "\n\n".join(heading(line, names) + line.text for line in lines)
 
 
-def read(text: str, names: Mapping[str, str]) -> list[WrittenLine]:
-    """Parse a text from `written`, or a similar one.
+def parse_lines(text: str, names: Mapping[str, str]) -> list[WrittenLine]:
+    """Parse a text from `format_lines`, or a similar one.
 
     Text before the first known speaker, or after an unknown one, is narration.
     """
-    found: list[WrittenLine] = []
+    lines: list[WrittenLine] = []
     end, speaker = 0, WrittenLine(NARRATOR, "narrate", (), "")
     for mark in [*_PARTS.finditer(text), None]:
-        head = _speaker(mark["head"], names) if mark else None
+        head = _parse_head(mark["head"], names) if mark else None
         if mark and head is None:
             continue  # bold words of somebody's
-        words = text[end : mark.start() if mark else len(text)].strip()
-        if words:
-            found.append(speaker._replace(text=words))
+        line_text = text[end : mark.start() if mark else len(text)].strip()
+        if line_text:
+            lines.append(speaker._replace(text=line_text))
         if mark and head:
             end, speaker = mark.end(), head
-    return found
+    return lines
 
 
-def _speaker(head: str, names: Mapping[str, str]) -> WrittenLine | None:
+def _parse_head(head: str, names: Mapping[str, str]) -> WrittenLine | None:
     seats: Mapping[str, str] = {name: seat for seat, name in names.items()} | {NARRATORS_NAME: NARRATOR}
     if head in seats:
         seat = seats[head]
         return WrittenLine(seat, "narrate" if seat == NARRATOR else "say", (), "")
-    told = _HEAD.match(head)
-    if told is None or told["name"] not in seats or told["kind"] not in get_args(Kind):
+    match = _HEAD.match(head)
+    if match is None or match["name"] not in seats or match["kind"] not in get_args(Kind):
         return None
-    to = _seats_in(told["to"] or "", seats)
-    kind: Kind = told["kind"]  # type: ignore[assignment]  # one of them, as was seen
-    return None if to is None else WrittenLine(seats[told["name"]], kind, to, "")
+    addressees = _seats_in(match["to"] or "", seats)
+    kind: Kind = match["kind"]  # type: ignore[assignment]  # one of them, as was seen
+    return None if addressees is None else WrittenLine(seats[match["name"]], kind, addressees, "")
 
 
 def _seats_in(names: str, seats: Mapping[str, str]) -> tuple[str, ...] | None:
     """The seats of a list of names, which may contain commas."""
     parts: Sequence[str] = names.split(", ") if names else ()
-    found: list[str] = []
+    addressees: list[str] = []
     while parts:
         longest = next(
             (length for length in range(len(parts), 0, -1) if ", ".join(parts[:length]) in seats), 0
         )
         if not longest:
             return None
-        found.append(seats[", ".join(parts[:longest])])
+        addressees.append(seats[", ".join(parts[:longest])])
         parts = parts[longest:]
-    return tuple(found)
+    return tuple(addressees)

@@ -41,12 +41,12 @@ async def serve(
         ModelError: the first model cannot be used here, or not be loaded.
     """
     check_door(host, options)
-    with listen(host, port) as listening:
-        listening.listen(_BACKLOG)
+    with listen(host, port) as listener:
+        listener.listen(_BACKLOG)
         # asyncio does so only for sockets that say they are TCP's. Without it the end of an answer waits
         # for the client's delayed acknowledgement: 40 ms of each request.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        url = _url(host, listening)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        url = _url(host, listener)
         if not options.api_keys:
             options = replace(options, hosts=(*_HERE, host.lower()))
         app = await asyncio.to_thread(create_app, options)
@@ -58,7 +58,7 @@ async def serve(
             server_header=False,
             timeout_graceful_shutdown=max(1, round(patience)),
         )
-        await _TellingServer(config, lambda: tell(url)).serve(sockets=[listening])
+        await _NotifyingServer(config, lambda: tell(url)).serve(sockets=[listener])
 
 
 def check_door(host: str, options: ServerOptions) -> None:
@@ -74,19 +74,19 @@ def check_door(host: str, options: ServerOptions) -> None:
         )
 
 
-class _TellingServer(uvicorn.Server):
+class _NotifyingServer(uvicorn.Server):
     """Notifies when it is ready."""
 
-    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, notify: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell = tell
+        self._notify = notify
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._tell()
+            self._notify()
 
 
-def _url(host: str, listening: socket.socket) -> str:
+def _url(host: str, listener: socket.socket) -> str:
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{listening.getsockname()[1]}/v1"
+    return f"http://{name}:{listener.getsockname()[1]}/v1"

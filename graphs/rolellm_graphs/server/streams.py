@@ -69,17 +69,17 @@ async def _events(
 class StreamedAnswer:
     """An answer that is generated in a task of its own, independent of its reader."""
 
-    def __init__(self, agent: Agent, asked: ChatRequest, *, seconds: float, metrics: Metrics) -> None:
+    def __init__(self, agent: Agent, request: ChatRequest, *, seconds: float, metrics: Metrics) -> None:
         """Start the answer.
 
         Args:
             agent: that answers.
-            asked: the request.
+            request: the request.
             seconds: maximum duration.
             metrics: counters.
         """
         self._parts: asyncio.Queue[AnswerPart | Exception | None] = asyncio.Queue()
-        self._task = asyncio.create_task(self._make(agent, asked, seconds, metrics))
+        self._task = asyncio.create_task(self._generate(agent, request, seconds, metrics))
 
     async def next(self) -> list[AnswerPart]:
         """All available parts, at least one; none at the end.
@@ -88,18 +88,18 @@ class StreamedAnswer:
             ApiError: it failed or took too long.
         """
         part = await self._parts.get()
-        found: list[AnswerPart] = []
+        parts: list[AnswerPart] = []
         while part is not None and not isinstance(part, Exception):
-            found.append(part)
+            parts.append(part)
             if self._parts.empty():
-                return found
+                return parts
             part = self._parts.get_nowait()
-        if not found:
+        if not parts:
             if part is not None:
                 raise api_error(part) from part
             return []
         self._parts.put_nowait(part)  # raised after these parts
-        return found
+        return parts
 
     async def stop(self) -> None:
         """Cancel it, if it is running."""
@@ -107,46 +107,49 @@ class StreamedAnswer:
         with suppress(asyncio.CancelledError):
             await self._task
 
-    async def _make(self, agent: Agent, asked: ChatRequest, seconds: float, metrics: Metrics) -> None:
+    async def _generate(self, agent: Agent, request: ChatRequest, seconds: float, metrics: Metrics) -> None:
         with metrics.answer() as clock:
             try:
-                async with asyncio.timeout(seconds), aclosing(agent.answer(asked, asked.seed)) as answer:
+                async with (
+                    asyncio.timeout(seconds),
+                    aclosing(agent.answer(request, request.seed)) as answer,
+                ):
                     async for part in answer:
-                        clock.hear(part)
+                        clock.record(part)
                         self._parts.put_nowait(part)
                 self._parts.put_nowait(None)
             except Exception as error:  # noqa: BLE001  # passed to the reader
                 self._parts.put_nowait(error)
 
 
-def chat_chunks(head: dict[str, Any], asked: ChatRequest, name: str | None) -> Chunks:
+def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) -> Chunks:
     """The chunks of a chat completion.
 
     Args:
         head: common fields of all objects.
-        asked: the request.
+        request: the request.
         name: of the speaker; None in a scene.
     """
-    begun = False
+    started = False
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
-        nonlocal begun
-        if not begun:
-            begun = True
-            named = {"name": name} if name else {}
-            yield _choice(head, {"role": "assistant", "content": "", **named})
+        nonlocal started
+        if not started:
+            started = True
+            speaker = {"name": name} if name else {}
+            yield _choice(head, {"role": "assistant", "content": "", **speaker})
         if isinstance(part, AnswerChunk):
-            named = {"name": part.speaker} if part.speaker else {}
-            yield _choice(head, {"content": part.text, **named})
+            speaker = {"name": part.speaker} if part.speaker else {}
+            yield _choice(head, {"content": part.text, **speaker})
         else:
-            told = {"scene": part.scene.model_dump()} if part.scene else {}
-            yield {**_choice(head, {}, part.reason), **told}
-            yield from _usage(head, part, asked)
+            extra = {"scene": part.scene.model_dump()} if part.scene else {}
+            yield {**_choice(head, {}, part.reason), **extra}
+            yield from _usage(head, part, request)
 
     return chunks
 
 
-def text_chunks(head: dict[str, Any], asked: ChatRequest) -> Chunks:
+def text_chunks(head: dict[str, Any], request: ChatRequest) -> Chunks:
     """The chunks of a text completion; arguments as for a chat."""
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
@@ -154,13 +157,13 @@ def text_chunks(head: dict[str, Any], asked: ChatRequest) -> Chunks:
         choice = {"index": 0, "text": text, "finish_reason": reason, "logprobs": None}
         yield {**head, "choices": [choice]}
         if isinstance(part, AnswerEnd):
-            yield from _usage(head, part, asked)
+            yield from _usage(head, part, request)
 
     return chunks
 
 
-def _usage(head: dict[str, Any], part: AnswerEnd, asked: ChatRequest) -> Iterator[dict[str, Any]]:
-    if asked.stream_options and asked.stream_options.include_usage:
+def _usage(head: dict[str, Any], part: AnswerEnd, request: ChatRequest) -> Iterator[dict[str, Any]]:
+    if request.stream_options and request.stream_options.include_usage:
         yield {**head, "choices": [], "usage": part.usage.model_dump()}
 
 
@@ -168,5 +171,5 @@ def _choice(head: dict[str, Any], delta: dict[str, str], reason: str | None = No
     return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}]}
 
 
-def _event(told: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(told, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+def _event(data: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()

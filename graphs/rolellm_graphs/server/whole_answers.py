@@ -11,15 +11,15 @@ from rolellm_graphs.server.wire import ChatRequest, PromptDetails, Usage
 
 
 async def answers(
-    agent: Agent, asked: ChatRequest, *, seconds: float, metrics: Metrics
+    agent: Agent, request: ChatRequest, *, seconds: float, metrics: Metrics
 ) -> list[list[AnswerPart]]:
     """Generate `n` answers concurrently; each but the first has a derived seed.
 
     Raises:
         ApiError: one of them failed, or they took too long.
     """
-    seeds = [None if asked.seed is None else asked.seed + number for number in range(asked.n)]
-    tasks = [asyncio.ensure_future(_parts(agent, asked, seed, metrics)) for seed in seeds]
+    seeds = [None if request.seed is None else request.seed + number for number in range(request.n)]
+    tasks = [asyncio.ensure_future(_parts(agent, request, seed, metrics)) for seed in seeds]
     try:
         async with asyncio.timeout(seconds):
             return list(await asyncio.gather(*tasks))
@@ -31,20 +31,22 @@ async def answers(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _parts(agent: Agent, asked: ChatRequest, seed: int | None, metrics: Metrics) -> list[AnswerPart]:
+async def _parts(
+    agent: Agent, request: ChatRequest, seed: int | None, metrics: Metrics
+) -> list[AnswerPart]:
     with metrics.answer() as clock:
         parts: list[AnswerPart] = []
-        async with aclosing(agent.answer(asked, seed)) as answer:
+        async with aclosing(agent.answer(request, seed)) as answer:
             async for part in answer:
-                clock.hear(part)
+                clock.record(part)
                 parts.append(part)
         return parts
 
 
-def together(usages: Sequence[Usage]) -> Usage:
+def total_usage(usages: Sequence[Usage]) -> Usage:
     """Token counts of several answers; the prompt counts once, as at OpenAI."""
     first = usages[0]
-    completion = sum(one.completion_tokens for one in usages)
+    completion = sum(usage.completion_tokens for usage in usages)
     return Usage(
         prompt_tokens=first.prompt_tokens,
         completion_tokens=completion,

@@ -1,6 +1,6 @@
-"""The graphs as `langgraph dev` and Studio open them, one file a graph; `langgraph.json` names them all.
+"""Graph factories for `langgraph dev` and Studio, one module per graph; `langgraph.json` lists them.
 
-Each is called for every run with what was chosen for it (`configurable`, which the server also gives as the
-run's context), builds the graph, and leaves checkpoints to the server. What it reads, it reads in a thread:
-the server refuses to wait for a file in its event loop. Loading these modules loads no model.
+The server calls a factory for every run with the run's `configurable` values, which are also the run's
+context. The factory builds the graph; the server adds the checkpointer. Files are read in a thread, because
+the server forbids blocking calls in its event loop. Importing these modules does not load a model.
 """

@@ -1,4 +1,4 @@
-"""What is chosen for a run, and what is kept from one run to the next."""
+"""The configuration of a Studio run, and the models that are kept between runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -38,22 +38,22 @@ MaxTokens: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[int, Field(description="Of all chance; another one gives other answers.")]
 
 _KEPT: Final = 4
-"""Models of each kind; one may hold its weights and what it has read."""
+"""The most cached models of each kind; each may hold weights and a KV cache."""
 _LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 _Choice = TypeVar("_Choice")
 _Graph = TypeVar("_Graph")
 
 
 async def build(config: RunnableConfig, choice: type[_Choice], make: Callable[[_Choice], _Graph]) -> _Graph:
-    """Make a graph of what was chosen, in a thread.
+    """Build a run's graph in a thread.
 
     Args:
-        config: of the run.
-        choice: a dataclass; its fields are taken out of the configurable values.
-        make: from the choice to the graph.
+        config: the run's config.
+        choice: a dataclass, whose fields are read from the configurable values.
+        make: builds the graph from the choice.
 
     Raises:
-        ValueError: there is nothing of that name, or a value is of a kind that its field does not take.
+        ValueError: a persona, scene or model does not exist, or a value has the wrong type.
     """
 
     def made() -> _Graph:
@@ -63,15 +63,15 @@ async def build(config: RunnableConfig, choice: type[_Choice], make: Callable[[_
     try:
         return await asyncio.to_thread(made)
     except RoleLLMError as error:
-        # Of an error of ours servers tell the name alone.
+        # For other error types the server reports only the type's name.
         raise ValueError(str(error)) from error
 
 
 def chosen(config: RunnableConfig, choice: type[_Choice]) -> _Choice:
-    """A run's configurable values as a dataclass; what a form leaves empty is not chosen.
+    """A run's configurable values as a dataclass; empty values are ignored.
 
     Raises:
-        SettingsError: a value is of a kind that its field does not take.
+        SettingsError: a value has the wrong type for its field.
     """
     given: dict[str, Any] = config.get("configurable", {})
     names = [field.name for field in fields(choice)]  # type: ignore[arg-type]  # a dataclass
@@ -94,7 +94,7 @@ def kept_model(
     max_tokens: int | None = None,
     conversations: int = 1,
 ) -> BaseChatModel:
-    """A model that stays for the next run, with what it has loaded and read; see `get_model`.
+    """A model that stays loaded for later runs, with its KV cache; see `get_model`.
 
     Raises:
         ModelError: there is no such model.
@@ -106,7 +106,7 @@ def kept_model(
 def kept_model_for_many(
     spec: str, *, temperature: float | None = None, max_tokens: int | None = None
 ) -> BaseChatModel:
-    """The same with room for as many requests at once as generators and judges send.
+    """The same with enough sequences for the concurrent requests of generators and judges.
 
     Raises:
         ModelError: there is no such model.
@@ -116,7 +116,7 @@ def kept_model_for_many(
 
 @cache
 def _read_texts() -> None:
-    """Read what nodes would otherwise read when they first need it, in the server's event loop."""
+    """Read the files that nodes would otherwise read in the server's event loop."""
     for language in _LANGUAGES:
         for file in (files(prompts) / language).iterdir():
             load_prompt(file.name.removesuffix(".md"), language)

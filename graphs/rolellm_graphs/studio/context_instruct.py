@@ -1,4 +1,4 @@
-"""The Context-Instruct graph for `langgraph dev`: it takes the number of one request of a character's."""
+"""The Context-Instruct graph for `langgraph dev`; its input is the index of a character's request."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ from rolellm_graphs.studio.choosing import (
 
 @dataclass(frozen=True, kw_only=True)
 class ContextChoice:
-    """Whom to ask, and which model writes and answers the questions."""
+    """The character, and the model that writes and answers the questions."""
 
     persona: PersonaName = "sherlock-holmes"
     model: ModelSpec = None
@@ -48,21 +48,21 @@ class ContextChoice:
 
 
 class PassInput(TypedDict, total=False):
-    """What the graph takes."""
+    """The graph's input."""
 
     place: int
-    """Of the request among the character's, from 0 on; the first when left out."""
+    """The index of the request among the character's requests; defaults to 0."""
 
 
 class PassOutput(TypedDict):
-    """What the graph gives back."""
+    """The graph's output."""
 
     questions: list[dict[str, Any]]
     answers: list[dict[str, Any]]
 
 
 class PassByPlace(TypedDict):
-    """What the graph keeps: a `PassState`, of which another call keeps nothing."""
+    """The graph's state: a `PassState` that is not kept between calls."""
 
     place: int
     wanted: PlannedItem
@@ -75,7 +75,7 @@ PassGraph = CompiledStateGraph[PassByPlace, ContextChoice, PassInput, PassOutput
 
 
 async def context_instruct(config: RunnableConfig) -> PassGraph:
-    """The Context-Instruct graph as a run chose it, behind a node that plans one request."""
+    """The Context-Instruct graph of a run's configuration, after a node that plans one request."""
     return await build(config, ContextChoice, _graph)
 
 

@@ -1,4 +1,4 @@
-"""The judge graph for `langgraph dev`: it takes a conversation, and judges its last message."""
+"""The judge graph for `langgraph dev`, which judges the last message of a conversation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from rolellm_graphs.studio.choosing import (
 )
 
 _KEY: Final = "reply"
-"""Of what is judged; the seeds of the answers follow from it."""
+"""The key of the judged item, from which the answers' seeds are derived."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeChoice:
-    """Who judges whom, and by what."""
+    """The persona, the judge and the judging model."""
 
     persona: Annotated[str, Field(description="Whose reply it is: an id, a name or a path.")] = (
         "sherlock-holmes"
@@ -55,19 +55,19 @@ class JudgeChoice:
 
 
 class JudgedChatInput(MessagesState, total=False):
-    """What the graph takes."""
+    """The graph's input."""
 
     references: list[str]
-    """Answers known to be good, if there are any."""
+    """Reference answers, if there are any."""
 
 
 class JudgedChat(MessagesState):
-    """What the graph keeps."""
+    """The graph's state."""
 
     references: list[str]
     judged: dict[str, Any]
     verdicts: list[dict[str, Any]]
-    """Of the last message."""
+    """The verdicts on the last message."""
 
 
 JudgedChatGraph = CompiledStateGraph[JudgedChat, JudgeChoice, MessagesState, JudgeOutput]
@@ -75,7 +75,7 @@ _INPUT: type[MessagesState] = JudgedChatInput
 
 
 async def judge(config: RunnableConfig) -> JudgedChatGraph:
-    """The judge graph as a run chose it, behind a node that reads a conversation."""
+    """The judge graph of a run's configuration, after a node that reads a conversation."""
     return await build(config, JudgeChoice, _graph)
 
 
@@ -87,7 +87,7 @@ def _graph(choice: JudgeChoice) -> JudgedChatGraph:
     )
     persona = with_macros(load_persona(choice.persona), DEFAULT_USER)
     rubrics = choose_rubrics(choice.rubrics)
-    rubrics.in_language(persona.language)  # read here, and not in the event loop
+    rubrics.in_language(persona.language)  # read here, not in the event loop
     judging = reply_judge_named(
         choice.judge or default_reply_judge(model), model, rubrics=rubrics, seed=choice.seed
     )
@@ -119,7 +119,7 @@ def _reader(persona: Persona) -> Callable[[JudgedChat], dict[str, Any]]:
 
 
 def _turns(state: JudgedChat) -> list[ConversationTurn]:
-    """What the two said; nobody said what a system message says."""
+    """The turns of user and persona, without system messages."""
     return [
         ConversationTurn("persona" if isinstance(message, AIMessage) else "user", message.text)
         for message in state["messages"]

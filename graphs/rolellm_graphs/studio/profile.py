@@ -1,4 +1,4 @@
-"""The profile graph for `langgraph dev`: from a script to a role's persona."""
+"""The profile graph for `langgraph dev`, which builds a persona from a script."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -12,7 +12,7 @@ from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, kept_m
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileChoice:
-    """Who reads the script."""
+    """The model that reads the script."""
 
     model: Annotated[
         str | None,
@@ -26,7 +26,7 @@ class ProfileChoice:
 
 
 async def profile(config: RunnableConfig) -> ProfileGraph:
-    """The profile graph as a run chose it; it takes the script and the role as its `request`."""
+    """The profile graph of a run's configuration; its input `request` has the script and the role."""
     return await build(config, ProfileChoice, _graph)
 
 

@@ -25,7 +25,7 @@ RoleGraph = CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput
 
 @dataclass(frozen=True, kw_only=True)
 class RoleChoice(RoleContext):
-    """Who answers, and how."""
+    """The persona, the model and the options of the answer."""
 
     persona: PersonaName = "sherlock-holmes"
     model: ModelSpec = None
@@ -42,7 +42,7 @@ class RoleChoice(RoleContext):
 
 
 async def role(config: RunnableConfig) -> RoleGraph:
-    """The role graph as a run chose it."""
+    """The role graph of a run's configuration."""
     return await build(config, RoleChoice, _graph)
 
 

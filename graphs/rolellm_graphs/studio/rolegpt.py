@@ -1,4 +1,4 @@
-"""The RoleGPT graph for `langgraph dev`: it takes one instruction, which a persona answers."""
+"""The RoleGPT graph for `langgraph dev`, in which a persona answers one instruction."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -27,7 +27,7 @@ from rolellm_graphs.studio.choosing import (
 
 @dataclass(frozen=True, kw_only=True)
 class RoleGPTChoice:
-    """Who answers, and how often."""
+    """The persona, the model, the strategy and the number of answers."""
 
     persona: PersonaName = "sherlock-holmes"
     model: ModelSpec = None
@@ -39,19 +39,19 @@ class RoleGPTChoice:
 
 
 class RowInput(TypedDict):
-    """What the graph takes."""
+    """The graph's input."""
 
     instruction: str
 
 
 class RowOutput(TypedDict):
-    """What the graph gives back."""
+    """The graph's output."""
 
     answers: list[dict[str, Any]]
 
 
 class InstructionState(TypedDict):
-    """What the graph keeps: a `RowState`, of which another call keeps nothing."""
+    """The graph's state: a `RowState` that is not kept between calls."""
 
     instruction: str
     wanted: list[PlannedItem]
@@ -62,7 +62,7 @@ InstructionGraph = CompiledStateGraph[InstructionState, RoleGPTChoice, RowInput,
 
 
 async def rolegpt(config: RunnableConfig) -> InstructionGraph:
-    """The RoleGPT graph as a run chose it, behind a node that plans one row."""
+    """The RoleGPT graph of a run's configuration, after a node that plans one row."""
     return await build(config, RoleGPTChoice, _graph)
 
 

@@ -17,7 +17,7 @@ from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, kept_m
 
 @dataclass(frozen=True, kw_only=True)
 class SceneChoice(SceneContext):
-    """Which scene is played, and by which model."""
+    """The scene and its model."""
 
     scene: Annotated[str, Field(description="A scene's id or path; “rolellm scene list” shows them.")] = (
         "last-booth"
@@ -35,7 +35,7 @@ class SceneChoice(SceneContext):
 
 
 async def scene(config: RunnableConfig) -> SceneGraph:
-    """The scene graph as a run chose it."""
+    """The scene graph of a run's configuration."""
     return await build(config, SceneChoice, _graph)
 
 

@@ -1,7 +1,7 @@
 """OpenTelemetry spans of LangChain runs, by the GenAI semantic conventions (status: development).
 
-The conventions are those of open-telemetry/semantic-conventions-genai. Of what is `Opt-In` there, which is
-all that was said, nothing is recorded unless it is asked for.
+The conventions are those of open-telemetry/semantic-conventions-genai. Attributes that are `Opt-In` there,
+which contain messages and recalled items, are recorded only on request.
 """
 
 import json
@@ -24,7 +24,7 @@ from rolellm_agents.text import one_line, whole
 from rolellm_graphs.tracing.tags import RECALLED
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The environment variable by which OpenTelemetry's instrumentations are told to record what was said."""
+"""The environment variable that enables the recording of messages in OpenTelemetry's instrumentations."""
 _IN_SPANS = frozenset({"true", "1", "span_only", "span_and_event"})
 _ROLES = {"human": "user", "ai": "assistant"}
 _REQUEST = {
@@ -34,33 +34,33 @@ _REQUEST = {
     "frequency_penalty": "gen_ai.request.frequency_penalty",
     "presence_penalty": "gen_ai.request.presence_penalty",
 }
-"""What a call was given, and what the conventions call it."""
+"""LangChain's names of call options, with the conventions' attributes."""
 
 
 class OpenTelemetryHandler(BaseCallbackHandler):
-    """Makes a span of each run that the conventions know; other runs only pass on whose child they are."""
+    """Creates a span for each kind of run in the conventions; other runs only pass on their parent span."""
 
     run_inline = True
-    """Spans begin and end where the runs do, in their order."""
+    """Callbacks run in the thread of the run, in order, so that spans have its timing."""
 
     def __init__(
         self, *, content: bool | None = None, tracer_provider: TracerProvider | None = None
     ) -> None:
-        """Prepare it; nothing is recorded before it is among some call's callbacks.
+        """Create a handler, which records the calls that have it in their callbacks.
 
         Args:
-            content: whether spans hold what was said and recalled; None asks the environment.
-            tracer_provider: the global one when None.
+            content: whether spans contain messages and recalled items; None reads the environment variable.
+            tracer_provider: OpenTelemetry's tracer provider; defaults to the global one.
         """
         asked = os.environ.get(CAPTURE, "").strip().lower() in _IN_SPANS
         self._content = asked if content is None else content
         self._tracer = trace.get_tracer("rolellm_graphs", tracer_provider=tracer_provider)
         self._spans: dict[UUID, Span] = {}
-        """Of the runs that go on."""
+        """The spans of running runs."""
         self._within: dict[UUID, tuple[Context, str | None]] = {}
-        """Of the runs that go on: the context of their children's spans, and whose runs they are."""
+        """For each running run the context of its children's spans, and the id of its persona."""
 
-    # Runs that begin
+    # Start of runs
 
     def on_chain_start(
         self,
@@ -72,16 +72,16 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """A graph or a step of one; the outermost run in a persona's name is the persona's turn."""
-        told = metadata or {}
+        """Start a graph or a node; the outermost run of a persona becomes an `invoke_agent` span."""
+        metadata = metadata or {}
         context, persona = self._parent(parent_run_id)
-        if "strategy" not in told or told.get("persona") in (None, persona):
+        if "strategy" not in metadata or metadata.get("persona") in (None, persona):
             self._within[run_id] = (context, persona)
             return
-        attributes = {**_operation("invoke_agent", told), **_agent(told)}
-        attributes |= _known({"gen_ai.request.model": told.get("model")})
+        attributes = {**_operation("invoke_agent", metadata), **_agent(metadata)}
+        attributes |= _without_none({"gen_ai.request.model": metadata.get("model")})
         name = f"invoke_agent {attributes['gen_ai.agent.name']}"
-        self._begin(run_id, context, name, SpanKind.INTERNAL, attributes, told)
+        self._begin(run_id, context, name, SpanKind.INTERNAL, attributes, metadata)
 
     def on_chat_model_start(
         self,
@@ -93,17 +93,17 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """A model is asked."""
-        told = metadata or {}
+        """Start a span for a model call."""
+        metadata = metadata or {}
         given = kwargs.get("invocation_params") or {}
-        model = told.get("ls_model_name")
-        attributes = {**_operation("chat", told), **_agent(told)}
-        attributes |= _known(
+        model = metadata.get("ls_model_name")
+        attributes = {**_operation("chat", metadata), **_agent(metadata)}
+        attributes |= _without_none(
             {
                 "gen_ai.request.model": model,
-                "gen_ai.request.temperature": told.get("ls_temperature"),
-                "gen_ai.request.max_tokens": told.get("ls_max_tokens"),
-                "gen_ai.request.stop_sequences": told.get("ls_stop"),
+                "gen_ai.request.temperature": metadata.get("ls_temperature"),
+                "gen_ai.request.max_tokens": metadata.get("ls_max_tokens"),
+                "gen_ai.request.stop_sequences": metadata.get("ls_stop"),
                 **{name: given.get(key) for key, name in _REQUEST.items()},
             }
         )
@@ -112,7 +112,7 @@ class OpenTelemetryHandler(BaseCallbackHandler):
             attributes["gen_ai.input.messages"] = _json(asked)
         context, _ = self._parent(parent_run_id)
         self._begin(
-            run_id, context, f"chat {model}" if model else "chat", SpanKind.CLIENT, attributes, told
+            run_id, context, f"chat {model}" if model else "chat", SpanKind.CLIENT, attributes, metadata
         )
 
     def on_retriever_start(
@@ -125,16 +125,16 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Something is looked up."""
-        told = metadata or {}
-        source = told.get("persona")
-        attributes = {"gen_ai.operation.name": "retrieval", **_agent(told)}
-        attributes |= _known({"gen_ai.data_source.id": source})
+        """Start a span for a retrieval."""
+        metadata = metadata or {}
+        source = metadata.get("persona")
+        attributes = {"gen_ai.operation.name": "retrieval", **_agent(metadata)}
+        attributes |= _without_none({"gen_ai.data_source.id": source})
         if self._content:
             attributes["gen_ai.retrieval.query.text"] = whole(query)
         context, _ = self._parent(parent_run_id)
         name = f"retrieval {source}" if source else "retrieval"
-        self._begin(run_id, context, name, SpanKind.CLIENT, attributes, told)
+        self._begin(run_id, context, name, SpanKind.CLIENT, attributes, metadata)
 
     def on_tool_start(
         self,
@@ -146,24 +146,26 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """A tool is called."""
+        """Start a span for a tool call."""
         name = kwargs.get("name") or (serialized or {}).get("name")
         attributes: dict[str, AttributeValue] = {"gen_ai.operation.name": "execute_tool"}
-        attributes |= _known({"gen_ai.tool.name": name, "gen_ai.tool.call.id": kwargs.get("tool_call_id")})
+        attributes |= _without_none(
+            {"gen_ai.tool.name": name, "gen_ai.tool.call.id": kwargs.get("tool_call_id")}
+        )
         if self._content:
             attributes["gen_ai.tool.call.arguments"] = whole(input_str)
         context, _ = self._parent(parent_run_id)
         title = f"execute_tool {name}" if name else "execute_tool"
         self._begin(run_id, context, title, SpanKind.INTERNAL, attributes, metadata or {})
 
-    # Runs that end
+    # End of runs
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """A graph or a step has ended."""
+        """End a graph or a node."""
         self._end(run_id, {})
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """The model has answered."""
+        """End the span of a model call."""
         answers = [
             generation.message
             for generations in response.generations
@@ -179,23 +181,23 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         self._end(run_id, attributes)
 
     def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
-        """It was looked up."""
+        """End the span of a retrieval."""
         found = [{"id": one.id, "text": one.page_content, **one.metadata} for one in documents]
         self._end(run_id, {"gen_ai.retrieval.documents": _json(found)} if self._content else {})
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """The tool has done its work."""
-        told = output.text if isinstance(output, BaseMessage) else str(output)
-        self._end(run_id, {"gen_ai.tool.call.result": whole(told)} if self._content else {})
+        """End the span of a tool call."""
+        result = output.text if isinstance(output, BaseMessage) else str(output)
+        self._end(run_id, {"gen_ai.tool.call.result": whole(result)} if self._content else {})
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """A run has failed, waits for a person, or nobody reads its answer any more."""
+        """End a run that failed, was interrupted for a person, or was cancelled."""
         self._end(run_id, {}, error)
 
     on_llm_error = on_retriever_error = on_tool_error = on_chain_error
 
     def _parent(self, run_id: UUID | None) -> tuple[Context, str | None]:
-        """The context of the run that a new one is part of, or else the caller's; and whose run that is."""
+        """The parent run's context, or the caller's if there is none, and the id of its persona."""
         known = self._within.get(run_id) if run_id else None
         return known or (get_current(), None)
 
@@ -206,11 +208,11 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         name: str,
         kind: SpanKind,
         attributes: dict[str, AttributeValue],
-        told: dict[str, Any],
+        metadata: dict[str, Any],
     ) -> None:
         span = self._tracer.start_span(name, context, kind, attributes)
         self._spans[run_id] = span
-        self._within[run_id] = (trace.set_span_in_context(span, context), told.get("persona"))
+        self._within[run_id] = (trace.set_span_in_context(span, context), metadata.get("persona"))
 
     def _end(
         self, run_id: UUID, attributes: dict[str, AttributeValue], error: BaseException | None = None
@@ -226,30 +228,30 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         span.end()
 
 
-def _operation(name: str, told: dict[str, Any]) -> dict[str, AttributeValue]:
-    provider = told.get("ls_provider") or str(told.get("model", "")).partition(":")[0]
-    return {"gen_ai.operation.name": name, **_known({"gen_ai.provider.name": provider or None})}
+def _operation(name: str, metadata: dict[str, Any]) -> dict[str, AttributeValue]:
+    provider = metadata.get("ls_provider") or str(metadata.get("model", "")).partition(":")[0]
+    return {"gen_ai.operation.name": name, **_without_none({"gen_ai.provider.name": provider or None})}
 
 
-def _agent(told: dict[str, Any]) -> dict[str, AttributeValue]:
-    """Who answers, and what the conventions have no name for: by which strategy."""
-    return _known(
+def _agent(metadata: dict[str, Any]) -> dict[str, AttributeValue]:
+    """Attributes of the persona and its strategy; the conventions have none for the latter."""
+    return _without_none(
         {
-            "gen_ai.agent.id": told.get("persona"),
-            "gen_ai.agent.name": told.get("persona_name") or told.get("persona"),
-            "rolellm.strategy": told.get("strategy"),
+            "gen_ai.agent.id": metadata.get("persona"),
+            "gen_ai.agent.name": metadata.get("persona_name") or metadata.get("persona"),
+            "rolellm.strategy": metadata.get("strategy"),
         }
     )
 
 
 def _answered(answers: Sequence[AIMessage]) -> dict[str, AttributeValue]:
-    """What answers tell of themselves, but for their words."""
+    """Attributes of the answers, without their text."""
     metadata = [answer.response_metadata for answer in answers]
     usage = [answer.usage_metadata for answer in answers if answer.usage_metadata]
     reasons = [one.get("finish_reason") or one.get("stop_reason") for one in metadata]
     first: dict[str, Any] = metadata[0] if metadata else {}
     reused = [(one.get("input_token_details") or {}).get("cache_read") for one in usage]
-    return _known(
+    return _without_none(
         {
             "gen_ai.response.model": first.get("model_name") or first.get("model"),
             "gen_ai.response.id": first.get("id"),
@@ -263,12 +265,12 @@ def _answered(answers: Sequence[AIMessage]) -> dict[str, AttributeValue]:
     )
 
 
-def _known(told: dict[str, Any]) -> dict[str, AttributeValue]:
-    return {name: value for name, value in told.items() if value is not None}
+def _without_none(values: dict[str, Any]) -> dict[str, AttributeValue]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _message(message: BaseMessage) -> dict[str, Any]:
-    """A message in the conventions' form."""
+    """A message in the format of the conventions."""
     parts: list[dict[str, Any]] = [{"type": "text", "content": message.text}] if message.text else []
     if isinstance(message, ToolMessage):
         parts = [{"type": "tool_call_response", "id": message.tool_call_id, "response": message.text}]
@@ -277,12 +279,12 @@ def _message(message: BaseMessage) -> dict[str, Any]:
             {"type": "tool_call", "id": call["id"], "name": call["name"], "arguments": call["args"]}
             for call in message.tool_calls
         ]
-    told = {"role": _ROLES.get(message.type, message.type), "parts": parts}
+    converted = {"role": _ROLES.get(message.type, message.type), "parts": parts}
     if isinstance(message, AIMessage) and (reason := message.response_metadata.get("finish_reason")):
-        told["finish_reason"] = reason
-    return {**told, **({"name": message.name} if message.name else {})}
+        converted["finish_reason"] = reason
+    return {**converted, **({"name": message.name} if message.name else {})}
 
 
 def _json(value: Any) -> str:
-    """As text: not every OpenTelemetry can hold more than lists of plain values."""
+    """JSON text, because not every OpenTelemetry version supports nested values."""
     return whole(json.dumps(value, ensure_ascii=False, default=str))

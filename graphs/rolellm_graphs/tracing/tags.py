@@ -1,7 +1,7 @@
-"""What traces show of a persona: who answered, by which strategy and model, and what came to mind.
+"""Tags, metadata and recalled items of a persona's runs for tracing tools.
 
-LangChain's own tracers (LangSmith and those that are like it) show the tags and metadata that are made
-here. For OpenTelemetry there is `opentelemetry_handler`, which does nothing until it is asked for.
+LangChain's tracers, such as LangSmith, show these tags and metadata. For OpenTelemetry use
+`opentelemetry_handler`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,15 +20,15 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.recall import RecalledItem
 
 RECALLED = "recalled"
-"""The name of a run that tells what came to a persona's mind; and the key of it in `response_metadata`."""
+"""The name of the run that reports recalled items, and their key in `response_metadata`."""
 
 
 def run_tags(persona: Persona, strategy: str | None = None) -> list[str]:
     """Tags of a persona's runs, such as `persona:ada` and `strategy:system`.
 
     Args:
-        persona: whose runs.
-        strategy: how it reaches the model; None for what has none.
+        persona: the persona.
+        strategy: the strategy's name; None for runs without a strategy.
     """
     return [f"persona:{persona.id}", *([f"strategy:{strategy}"] if strategy else [])]
 
@@ -37,31 +37,31 @@ def run_metadata(persona: Persona, strategy: str | None = None, model: str | Non
     """Metadata of a persona's runs: `persona` (the id), `persona_name`, `strategy` and `model`.
 
     Args:
-        persona: whose runs.
-        strategy: how it reaches the model; None for what has none.
-        model: the spec of the model; None for what has none.
+        persona: the persona.
+        strategy: the strategy's name; None for runs without a strategy.
+        model: the model's spec; None for runs without a model.
     """
     told = {"persona": persona.id, "persona_name": persona.name, "strategy": strategy, "model": model}
     return {key: value for key, value in told.items() if value is not None}
 
 
 def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Document]:
-    """What came to a persona's mind as documents, as tracers show what was retrieved.
+    """Recalled items as documents, which is how tracers show retrieved items.
 
     Args:
-        persona: with its macros filled.
-        recalled: what was looked up for a line.
+        persona: the persona, with its macros replaced.
+        recalled: the items that were recalled for a line.
     """
     return list(_documents(persona, recalled))
 
 
 def tell_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
-    """Tell the tracers of the run that goes on what came to mind, as a retriever's run within it.
+    """Report recalled items to the tracers of the current run, as the child run of a retriever.
 
     Args:
-        persona: with its macros filled.
-        line: for which it was looked up.
-        recalled: what was found; nothing is told of nothing.
+        persona: the persona, with its macros replaced.
+        line: the line for which the items were recalled.
+        recalled: the items; without items there is no child run.
     """
     if recalled:
         manager = get_callback_manager_for_config(ensure_config())
@@ -80,16 +80,16 @@ async def tell_recalled_async(persona: Persona, line: str, recalled: Sequence[Re
 def opentelemetry_handler(
     *, content: bool | None = None, tracer_provider: Any = None
 ) -> BaseCallbackHandler:
-    """A LangChain callback handler that makes OpenTelemetry spans by the GenAI semantic conventions.
+    """A LangChain callback handler that creates OpenTelemetry spans by the GenAI semantic conventions.
 
-    It is put among the `callbacks` of a call or of a model: a role graph's turn is an `invoke_agent` span,
-    a model's call a `chat` span, a retriever's a `retrieval` span, a tool's an `execute_tool` span. Where a
-    persona answers, `gen_ai.agent.id` and `gen_ai.agent.name` are the persona's.
+    Add it to the `callbacks` of a call or of a model. A turn of a role graph becomes an `invoke_agent`
+    span, a model call a `chat` span, a retrieval a `retrieval` span, and a tool call an `execute_tool`
+    span. The attributes `gen_ai.agent.id` and `gen_ai.agent.name` are those of the answering persona.
 
     Args:
-        content: whether spans hold what was said and recalled; None asks the environment variable
-            `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, and without it they do not.
-        tracer_provider: OpenTelemetry's; the global one when None.
+        content: whether spans contain messages and recalled items; None reads the environment variable
+            `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, which is off by default.
+        tracer_provider: OpenTelemetry's tracer provider; defaults to the global one.
 
     Raises:
         SettingsError: OpenTelemetry is not installed.

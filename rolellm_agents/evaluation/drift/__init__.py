@@ -1,4 +1,4 @@
-"""Interviews of several turns: what is asked, what is measured of each answer, how it goes on by turn."""
+"""Persona drift in interviews: the questions, the marks of each answer, and how they change by turn."""
 
 from rolellm_agents.evaluation.drift.by_turn import Slope, TurnFigure, slopes_of, turn_figures
 from rolellm_agents.evaluation.drift.course import Course, PlannedQuestion, load_course, planned_questions

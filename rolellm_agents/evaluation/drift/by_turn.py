@@ -1,4 +1,4 @@
-"""How marks go on by turn: means with intervals, and slopes over the turns of an interview."""
+"""Marks by turn: means with intervals, and slopes over the turns of an interview."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,23 +11,23 @@ _DIGITS = 4
 
 
 class MeasuredConversation(NamedTuple):
-    """One interview, measured."""
+    """The marks of one interview."""
 
     persona: str
     number: int
     marks: Sequence[Mapping[str, float]]
-    """Of each turn."""
+    """The marks of each turn."""
     rotates: Sequence[bool]
-    """Of each turn, whether its question stands elsewhere in other interviews."""
+    """For each turn, whether other interviews ask its question at another turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnFigure:
-    """A mark at a turn, over all interviews."""
+    """The mean of a mark at one turn, over all interviews."""
 
     measure: str
     turn: int
-    """Line number, from 1."""
+    """Turn number, from 1."""
     interval: Interval
 
     def to_json(self) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class TurnFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class Slope:
-    """By how much a mark changes from one turn to the next, in the mean of the interviews."""
+    """The mean change of a mark from one turn to the next, over all interviews."""
 
     measure: str
     interval: Interval
@@ -48,7 +48,10 @@ class Slope:
 
 
 def turn_figures(interviews: Sequence[MeasuredConversation]) -> list[TurnFigure]:
-    """The mean of each mark at each turn; intervals draw personas, or interviews of a single one."""
+    """The mean of each mark at each turn.
+
+    Intervals are clustered by persona, or by interview when there is a single persona.
+    """
     values: dict[tuple[str, int], list[tuple[MeasuredConversation, float]]] = defaultdict(list)
     for one in interviews:
         for turn, marks in enumerate(one.marks, 1):
@@ -61,10 +64,10 @@ def turn_figures(interviews: Sequence[MeasuredConversation]) -> list[TurnFigure]
 
 
 def slopes_of(interviews: Sequence[MeasuredConversation]) -> list[Slope]:
-    """The slope of each mark: fitted to each interview by least squares, then averaged.
+    """The slope of each mark, fitted to each interview by least squares and then averaged.
 
-    Only turns whose questions stand elsewhere in other interviews count, where there are such: at the
-    others it would be the question that makes the difference.
+    Only turns whose questions rotate between interviews count, if there are any: at the other turns the
+    question itself could cause the difference.
     """
     slopes: dict[str, list[tuple[MeasuredConversation, float]]] = defaultdict(list)
     for one in interviews:
@@ -77,7 +80,7 @@ def slopes_of(interviews: Sequence[MeasuredConversation]) -> list[Slope]:
 
 
 def interval_to_json(interval: Interval) -> dict[str, Any]:
-    """Mean, bounds and number."""
+    """Convert an interval to JSON values: mean, bounds and number of items."""
     known = interval.low is not None and interval.high is not None
     return {
         "mean": round(interval.mean, _DIGITS),
@@ -89,11 +92,11 @@ def interval_to_json(interval: Interval) -> dict[str, Any]:
 
 
 def _interval(held: Iterable[tuple[MeasuredConversation, float]]) -> Interval:
-    told = list(held)
-    personas = [one.persona for one, _ in told]
+    values = list(held)
+    personas = [one.persona for one, _ in values]
     alone = len(set(personas)) == 1
-    clusters = [str(one.number) for one, _ in told] if alone else personas
-    return mean_interval([value for _, value in told], clusters, resamples=2_000)
+    clusters = [str(one.number) for one, _ in values] if alone else personas
+    return mean_interval([value for _, value in values], clusters, resamples=2_000)
 
 
 def _slope(places: Sequence[tuple[float, float]]) -> float:

@@ -1,8 +1,9 @@
-"""What an interviewer asks who keeps to a course: a file with a version in each language.
+"""The fixed course of questions of an interview: a versioned file for each language.
 
-The visitor says at first who they are and asks for it again towards the end. What lies between is asked in
-another order in each interview, a place further on each time, so that over as many interviews as there are
-questions each stands at each place once: then it is not the question that makes a turn differ.
+The visitor introduces themselves first and asks for their name and place towards the end. The questions in
+between rotate by one place from interview to interview. Over as many interviews as there are such
+questions, each question is asked at each turn once, so that differences between turns are not differences
+between questions.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from rolellm_agents.runs.seeds import seed_of
 from rolellm_agents.text.language import Language
 
 LEAST_WITH_CLOSING: Final = 5
-"""Shorter interviews end in the middle: what would be asked again was said just now."""
+"""Minimum number of turns with closing questions; in shorter interviews the repetition comes too soon."""
 
 
 class _CoursePart(BaseModel):
@@ -27,26 +28,26 @@ class _CoursePart(BaseModel):
 
 
 class Visitor(_CoursePart):
-    """Who asks."""
+    """The visitor who asks the questions."""
 
     name: Line
     place: Line
 
 
 class CourseQuestion(_CoursePart):
-    """One question."""
+    """One question of a course."""
 
     id: PersonaId
     text: Line
-    """`{visitor}` and `{place}` stand for who asks."""
+    """The question, with the placeholders `{visitor}` and `{place}`."""
     expects: tuple[Line, ...] = ()
-    """What an answer says that remembers."""
+    """Words that an answer contains when the persona remembers the visitor."""
     repeats: PersonaId | None = None
-    """The earlier question that it asks again."""
+    """The id of the earlier question that this one repeats."""
 
 
 class Course(_CoursePart):
-    """All that may be asked."""
+    """All questions of a course."""
 
     id: PersonaId
     version: Annotated[StrictInt, Field(ge=1)]
@@ -58,7 +59,7 @@ class Course(_CoursePart):
 
     @property
     def name(self) -> str:
-        """What runs cite: `visit/en@1`."""
+        """The name that runs cite, such as `visit/en@1`."""
         return f"{self.id}/{self.language}@{self.version}"
 
     @model_validator(mode="after")
@@ -77,14 +78,14 @@ class PlannedQuestion(_CoursePart):
     id: str
     text: str
     rotates: bool = False
-    """Whether it stands at another place in another interview."""
+    """Whether other interviews ask it at another turn."""
     expects: tuple[str, ...] = ()
     repeats: str | None = None
 
 
 @cache
 def load_course(language: Language) -> Course:
-    """The bundled course of a language."""
+    """Load the bundled course of a language."""
     with as_file(files(__package__) / f"{language}.yaml") as path:
         return read_yaml(path, Course, JudgingError)
 
@@ -92,18 +93,18 @@ def load_course(language: Language) -> Course:
 def planned_questions(
     course: Course, *, turns: int, number: int, persona: str, seed: int = 0, more: Sequence[str] = ()
 ) -> list[PlannedQuestion]:
-    """What is asked in one interview.
+    """Plan the questions of one interview.
 
     Args:
-        course: where it comes from.
-        turns: questions; more than the course has are filled up in the middle.
-        number: of the interview, from 0.
-        persona: the id of who is asked, on which it depends who asks.
-        seed: of that.
-        more: general questions for long interviews; they come round again where they do not suffice.
+        course: the course.
+        turns: number of questions; when the course has fewer, `more` fills the middle.
+        number: number of the interview, from 0.
+        persona: id of the persona, which determines the visitor together with `seed`.
+        seed: seed of the choice of the visitor.
+        more: general questions for long interviews; they repeat when there are too few.
 
     Raises:
-        JudgingError: there are not as many questions.
+        JudgingError: there are too few questions and `more` is empty.
     """
     closing = course.closing if turns >= LEAST_WITH_CLOSING else ()
     places = max(0, turns - 1 - len(closing))

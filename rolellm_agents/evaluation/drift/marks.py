@@ -1,4 +1,4 @@
-"""What is measured of each answer of an interview without a judge."""
+"""Marks: what is measured of each answer of an interview without a judge."""
 
 import math
 from collections import Counter
@@ -21,9 +21,9 @@ MARKS: Final[Mapping[str, str]] = {
     "in_role": "share in role",
     "words": "words",
 }
-"""What is measured, and how a reader knows it."""
+"""The marks and their names in reports."""
 _RUN: Final = 3
-"""Letters of a run: short enough that small words, endings and marks of punctuation weigh most."""
+"""Characters of an n-gram: short enough that small words, endings and punctuation weigh most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,19 +37,19 @@ class AnsweredQuestion:
     expects: tuple[str, ...] = ()
     repeats: str | None = None
     verdicts: Mapping[str, float] = field(default_factory=dict)
-    """What judges said of it, by measure; those without a value are not there."""
+    """The values of judges' verdicts, by measure; verdicts without a value are omitted."""
 
 
 def marks_of(answers: Sequence[AnsweredQuestion], persona: Persona) -> list[dict[str, float]]:
-    """What is known of each answer; a mark that makes no sense at a turn is not there.
+    """The marks of each answer; marks that do not apply to a turn are omitted.
 
-    Shares are 1 or 0. `style_distance` is 1 less the cosine of the counts of runs of three letters, 0 for
-    the same words and 1 for nothing in common; `repeats_earlier` the highest ROUGE-L F1 with any earlier
-    answer of the interview.
+    Detections are 1 or 0. `style_distance` is 1 minus the cosine similarity of the counts of character
+    trigrams: 0 for the same text and 1 for no trigram in common. `repeats_earlier` is the highest ROUGE-L
+    F1 with any earlier answer of the interview.
 
     Args:
-        answers: of one interview, in their order.
-        persona: who answers.
+        answers: the answers of one interview, in order.
+        persona: the persona that answers.
     """
     return [{**_marks(answers, turn, persona), **one.verdicts} for turn, one in enumerate(answers)]
 
@@ -70,8 +70,8 @@ def _marks(answers: Sequence[AnsweredQuestion], turn: int, persona: Persona) -> 
     if before and before[0].reply.strip():
         marks["style_distance"] = 1 - _cosine(_runs(one.reply), _runs(before[0].reply))
     if one.expects:
-        told = plain(one.reply).casefold()
-        marks["remembers"] = sum(what.casefold() in told for what in one.expects) / len(one.expects)
+        reply = plain(one.reply).casefold()
+        marks["remembers"] = sum(words.casefold() in reply for words in one.expects) / len(one.expects)
     again = [earlier.reply for earlier in before if earlier.id == one.repeats and earlier.reply.strip()]
     if one.repeats and again:
         marks["same_as_before"] = _overlap(one.reply, again, persona)
@@ -79,13 +79,13 @@ def _marks(answers: Sequence[AnsweredQuestion], turn: int, persona: Persona) -> 
 
 
 def _overlap(reply: str, others: Sequence[str], persona: Persona) -> float:
-    """ROUGE-L F1 with the nearest of the others."""
+    """The highest ROUGE-L F1 with one of the others."""
     answer = ReferencedReply(reply, tuple(others), persona.language)
     return score_many([answer], ["rouge-l-f1"])["rouge-l-f1"][0]
 
 
 def _runs(text: str) -> Counter[str]:
-    """Runs of three letters in words and marks; Chinese characters by twos, which carry as much."""
+    """Counts of character trigrams; bigrams for Chinese, whose characters carry more information."""
     folded = " ".join(plain(text).casefold().split())
     chinese = [word for word in words_and_characters(folded) if ord(word[0]) > 0x2E7F]
     size = 2 if 2 * len(chinese) > len(folded.split()) and len(chinese) > 1 else _RUN

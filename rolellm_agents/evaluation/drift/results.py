@@ -1,4 +1,4 @@
-"""What interviews came to, as data."""
+"""The results of interviews, as data."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,26 +12,26 @@ from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.persona import Persona
 
 FORMAT: Final = 1
-"""Of `results.json`."""
+"""Format version of `results.json`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftConversation:
-    """One interview with a model in a role."""
+    """One interview with a persona that a model plays."""
 
     key: str
     model: str
     strategy: str
     persona: Persona
     nth: int
-    """Of the persona."""
+    """Number among the interviews with this persona, from 0."""
     answers: tuple[AnsweredQuestion, ...]
     verdicts: Mapping[int, Sequence[Verdict]] = field(default_factory=dict)
-    """By turn, from 1."""
+    """Verdicts by turn, from 1."""
 
     @classmethod
     def of(cls, key: str, persona: Persona, item: Mapping[str, Any]) -> "DriftConversation":
-        """An interview as a run keeps it."""
+        """Read an interview from a run's item."""
         answers = tuple(
             AnsweredQuestion(
                 id=turn["id"],
@@ -53,11 +53,11 @@ class DriftConversation:
         )
 
     def turn_key(self, turn: int) -> str:
-        """By which a judge knows an answer; turns count from 1."""
+        """The key of an answer in verdicts; turns count from 1."""
         return f"{self.key}/{turn}"
 
     def with_verdicts(self, verdicts: Iterable[Verdict]) -> "DriftConversation":
-        """The same with what a judge said; verdicts on others are passed over."""
+        """A copy with a judge's verdicts; verdicts on other interviews are ignored."""
         turns = {self.turn_key(turn): turn for turn in range(1, len(self.answers) + 1)}
         own: dict[int, list[Verdict]] = {}
         for one in verdicts:
@@ -74,30 +74,30 @@ class DriftConversation:
 
     @cached_property
     def marks(self) -> list[dict[str, float]]:
-        """Of each turn, verdicts among them."""
+        """The marks of each turn, including verdicts."""
         return marks_of(self.answers, self.persona)
 
     @property
     def measured(self) -> MeasuredConversation:
-        """The figures alone."""
+        """The marks without the text."""
         rotates = [answer.rotates for answer in self.answers]
         return MeasuredConversation(self.persona.id, self.nth, self.marks, rotates)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftResult:
-    """All interviews of a run."""
+    """The results of a run."""
 
     config: Mapping[str, Any]
     complete: bool
     failed: int
-    """Interviews that broke off and were not kept."""
+    """Number of interviews that failed and were not stored."""
     first_failure: str
     interviews: Sequence[DriftConversation]
     notes: Sequence[str]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; each system has its figures by turn and its slopes."""
+        """Convert to JSON values; each system has its means by turn and its slopes."""
         systems = dict.fromkeys((one.model, one.strategy) for one in self.interviews)
         return {
             "benchmark": "interviews",
@@ -131,7 +131,7 @@ class DriftResult:
 
 
 def scored_line(one: DriftConversation) -> dict[str, Any]:
-    """An interview with all that was measured, as a line of a file."""
+    """Convert an interview with its marks and verdicts to a line of a JSONL file."""
     return {
         "key": one.key,
         "model": one.model,

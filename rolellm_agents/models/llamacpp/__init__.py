@@ -1,1 +1,1 @@
-"""GGUF models through llama.cpp, in this process."""
+"""GGUF models in this process, through llama.cpp."""

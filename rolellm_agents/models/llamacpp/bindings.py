@@ -16,14 +16,14 @@ _SPINS = "1000"
 
 
 def _openmp_is_loaded() -> bool:
-    """Whether GNU OpenMP is loaded already; False where the system is not Linux."""
+    """Whether GNU OpenMP is loaded already; always False on systems other than Linux."""
     try:
         return "/libgomp.so" in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
 
 
-def _the_users_is_bounded() -> bool:
+def _user_settings_are_bounded() -> bool:
     """Whether the user's own OpenMP settings bound the spinning."""
     count = os.environ.get(_SPIN_COUNT, "")
     passive = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
@@ -32,7 +32,7 @@ def _the_users_is_bounded() -> bool:
 
 _ours = not any(name in os.environ for name in _CHOSEN_BY_THE_USER)
 
-SPINNING_IS_BOUNDED = not _openmp_is_loaded() if _ours else _the_users_is_bounded()
+SPINNING_IS_BOUNDED = not _openmp_is_loaded() if _ours else _user_settings_are_bounded()
 """False where GNU OpenMP was loaded before with its default, or where the user's settings let threads spin;
 then fewer threads are used on a busy machine."""
 

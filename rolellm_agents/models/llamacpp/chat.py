@@ -47,7 +47,7 @@ class ChatLlamaCpp(StreamedChatModel):
     model_path: Path
     """A GGUF file."""
     adapter_path: Path | None = None
-    """LoRA weights in a GGUF file, made for this model."""
+    """LoRA weights for this model in a GGUF file."""
     n_ctx: int = Field(default=8192, ge=64)
     """The context of one conversation in tokens, at most what the model was trained with."""
     sequences: int = Field(default=0, ge=0, le=64)
@@ -319,7 +319,7 @@ def _fitting(
 ) -> tuple[list[BaseMessage], int]:
     """The messages that leave room for an answer, and how many messages were dropped."""
     room = loaded.n_ctx - min(max_tokens, loaded.n_ctx // 4)
-    return fit_messages(messages, room, lambda some: len(loaded.prompt(_safe_turns(some, loaded.model))))
+    return fit_messages(messages, room, lambda part: len(loaded.prompt(_safe_turns(part, loaded.model))))
 
 
 def _safe_turns(messages: Sequence[BaseMessage], model: LlamaModel) -> list[Turn]:

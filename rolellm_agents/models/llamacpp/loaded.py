@@ -34,7 +34,7 @@ _RESERVE = 64 * 2**20
 _PROMPT_CACHE_BYTES = 512 * 2**20
 """Size limit of the prompt cache on disk."""
 _ENDINGS = (("", "a"), ("\nb", "b"), ("c", "c"))
-"""Texts that may follow the prefix in the system message, and a user line: as unlike as possible."""
+"""Texts that may follow the prefix in the system message, and a user line: as different as possible."""
 
 
 class LoadSettings(NamedTuple):
@@ -77,8 +77,8 @@ class LoadedModel:
             self._limits(settings),
             free_cells=partial(_free_cells, self.model.cache_bytes_per_token),
         )
-        made_by = (identity(self.model.path), library.version(), library.features(), tuning)
-        prompt_cache = PromptCache(user_paths().cache / "warm", repr(made_by), limit=_PROMPT_CACHE_BYTES)
+        versions = (identity(self.model.path), library.version(), library.features(), tuning)
+        prompt_cache = PromptCache(user_paths().cache / "warm", repr(versions), limit=_PROMPT_CACHE_BYTES)
         self.engine = Engine(
             cache, self.model, partial(Sampler, self.model), prompt_cache, n_batch=tuning.n_batch
         )
@@ -92,8 +92,8 @@ class LoadedModel:
             return self.model.prompt_tokens(
                 self.model.template.render(turns, answer_follows=answer_follows)
             )
-        started = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
-        return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + started
+        beginning = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
+        return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + beginning
 
     def _limits(self, settings: LoadSettings) -> CacheLimits:
         file, token = self.model.path.stat().st_size, self.model.cache_bytes_per_token
@@ -108,11 +108,11 @@ class LoadedModel:
 
     def _check_memory(self) -> None:
         # With overcommitment, a too large allocation succeeds and the kernel kills the process later.
-        wanted, left = self.n_ctx * self.model.cache_bytes_per_token, memory_left()
-        if wanted > left:
+        needed, left = self.n_ctx * self.model.cache_bytes_per_token, memory_left()
+        if needed > left:
             raise ModelError(
                 f"A conversation of {self.n_ctx:,} tokens with {self.model.path.name} takes "
-                f"{wanted / 2**30:.1f} GiB and {left / 2**30:.1f} GiB are free; set a smaller n_ctx for it "
+                f"{needed / 2**30:.1f} GiB and {left / 2**30:.1f} GiB are free; set a smaller n_ctx for it "
                 "in models.toml."
             )
 

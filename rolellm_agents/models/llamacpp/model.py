@@ -147,7 +147,7 @@ class LlamaModel:
         from llguidance.llamacpp import lltokenizer_from_vocab
 
         with warnings.catch_warnings():
-            # It calls a deprecated function of llama-cpp-python.
+            # llguidance calls a deprecated function of llama-cpp-python.
             warnings.simplefilter("ignore", DeprecationWarning)
             return lltokenizer_from_vocab(self.vocabulary, eos_token=list(self.ends))
 

@@ -60,22 +60,22 @@ def json_schema_of(schema: dict[str, Any] | type) -> dict[str, Any]:
 
 
 def closed(schema: Any) -> Any:
-    """The same schema without additional properties, of which a small model would invent more and more."""
+    """A copy of the schema without additional properties, which a small model would invent endlessly."""
     if not isinstance(schema, Mapping):
         return schema
-    made = dict(schema)
+    copy = dict(schema)
     for key in _OF_NAMES:
-        if isinstance(made.get(key), Mapping):
-            made[key] = {name: closed(part) for name, part in made[key].items()}
+        if isinstance(copy.get(key), Mapping):
+            copy[key] = {name: closed(part) for name, part in copy[key].items()}
     for key in _OF_LISTS:
-        if isinstance(made.get(key), list):
-            made[key] = [closed(part) for part in made[key]]
+        if isinstance(copy.get(key), list):
+            copy[key] = [closed(part) for part in copy[key]]
     for key in _OF_ONE:
-        if key in made:
-            made[key] = closed(made[key])
-    if "properties" in made and "allOf" not in made and "patternProperties" not in made:
-        made.setdefault("additionalProperties", False)
-    return made
+        if key in copy:
+            copy[key] = closed(copy[key])
+    if "properties" in copy and "allOf" not in copy and "patternProperties" not in copy:
+        copy.setdefault("additionalProperties", False)
+    return copy
 
 
 def grammar_of(options: Mapping[str, Any]) -> str:

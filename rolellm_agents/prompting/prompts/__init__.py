@@ -1,7 +1,7 @@
 """Prompt texts as files: `LANGUAGE/ID.md`, with the id and a version at the top.
 
-A text's `{fields}` are filled by `Prompt.fill`. Whoever changes a text raises its version, since runs
-and transcripts record it.
+`Prompt.fill` fills the `{fields}` of a text. A change of a text must increase its version, because runs and
+transcripts record the version.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """What records cite: `system/en@1`."""
+        """The name in records, such as `system/en@1`."""
         return f"{self.id}/{self.language}@{self.version}"
 
     def fill(self, **fields: str) -> str:

@@ -16,7 +16,7 @@ from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.scene import NARRATOR
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.scene_memory import SceneMemory
-from rolellm_graphs.server.scene_text import WrittenLine, read, written
+from rolellm_graphs.server.scene_text import WrittenLine, format_lines, parse_lines
 
 CHAT = "/v1/chat/completions"
 SCENE = """\
@@ -69,7 +69,7 @@ async def test_characters_answer_by_name_and_whispers_of_others_are_not_told(app
     assert text.startswith("**Abraham Lincoln:** Come in, friend.\n\n")
     assert "lamp" not in json.dumps(told)
     assert {line["name"] for line in lines} == {"sherlock-holmes", "abraham-lincoln"}
-    assert [line["content"] for line in lines] == [one.text for one in read(text, NAMES)]
+    assert [line["content"] for line in lines] == [one.text for one in parse_lines(text, NAMES)]
     assert told["usage"]["completion_tokens"] > 0
 
 
@@ -198,12 +198,12 @@ LINES = st.one_of(
 
 @given(st.lists(LINES, max_size=6))
 def test_lines_are_read_as_they_were_written(lines: list[WrittenLine]) -> None:
-    assert read(written(lines, NAMES), NAMES) == lines
+    assert parse_lines(format_lines(lines, NAMES), NAMES) == lines
 
 
 @given(st.text())
 def test_any_text_can_be_read_and_nothing_of_it_is_lost(text: str) -> None:
-    told = read(text, NAMES)
+    told = parse_lines(text, NAMES)
     kept = "".join("".join(line.text.split()) for line in told)
     assert set(kept) <= set(text)
     if "**" not in text:

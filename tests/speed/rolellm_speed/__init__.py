@@ -1,1 +1,1 @@
-"""Speed benchmarks. They are no part of the wheel; `rolellm bench` runs them from a checkout."""
+"""Speed benchmarks, which are not part of the wheel; `rolellm bench` runs them from a checkout."""

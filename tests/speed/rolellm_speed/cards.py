@@ -1,4 +1,4 @@
-"""How fast cards are read, and what a large one takes of the memory; `rolellm bench cards` runs it."""
+"""Measures how fast cards are read, and how much memory a large card needs (`rolellm bench cards`)."""
 
 import base64
 import json
@@ -20,11 +20,11 @@ _WORDS = "The lamp burns herring oil, and the gulls on the rock know it before a
 
 
 def measure_reading(cards: int = 1_000, large_mib: int = 100) -> Mapping[str, float]:
-    """Seconds for many cards of each kind, and memory for a CharX archive with large files.
+    """Measure the time for many cards of each kind, and the memory for a CharX archive with large files.
 
     Args:
-        cards: how many of each kind; each with a description of 3,000 characters and 20 lore entries.
-        large_mib: what the files of the large archive weigh.
+        cards: number of cards of each kind; each has a description of 3,000 characters and 20 entries.
+        large_mib: size of the files in the large archive, in MiB.
     """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -87,7 +87,7 @@ _MAKERS: dict[str, Callable[[Path], None]] = {"json": _make_json, "png": _make_p
 
 
 def _write_large(file: Path, mib: int) -> None:
-    """Ten files that cannot be packed."""
+    """Write an archive of ten files that cannot be compressed."""
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("card.json", json.dumps(_document()))
         for number in range(10):
@@ -100,7 +100,7 @@ def _read_and_write(file: Path) -> None:
 
 
 def _peak_of(work: Callable[[Path], None], file: Path) -> float:
-    """MiB of Python's own memory that a work takes at most."""
+    """Peak of Python's own memory during a function call, in MiB."""
     tracemalloc.start()
     try:
         work(file)

@@ -1,4 +1,4 @@
-"""How long conversations of 100 to 10,000 messages take: to open, to go on, to search, on the screen."""
+"""Measures how long it takes to open, extend, search and draw conversations of 100 to 10,000 messages."""
 
 import asyncio
 import tempfile
@@ -34,13 +34,13 @@ Progress = Callable[[str], None]
 
 
 def measure_conversations(lengths: Sequence[int], progress: Progress) -> list[dict[str, Any]]:
-    """Milliseconds for what a person waits for, in conversations of these many messages.
+    """Measure the waiting times of a user in conversations of these lengths.
 
     Returns:
-        For each: `messages`; `open_ms`, from a closed file to its messages; `screen_ms`, from there to the
-        first picture; `append_ms`; `search_ms`; `stream_ms`, a word of an answer until it is drawn;
-        `scroll_ms`, a page up until it is drawn; `memory_mib` that the open conversation takes; `size`,
-        the file's bytes for each byte of text.
+        For each length `messages`; `open_ms`, reading the messages from a closed file; `screen_ms`, drawing
+        the first frame; `append_ms`; `search_ms`; `stream_ms`, drawing a new word of an answer;
+        `scroll_ms`, scrolling up by a page; `memory_mib`, the memory of the open conversation; `size`, the
+        file's bytes for each byte of text.
     """
     rows = []
     for length in lengths:
@@ -53,7 +53,7 @@ def measure_conversations(lengths: Sequence[int], progress: Progress) -> list[di
 
 
 def measure_list(conversations: int, progress: Progress) -> float:
-    """Milliseconds to list so many conversations of ten messages; the median."""
+    """Median milliseconds for listing this number of conversations of ten messages."""
     progress(f"{conversations:,} conversations …")
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as folder:
         file = Path(folder) / "transcript.db"
@@ -64,7 +64,7 @@ def measure_list(conversations: int, progress: Progress) -> float:
 
 
 def _write(file: Path, length: int) -> int:
-    """A conversation of so many messages; returns the bytes of its text."""
+    """Write a conversation of `length` messages; returns the number of bytes of its text."""
     record = _record(length, Random(length))
     with Transcript(file) as transcript:
         transcript.add_record(record)
@@ -102,7 +102,7 @@ def _record(length: int, chance: Random) -> ConversationRecord:
 
 
 def _words() -> list[str]:
-    """Words of the cast, as often as they are there."""
+    """The words of the cast's lines, with repetitions."""
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"][:20]
     return [
         word

@@ -1,8 +1,8 @@
-"""How long the `data` commands take for a data set of RoleBench's size, and how much memory.
+"""Measures the `data` commands on a data set of RoleBench's size (`rolellm bench data`).
 
-Run by `rolellm bench data`. Each command is a process of its own. The samples are made of the words of the
-bundled cast, in RoleBench's proportions: half of them general instructions that many roles are asked, five
-answers each, half of them questions to one role, of which a quarter are another one with a word changed.
+Each command runs in a separate process. The samples consist of words of the bundled cast, in RoleBench's
+proportions: half are general instructions to many roles, with five answers each. The other half are
+questions to one role, and a quarter of these are copies in which one word was changed.
 """
 
 import os
@@ -27,11 +27,11 @@ Progress = Callable[[str], None]
 
 
 def measure_data(rows: int, progress: Progress = lambda _: None) -> list[dict[str, Any]]:
-    """Seconds, also of the processor alone, and megabytes of each command.
+    """Measure wall-clock seconds, CPU seconds and megabytes of each command.
 
     Args:
-        rows: of the data set.
-        progress: is told what is going on.
+        rows: number of the data set's rows.
+        progress: called with a description of each step.
     """
     measured = []
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as place:
@@ -45,30 +45,30 @@ def measure_data(rows: int, progress: Progress = lambda _: None) -> list[dict[st
 
 
 def made_samples(rows: int, seed: int = 0) -> Iterator[Sample]:
-    """Samples of words that the cast says."""
-    drawn = random.Random(seed)  # no secret
+    """Generate samples from the words of the cast."""
+    rng = random.Random(seed)  # no secret
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     names = [persona.name for persona in cast[:_ROLES]]
     words = [word for persona in cast for pair in persona.demonstrations for word in pair.reply.split()]
 
     def said(length: int) -> str:
-        return " ".join(drawn.choices(words, k=length))
+        return " ".join(rng.choices(words, k=length))
 
-    instructions = [said(drawn.randint(8, 45)) for _ in range(max(1, rows // 2 // len(names)))]
+    instructions = [said(rng.randint(8, 45)) for _ in range(max(1, rows // 2 // len(names)))]
     for number in range(rows // 2):
         asked = instructions[number // len(names) % len(instructions)]
-        answers = tuple(said(drawn.randint(3, 45)) + "." for _ in range(_GENERAL_ANSWERS))
+        answers = tuple(said(rng.randint(3, 45)) + "." for _ in range(_GENERAL_ANSWERS))
         yield Sample(names[number % len(names)], asked, answers, "general", (), "en")
     last = said(12)
     for number in range(rows - rows // 2):
         if number % 4 == 3:
             changed = last.split()
-            changed[drawn.randrange(len(changed))] = drawn.choice(words)
+            changed[rng.randrange(len(changed))] = rng.choice(words)
             last = " ".join(changed)
         else:
-            last = said(drawn.randint(9, 22))
+            last = said(rng.randint(9, 22))
         name = names[number % len(names)]
-        answer = said(drawn.randint(40, 90)) + "."
+        answer = said(rng.randint(40, 90)) + "."
         yield Sample(name, f"{name}, {last}?", (answer,), "role_specific", ("script_based",), "en")
 
 
@@ -94,7 +94,7 @@ def _run(arguments: list[str]) -> dict[str, float]:
         raise RuntimeError(f"{arguments} ended with {run.returncode}")
     return {
         "seconds": round(seconds, 1),
-        # What it would be on a machine that does nothing else.
+        # CPU time approximates the time on an idle machine.
         "cpu_s": round(used.ru_utime + used.ru_stime, 1),
         "peak_mb": round(used.ru_maxrss / 1024),
     }

@@ -1,7 +1,7 @@
-"""How generators do at length: items a second and memory through a scripted model, a start after a kill.
+"""Measures generators in long runs: items per second, memory, and the restart after a kill.
 
-`python -m rolellm_speed.generators FOLDER ITEMS BEGAN` is the process that is killed. What the
-embedded model makes of many requests at once is measured beside one request after the other.
+These use a scripted model. `python -m rolellm_speed.generators FOLDER ITEMS BEGAN` is the process that is
+killed. A second measurement compares concurrent and sequential requests to the embedded model.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _MIB: Final = 2**20
 
 
 class QuickModel(BaseChatModel):
-    """Answers at once, with words that depend on the prompt and the seed alone."""
+    """Answers immediately, with words that depend only on the prompt and the seed."""
 
     seed: int = 0
 
@@ -68,12 +68,13 @@ class QuickModel(BaseChatModel):
 
 
 def measure_scripted(items: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Make so many items, killed once in the middle.
+    """Measure a run of `items` items that is killed once in the middle.
 
     Returns:
-        `items_per_s`; resident memory when a tenth was done, at the half (`mib_at_half`), and the most of
-        all; `restart_s` from the new process to its first new item, `imports_s` of it before anything of
-        the run was read; `files_s` for opening a finished run and writing its files; `bytes` of its items.
+        `items_per_s`; resident memory after a tenth (`mib_at_tenth`) and half (`mib_at_half`) of the items,
+        and its maximum (`mib_at_most`); `restart_s`, from the start of the new process to its first new
+        item, of which `imports_s` were imports; `files_s`, for opening a finished run and writing its
+        files; `bytes` of the items.
     """
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as folder:
         progress(f"{items} items, until the half is done …")
@@ -82,7 +83,7 @@ def measure_scripted(items: int, progress: Callable[[str], None]) -> dict[str, A
         again = list(_until(Path(folder), items, lambda _: False))
         size = (Path(folder) / "items.jsonl").stat().st_size
     first, last = begun[0], begun[-1]
-    went_on = next(event for event in again if "done" in event)
+    first_new = next(event for event in again if "done" in event)
     ended = again[-1]
     tenth = min(begun, key=lambda event: abs(event.get("done", 0) - items // 10))
     return {
@@ -91,15 +92,15 @@ def measure_scripted(items: int, progress: Callable[[str], None]) -> dict[str, A
         "mib_at_tenth": tenth["mib"],
         "mib_at_half": last["mib"],
         "mib_at_most": max(event["mib"] for event in again),
-        "restart_s": went_on["s"],
-        "imports_s": went_on["imports_s"],
+        "restart_s": first_new["s"],
+        "imports_s": first_new["imports_s"],
         "files_s": ended["files_s"],
         "bytes": size,
     }
 
 
 def _until(folder: Path, items: int, enough: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-    """What the process tells until it ends, or is killed because it is enough."""
+    """Yield the events of the process until it ends; kill it when `enough` returns True."""
     began = time.time()
     command = [sys.executable, "-m", __name__, str(folder), str(items), str(began)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -114,22 +115,23 @@ def _until(folder: Path, items: int, enough: Callable[[dict[str, Any]], bool]) -
 
 
 def _child(folder: Path, items: int, began: float) -> None:
-    """Generate, and tell at every hundredth item, and at the first, how far it is."""
+    """Generate the items; report progress at the first item and after each percent."""
     imports = round(time.time() - began, 2)
     own = psutil.Process()
-    told = -1
+    reported = -1
 
     def tell(done: int, total: int) -> None:
-        nonlocal told
-        if told < 0:  # what was found on disk
-            told = done
-        elif done == told + 1 or done * 100 // total > told * 100 // total:
-            told = done if done * 100 // total > told * 100 // total else told
+        nonlocal reported
+        if reported < 0:  # the items on disk
+            reported = done
+        elif done == reported + 1 or done * 100 // total > reported * 100 // total:
+            reported = done if done * 100 // total > reported * 100 // total else reported
             _print(done=done, s=round(time.time() - began, 2), imports_s=imports, mib=_memory(own))
 
     asyncio.run(_generate(folder, items, tell))
     ended = time.time()
-    asyncio.run(_generate(folder, items, lambda _done, _total: None))  # nothing but reading and the files
+    # All items exist now, so this only reads them and writes the files.
+    asyncio.run(_generate(folder, items, lambda _done, _total: None))
     _print(files_s=round(time.time() - ended, 2), mib=_memory(own))
 
 
@@ -142,7 +144,7 @@ def _print(**event: Any) -> None:
 
 
 async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) -> GenerationOutcome:
-    personas, instructions = _asked(items)
+    personas, instructions = _material(items)
     request = RoleGPTRequest(personas=personas, instructions=instructions)
     return await rolegpt(
         request,
@@ -154,8 +156,8 @@ async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) 
     )
 
 
-def _asked(items: int) -> tuple[tuple[Persona, ...], tuple[Instruction, ...]]:
-    """The English cast, and as many instructions as make so many items, or a few more."""
+def _material(items: int) -> tuple[tuple[Persona, ...], tuple[Instruction, ...]]:
+    """The English cast, and enough instructions for at least `items` items."""
     cast = tuple(found.persona for found in list_personas().found if found.persona.language == "en")
     wanted = -(-items // (len(cast) * SAMPLES))
     own = bundled_instructions().of("en")
@@ -167,13 +169,13 @@ def _asked(items: int) -> tuple[tuple[Persona, ...], tuple[Instruction, ...]]:
 
 
 def measure_embedded(items: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    """As many items through the embedded model eight at once and one after the other, six an instruction.
+    """Compare concurrent and sequential requests to the embedded model, with six answers per instruction.
 
-    Both answer other instructions, since the model still holds what it has read of a prompt; the persona's
-    own instruction it has read before the clock runs.
+    Each uses different instructions, because the model keeps prompts in its KV cache. The persona's
+    instruction is prefilled before the measurement.
 
     Returns:
-        `at_once_per_min`, `one_by_one_per_min`, and how many times as fast the first is.
+        `at_once_per_min`, `one_by_one_per_min`, and their ratio `times`.
     """
     model = prepared(get_model("llamacpp:smollm2", max_tokens=64), AT_ONCE)
     load_model(model)

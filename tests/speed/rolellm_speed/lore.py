@@ -1,4 +1,4 @@
-"""How long it takes to find the keys of a large lorebook in a long chat."""
+"""Measures how long it takes to find the keys of a large lorebook in a long chat."""
 
 import re
 from collections.abc import Callable
@@ -17,18 +17,18 @@ _CHARACTERS_IN_A_TOKEN = 5
 
 
 def measure_lore(entries: int = 1000, tokens: int = 10_000, times: int = 7) -> dict[str, float]:
-    """Time the search for plain keys, four for each entry, in a chat that is looked through as a whole.
+    """Time the search for plain keys, four for each entry, in the complete chat.
 
     Args:
-        entries: of the lorebook.
-        tokens: of the chat.
-        times: how often everything is measured; the best counts.
+        entries: number of the lorebook's entries.
+        tokens: number of the chat's tokens.
+        times: number of repetitions, of which the fastest counts.
 
     Returns:
-        Milliseconds: `prepare` reads the keys and makes the automaton, once for a lorebook; `scan` finds
-        all keys with it; `activate` is a whole activation after that; `loop` is a `re.search` for each key
-        of each entry, with expressions compiled beforehand. Also how many keys `scan` and `loop` found,
-        and the characters of the chat.
+        Milliseconds: `prepare` parses the keys and builds the automaton, once for a lorebook; `scan` finds
+        all keys with it; `activate` is a complete activation after that; `loop` is a `re.search` for each
+        key of each entry, with precompiled expressions. Also the numbers of keys that `scan` and `loop`
+        found, and the number of the chat's characters.
     """
     draw = Random(0)
     words = [

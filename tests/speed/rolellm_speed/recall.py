@@ -1,4 +1,4 @@
-"""How well and how fast each method finds: RoleBench's questions, and made-up lines by the million."""
+"""Measures the accuracy of each recall method on RoleBench, and its speed on generated lines."""
 
 import random
 import tempfile
@@ -22,7 +22,7 @@ from rolellm_agents.text.language import Language
 Progress = Callable[[str], None]
 
 _POOL = 50
-"""Answers of a role that a question is looked up among."""
+"""Number of a role's answers among which a question is looked up."""
 _QUERIES = 20
 _SCRATCH = "rolellm-recall-"
 _LEAST_WORDS, _MOST_WORDS = 8, 30
@@ -31,20 +31,20 @@ _LEAST_WORDS, _MOST_WORDS = 8, 30
 def measure_finding(
     folder: Path, embeddings: Sequence[str], language: Language, progress: Progress
 ) -> list[dict[str, Any]]:
-    """For each method: how often a role-specific question finds its own answer among its role's.
+    """Measure for each method how often a role-specific question finds its own answer among its role's.
 
     Args:
-        folder: of RoleBench.
-        embeddings: names; each is measured alone and fused with BM25.
-        language: of the questions.
-        progress: is told what is being measured.
+        folder: a folder of RoleBench.
+        embeddings: names of embeddings; each is measured alone and fused with BM25.
+        language: language of the questions.
+        progress: called with a description of each step.
 
     Returns:
-        `method`, `embeddings`, `hit@1`, `hit@5`, `n` for each.
+        `method`, `embeddings`, `hit@1`, `hit@5` and `n` for each method.
 
     Raises:
-        RoleBenchError: the folder holds no role-specific questions.
-        ModelError: embeddings cannot be used.
+        RoleBenchError: the folder contains no role-specific questions.
+        ModelError: the embeddings cannot be used.
     """
     pools = _pools(folder, language)
     rows = [_hits("bm25", "", pools, lambda passages, _: Bm25Index(passages, language), progress)]
@@ -68,10 +68,10 @@ def measure_finding(
 
 
 def measure_speed(sizes: Sequence[int], embeddings: str, progress: Progress) -> list[dict[str, Any]]:
-    """Seconds to index so many made-up lines and milliseconds to search them, by words and by vectors.
+    """Measure indexing and searching of generated lines, by words and by vectors.
 
     Returns:
-        `method`, `lines`, `index_s`, `query_ms` (the median of 20) for each.
+        `method`, `lines`, `index_s` and `query_ms` (the median of 20) for each method and size.
     """
     chosen = get_embeddings(embeddings)
 
@@ -102,7 +102,7 @@ def _times(
 
 
 def _pools(folder: Path, language: Language) -> dict[str, list[Sample]]:
-    """The role-specific samples of each role, cut into pools."""
+    """The role-specific samples of each role, split into pools."""
     samples: dict[str, list[Sample]] = {}
     for part in ("train", "test"):
         file = find_file(folder, part, kind="role_specific", language=language)
@@ -156,7 +156,7 @@ def _query_ms(index: Index) -> float:
 
 
 def _made_up_lines(count: int, seed: int = 0) -> list[str]:
-    """Words of the cast, as often as they are there, in no order."""
+    """Lines of random words of the cast, with the cast's word frequencies."""
     chance = random.Random(seed)
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     words = [

@@ -1,4 +1,4 @@
-"""How fast replies are scored, beside Google's `rouge_score`; run by `rolellm bench rouge`."""
+"""Compares the speed of scoring replies with Google's `rouge_score` (`rolellm bench rouge`)."""
 
 import random
 import time
@@ -17,23 +17,23 @@ Progress = Callable[[str], None]
 
 
 def made_answers(count: int, seed: int = 0) -> list[ReferencedReply]:
-    """Replies with one to five references, of sentences of the cast, as long as RoleBench's answers.
+    """Generate replies of RoleBench's length with one to five references, from the cast's sentences.
 
-    A reference begins as the reply does, so that they have something in common.
+    Each reference starts with the beginning of the reply, so that they overlap.
     """
-    drawn = random.Random(seed)  # no secret
+    rng = random.Random(seed)  # no secret
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     spoken = " ".join(pair.reply for persona in cast for pair in persona.demonstrations).split()
 
     def said(length: int) -> str:
-        begin = drawn.randrange(len(spoken) - length)
+        begin = rng.randrange(len(spoken) - length)
         return " ".join(spoken[begin : begin + length])
 
     answers = []
     for _ in range(count):
-        reply = said(drawn.randint(10, 90))
+        reply = said(rng.randint(10, 90))
         half = " ".join(reply.split()[: len(reply.split()) // 2])
-        references = [f"{half} {said(drawn.randint(5, 45))}" for _ in range(drawn.randint(1, _REFERENCES))]
+        references = [f"{half} {said(rng.randint(5, 45))}" for _ in range(rng.randint(1, _REFERENCES))]
         answers.append(ReferencedReply(reply, references, "en"))
     return answers
 
@@ -41,17 +41,17 @@ def made_answers(count: int, seed: int = 0) -> list[ReferencedReply]:
 def measure_rouge(
     answers: Sequence[ReferencedReply], sample: int, progress: Progress = lambda _: None
 ) -> list[dict[str, Any]]:
-    """Seconds for all answers by us, and by `rouge_score` where it is installed.
+    """Measure the CPU time for all answers, and that of `rouge_score` if it is installed.
 
     Args:
-        answers: in English.
-        sample: how many of them `rouge_score` scores; its seconds are scaled to all.
-        progress: is told what is going on.
+        answers: replies and references in English.
+        sample: number of answers that `rouge_score` scores; its time is extrapolated to all.
+        progress: called with a description of each step.
 
     Returns:
-        A row for each measure and one for all at once: `measure`, `replies`, `references`, `seconds` and
-        `rouge_score_seconds` of processor time, `times_as_fast`, and `greatest_difference` of a score.
-        The last three are None without `rouge_score`.
+        A row for each measure, and one for all measures together: `measure`, `replies`, `references`,
+        `seconds` and `rouge_score_seconds` of CPU time, `times_as_fast`, and `greatest_difference` of a
+        score. The last three are None without `rouge_score`.
     """
     rows = []
     for measures in (*((name,) for name in _GOOGLE), tuple(_GOOGLE)):
@@ -87,7 +87,7 @@ def _beside(answers: Sequence[ReferencedReply], measures: Sequence[str], sample:
 def _by_google(
     answers: Sequence[ReferencedReply], measures: Sequence[str]
 ) -> tuple[float, dict[str, list[float]]]:
-    """Its seconds, and for each measure its scores."""
+    """The CPU time of `rouge_score`, and its scores for each measure."""
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer([_GOOGLE[name] for name in measures])
@@ -105,7 +105,7 @@ def _difference(one: dict[str, list[float]], other: dict[str, list[float]]) -> f
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Of the processor: what else the machine does is not counted."""
+    """CPU time in seconds, which other programs affect little."""
     began = time.process_time()
     work()
     return time.process_time() - began

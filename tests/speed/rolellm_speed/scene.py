@@ -1,7 +1,7 @@
-"""What a turn of a scene costs, by the number of characters and the length of the scene.
+"""Measures the cost of a scene's turn, by the number of characters and the length of the scene.
 
-Beside it the same prompts through one `llama_cpp.Llama` for the whole scene, which keeps one conversation:
-each speaker's prompt throws the one before out.
+For comparison, the same prompts are sent to one `llama_cpp.Llama`, which caches one conversation: each
+speaker's prompt evicts the previous one.
 """
 
 import time
@@ -29,36 +29,36 @@ from rolellm_graphs.scene.run import Played, play
 from rolellm_graphs.scene.stage import Stage
 
 _ANSWER = 24
-"""Tokens of each line."""
+"""The most tokens of a line."""
 _LAST = 6
-"""Turns that `Llama` is measured over; it reads every prompt whole, so all would take hours."""
+"""Number of turns with `Llama`, which prefills every prompt completely; all turns would take hours."""
 _MIB_PER_SEAT = 200
-"""8,192 tokens of the embedded model."""
+"""A context of 8,192 tokens of the embedded model."""
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SceneCost:
-    """A scene's mean costs a turn."""
+    """A scene's mean costs per turn."""
 
     characters: int
     turns: int
     seconds: float
-    """Over all turns, graph and transcript included."""
+    """Mean over all turns, including graph and transcript."""
     evaluated: float
-    """Prompt tokens computed."""
+    """Number of prompt tokens that were computed."""
     prompt_tokens: float
     late_seconds: float
-    """Over the last turns alone."""
+    """Mean over the last turns only."""
     late_evaluated: float
     calls: float
-    """Of models, for each line."""
+    """Model calls for each line."""
     llama_seconds: float
-    """The same last prompts, through one `llama_cpp.Llama`."""
+    """The last prompts with one `llama_cpp.Llama`."""
     llama_evaluated: float
     times_llama: float
-    """How often as fast it is, over the last turns."""
+    """The speedup over `llama_cpp.Llama` in the last turns."""
 
 
 async def measure_scenes(
@@ -66,15 +66,15 @@ async def measure_scenes(
     turns: Sequence[int],
     on_progress: Progress = lambda _done, _total: None,
 ) -> list[SceneCost]:
-    """Play scenes of the bundled cast with the embedded model, lines of at most 24 tokens.
+    """Play scenes of the bundled cast with the embedded model, with lines of at most 24 tokens.
 
     Args:
-        characters: how many play; each number is one scene.
-        turns: after how many turns the costs are told.
-        on_progress: is told how many turns are over, and how many there will be.
+        characters: numbers of characters; each number is one scene.
+        turns: numbers of turns after which the costs are reported.
+        on_progress: called with the number of finished turns and of all turns.
 
     Raises:
-        ModelError: there is not memory enough for so many characters.
+        ModelError: the memory does not suffice for this number of characters.
     """
     costs: list[SceneCost] = []
     total = len(characters) * max(turns)
@@ -102,7 +102,7 @@ async def measure_scenes(
 
 
 class _Prompts(BaseCallbackHandler):
-    """Keeps what models were sent."""
+    """Records all prompts."""
 
     def __init__(self) -> None:
         self.prompts: list[list[BaseMessage]] = []
@@ -174,7 +174,7 @@ def _evaluated(played: Played) -> int:
 def _through_llama(
     model: ChatLlamaCpp, prompts: Sequence[Sequence[int]], lengths: Sequence[int]
 ) -> tuple[float, float]:
-    """Mean seconds and computed tokens; the first prompt only fills the cache, the others are answered."""
+    """Mean seconds and computed tokens of all prompts but the first, which only fills the cache."""
     from rolellm_agents.models.llamacpp import library
     from rolellm_speed.engine.one_call import open_engine
     from rolellm_speed.engine.system import EngineTask

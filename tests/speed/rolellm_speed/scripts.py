@@ -1,6 +1,6 @@
-"""How fast a script is read, and how well: a tagged play is set as print sets plays, and read again.
+"""Measures speed and accuracy of reading scripts (`rolellm bench script FILE`).
 
-Run by `rolellm bench script FILE`.
+For the accuracy, a tagged play is converted to the layout of printed plays and read again.
 """
 
 import re
@@ -18,7 +18,7 @@ SETTINGS: tuple[Setting, ...] = ("name above", "name before", "screenplay")
 
 
 def measure_script(path: Path) -> Mapping[str, float | int | str]:
-    """Seconds to read a script, what was found, and for a tagged play what its plain text gives back.
+    """Measure the time for reading a script, and for a tagged play the accuracy on its plain text.
 
     Raises:
         ScriptError: the file is no script.
@@ -44,7 +44,7 @@ def measure_script(path: Path) -> Mapping[str, float | int | str]:
 
 
 def attributed_right(script: Script, setting: Setting) -> float:
-    """The share of a play's speeches that its plain text gives to those whom the tags name."""
+    """The share of a play's speeches that are attributed to the tagged speaker in its plain text."""
     read = read_play(as_print(script, setting), script.title, script.language)
     given = {_beginning(passage.speech): passage.speaker for passage in read.passages} if read else {}
     speeches = [passage for passage in script.passages if passage.speech and passage.speaker]
@@ -75,7 +75,7 @@ def as_print(script: Script, setting: Setting) -> str:
 
 
 def _beginning(speech: str) -> str:
-    """Enough of a speech to know it by, but for directions and marks."""
+    """The beginning of a speech, by which it is identified, without directions and punctuation."""
     return re.sub(r"\W", "", re.sub(r"\[[^\]]*\]|\([^)]*\)", "", speech).casefold())[:50]
 
 

@@ -1,4 +1,4 @@
-"""How long a person waits: for `--help`, and for the first word; `rolellm bench start` runs it."""
+"""Measures the waiting time for `--help` and for the first word of an answer (`rolellm bench start`)."""
 
 import asyncio
 import os
@@ -17,13 +17,13 @@ _LINES = (
     "What is the capital of Portugal?",
     "Would you lie to save a friend?",
 )
-"""Different enough that each recalls other demonstrations."""
+"""Lines that recall different demonstrations."""
 HEAVY = ("torch", "transformers", "chromadb", "llama_cpp", "textual")
-"""What neither `import rolellm_agents` nor `--help` may load."""
+"""Modules that neither `import rolellm_agents` nor `--help` may load."""
 
 
 def measure_start(rounds: int) -> dict[str, Any]:
-    """Median seconds over `rounds` runs."""
+    """Measure the median seconds of `rounds` runs."""
     first, again = zip(*(_first_words_of_processes() for _ in range(rounds)), strict=True)
     return {
         "rounds": rounds,
@@ -45,7 +45,7 @@ def _seconds(*command: str) -> float:
 
 
 def _seconds_of_the_cast() -> float:
-    """In a process that has begun: every persona read and validated."""
+    """Seconds for reading and validating every persona, without the start of the process."""
     from rolellm_agents.persona import list_personas
 
     began = time.perf_counter()
@@ -65,7 +65,7 @@ def _heavy_modules_of_help() -> list[str]:
 
 
 def _first_words_of_processes() -> tuple[float, float]:
-    """From a process's start to its first byte: in an empty home, and once more for another line."""
+    """Seconds from a process's start to its first byte, with an empty home folder and for a second line."""
     with tempfile.TemporaryDirectory() as home:
         return _first_word(home, _LINES[0]), _first_word(home, _LINES[1])
 
@@ -86,7 +86,7 @@ def _first_word(home: str, line: str) -> float:
 
 
 def _first_words_warm(rounds: int) -> dict[str, float]:
-    """In one process with the model loaded: other lines to a persona just spoken with, by strategy."""
+    """Seconds to the first word by strategy, with a loaded model, for further lines to the same persona."""
     from rolellm_agents.prompting.strategies import STRATEGIES
 
     return {

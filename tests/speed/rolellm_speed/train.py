@@ -1,8 +1,8 @@
-"""How fast training is: ours and TRL's `SFTTrainer`, on the same rows, with the same adapter, in one run.
+"""Compares our training with TRL's `SFTTrainer`, with the same rows and adapter (`rolellm bench train`).
 
-Run by `rolellm bench train`. Each trains in a process of its own, one after the other, so that neither has
-the other's memory or threads. What is compared is rows a second: ours computes fewer tokens for a row,
-which is its point, so tokens a second are told of those computed, and of those the rows have.
+Each runs in a separate process, one after the other, so that they do not share memory or threads. The
+compared figure is rows per second, because ours computes fewer tokens for the same rows. Tokens per second
+are reported both for computed tokens and for the tokens of the rows.
 """
 
 import json
@@ -23,21 +23,21 @@ from rolellm_train.recipe import Recipe
 
 Tell = Callable[[str], None]
 _PEOPLE: Final = 24
-"""Characters whose demonstrations are learned, in English."""
+"""Number of English characters whose demonstrations are the training data."""
 _RANK: Final = 16
 _WARM_UP: Final = 1
-"""Steps that are not counted."""
+"""Number of first steps that are not measured."""
 
 
 def measure_training(steps: int, tell: Tell = lambda _: None) -> dict[str, Any]:
-    """Rows and tokens a second of both, the share of real tokens, memory, and the ratio.
+    """Measure rows and tokens per second of both, the share of real tokens, memory, and the ratio.
 
     Args:
-        steps: of each, after one to get warm.
-        tell: is told what is going on.
+        steps: number of measured steps, after one warm-up step.
+        tell: called with a description of each step.
 
     Raises:
-        TrainingError: TRL is not installed, or one of the two fails.
+        TrainingError: TRL is not installed, or a training fails.
     """
     figures: dict[str, Any] = {}
     for name in ("ours", "trl"):
@@ -63,7 +63,7 @@ def _in_a_process(name: str, steps: int) -> dict[str, Any]:
 
 
 def main(name: str, steps: int) -> None:
-    """Measure one of the two, and print its figures as a line of JSON."""
+    """Measure one of the two trainers, and print its figures as a line of JSON."""
     measured = {"ours": _ours, "trl": _trl}[name](_recipe(), _rows(), steps)
     print(json.dumps(measured))  # for the process that started this one
 
@@ -164,7 +164,7 @@ def _trl(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, A
             return super().training_step(model, inputs, *more, **named)
 
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as place:
-        # Its own defaults, but for what a processor needs and what would write or draw.
+        # TRL's defaults, except for settings that CPUs need, and without files and progress bars.
         arguments = SFTConfig(
             output_dir=place,
             max_steps=steps + _WARM_UP,

@@ -1,4 +1,4 @@
-"""What the graph and the session add to the bare model call; `rolellm bench turn` runs it."""
+"""Measures the overhead of graph and session over the model call (`rolellm bench turn`)."""
 
 import asyncio
 import tempfile
@@ -21,15 +21,15 @@ _REPLY = (
     "You see, but you do not observe; the distinction is clear, and this is a reply of forty words. " * 2
 )
 _PACE = 0.005
-"""Seconds a word: faster than any local model writes, slow enough to leave the work between words."""
+"""Seconds per word: faster than local models, but slow enough to do the work between words."""
 
 
 def measure_turn(rounds: int) -> dict[str, Any]:
-    """Median milliseconds of a turn, by layer, and what each adds to the bare model call.
+    """Measure the median milliseconds of a turn by layer, and each layer's overhead over the model call.
 
-    The model is scripted, so that nothing but our own work differs. `paced` writes a word each 5 ms,
-    as a fast local model would, and is what a person feels; `at_once` writes without any pause, so
-    that all the work of forty words falls on the turn.
+    The model is scripted, so that only our own code differs. `paced` yields a word every 5 ms, like a fast
+    local model, which shows the delay for users. `at_once` yields forty words without pauses, so that the
+    work for all of them adds to the turn.
     """
     return asyncio.run(_measure(rounds))
 
@@ -49,7 +49,7 @@ async def _measure(rounds: int) -> dict[str, Any]:
 async def _time_layers(
     model: ScriptedChatModel, transcript: Transcript, rounds: int
 ) -> tuple[float, float, float]:
-    """The three layers in turn within each round, so that a slow moment hits all alike."""
+    """Measure the three layers alternately, so that a slow moment affects all equally."""
     persona = load_persona("sherlock-holmes")
     graph = role_graph(persona, model=model)
     line = "What do you make of my shoes?"
@@ -62,7 +62,7 @@ async def _time_layers(
         pass
 
     def session_turn() -> AsyncIterator[Any]:
-        # Like `send`, it records a line and has it answered, but the history does not grow.
+        # Like `send`, it records and answers a line, but the history does not grow.
         return session.edit(session.messages[0].id, line)
 
     layers: tuple[Callable[[], AsyncIterator[Any]], ...] = (

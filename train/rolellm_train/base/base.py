@@ -50,10 +50,10 @@ def find_base(name: str) -> FoundBase:
     provider, _, rest = (named.spec if named else name).rpartition(":")
     path = Path(rest).expanduser()
     if provider == "llamacpp" or path.suffix == ".gguf":
-        known = known_gguf(rest)
-        file = known or path.absolute()
+        gguf_file = known_gguf(rest)
+        file = gguf_file or path.absolute()
         check_gguf(file)
-        return FoundBase(rest if known else file.stem, gguf=file)
+        return FoundBase(rest if gguf_file else file.stem, gguf=file)
     if provider not in ("", "huggingface"):
         raise ModelError(
             f"The base {name} cannot be exported; name a GGUF file or a model of transformers."

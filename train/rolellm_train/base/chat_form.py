@@ -17,8 +17,10 @@ def marks_of(tokenizer: Any) -> Callable[[str], bool]:
 
 def answer_end(tokenizer: Any, template: ChatTemplate) -> int:
     """The token that the template puts after an answer."""
-    asked = [{"role": "user", "content": "a"}]
-    begun = template.render(asked)
-    whole = template.render([*asked, {"role": "assistant", "content": "b"}], answer_follows=False)
-    behind: list[int] = tokenizer.encode(whole.removeprefix(begun).lstrip("b"), add_special_tokens=False)
-    return behind[0] if behind else int(tokenizer.eos_token_id)
+    question = [{"role": "user", "content": "a"}]
+    prefix = template.render(question)
+    complete = template.render([*question, {"role": "assistant", "content": "b"}], answer_follows=False)
+    ids_after: list[int] = tokenizer.encode(
+        complete.removeprefix(prefix).lstrip("b"), add_special_tokens=False
+    )
+    return ids_after[0] if ids_after else int(tokenizer.eos_token_id)

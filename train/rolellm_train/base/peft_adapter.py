@@ -49,10 +49,10 @@ def read_adapter(folder: Path) -> PeftAdapter:
     kind = config.get("peft_type")
     if kind != "LORA":
         raise ModelError(f"The adapter {folder} is of the kind {kind}; only LoRA can be exported.")
-    for key, told in _UNSAYABLE.items():
+    for key, description in _UNSAYABLE.items():
         if config.get(key):
             raise ModelError(
-                f"The adapter {folder} has {told}, which GGUF cannot hold; tune one without it."
+                f"The adapter {folder} has {description}, which GGUF cannot hold; tune one without it."
             )
     if config.get("bias", "none") != "none":
         raise ModelError(f"The adapter {folder} has biases, which GGUF cannot hold; tune one without them.")
@@ -75,13 +75,14 @@ def check_fits(adapter: PeftAdapter, base: Path, name: str) -> None:
     Raises:
         ModelError: the adapter was made for another base.
     """
-    there = _weight_shapes(base)
+    shapes = _weight_shapes(base)
     for weight, shape in adapter.shapes.items():
-        if there.get(weight) not in (shape, shape[::-1]):  # GPT-2's are the other way round
-            have = " × ".join(map(str, there[weight])) if weight in there else "not there"
+        if shapes.get(weight) not in (shape, shape[::-1]):  # GPT-2's are the other way round
+            actual = " × ".join(map(str, shapes[weight])) if weight in shapes else "not there"
             raise ModelError(
                 f"The adapter {adapter.folder} was made for another base than {name} ({weight} is "
-                f"{' × '.join(map(str, shape))} in one and {have} in the other); name its own with --base."
+                f"{' × '.join(map(str, shape))} in one and {actual} in the other); "
+                "name its own with --base."
             )
 
 

@@ -49,8 +49,8 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    whole = 4 * weights * 1.3 < psutil.virtual_memory().available
-    dtype = torch.float32 if whole else torch.bfloat16
+    fits_in_f32 = 4 * weights * 1.3 < psutil.virtual_memory().available
+    dtype = torch.float32 if fits_in_f32 else torch.bfloat16
     try:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)

@@ -30,10 +30,10 @@ def unpack_gguf(gguf: Path, folder: Path) -> None:
             f"Reading {gguf.name} needs the extra “hf” ({error.name} is missing); "
             "“pip install 'rolellm-agents[hf]'” brings it."
         ) from error
-    where = {"gguf_file": gguf.name, "local_files_only": True}
+    source = {"gguf_file": gguf.name, "local_files_only": True}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **where)
-        model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
+        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **source)
+        model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **source)
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"transformers cannot read {gguf}: {one_line(str(error), 200)}.") from error
     unquantized(model)

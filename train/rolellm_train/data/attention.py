@@ -69,7 +69,7 @@ def attend(
     grouped = query[0].reshape(key_heads, heads // key_heads, *query.shape[2:])
     # Split, not sliced: the gradient of a slice is as long as the whole sequence.
     lengths = [length for span in spans for length in (span.shared, *span.branches)]
-    pieces = zip(
+    split = zip(
         torch.split(grouped, lengths, dim=2),
         torch.split(key[0], lengths, dim=1),
         torch.split(value[0], lengths, dim=1),
@@ -77,20 +77,23 @@ def attend(
     )
     parts: list[torch.Tensor] = []
     for span in spans:
-        queries, begun, begun_values = next(pieces)
+        queries, prefix_keys, prefix_values = next(split)
         if span.shared:
-            parts.append(_seen(queries, begun, begun_values, scaling, sliding_window))
+            parts.append(_causal_attention(queries, prefix_keys, prefix_values, scaling, sliding_window))
         for _length in span.branches:
-            queries, keys, values = next(pieces)
+            queries, keys, values = next(split)
             if span.shared:
-                keys, values = torch.cat([begun, keys], dim=1), torch.cat([begun_values, values], dim=1)
-            parts.append(_seen(queries, keys, values, scaling, sliding_window))
+                keys, values = (
+                    torch.cat([prefix_keys, keys], dim=1),
+                    torch.cat([prefix_values, values], dim=1),
+                )
+            parts.append(_causal_attention(queries, keys, values, scaling, sliding_window))
     # key heads × group × tokens × width
-    whole = torch.cat(parts, dim=2)
-    return whole.flatten(0, 1).transpose(0, 1)[None].contiguous(), None
+    attended = torch.cat(parts, dim=2)
+    return attended.flatten(0, 1).transpose(0, 1)[None].contiguous(), None
 
 
-def _seen(
+def _causal_attention(
     queries: "torch.Tensor",
     keys: "torch.Tensor",
     values: "torch.Tensor",
@@ -103,17 +106,17 @@ def _seen(
     group, tokens = queries.shape[1:3]
     if window is not None:
         # The first query sees `window - 1` tokens before it, and no other sees any before those.
-        reach = tokens + window - 1
-        keys, values = keys[:, -reach:], values[:, -reach:]
+        visible = tokens + window - 1
+        keys, values = keys[:, -visible:], values[:, -visible:]
     before = keys.shape[1] - tokens
     sees = torch.ones(tokens, keys.shape[1], dtype=torch.bool, device=queries.device).tril(before)
     if window is not None:
         sees = sees.triu(before - window + 1)
-    said = torch.nn.functional.scaled_dot_product_attention(
+    attended = torch.nn.functional.scaled_dot_product_attention(
         queries.flatten(1, 2)[None],
         keys[None],
         values[None],
         attn_mask=sees.repeat(group, 1)[None, None],
         scale=scaling,
     )
-    return said[0].reshape(-1, group, tokens, said.shape[-1])
+    return attended[0].reshape(-1, group, tokens, attended.shape[-1])

@@ -28,31 +28,33 @@ def conversations_of(
     Returns:
         Every row once, alone or with others. No question is asked twice in one conversation.
     """
-    drawn = random.Random(seed)  # noqa: S311  # no secret
+    rng = random.Random(seed)  # noqa: S311  # no secret
     of_persona: defaultdict[str, list[TrainingRow]] = defaultdict(list)
     for row in rows:
         of_persona[row.persona.id].append(row)
-    found: list[tuple[TrainingRow, ...]] = []
+    conversations: list[tuple[TrainingRow, ...]] = []
     for own in of_persona.values():
-        drawn.shuffle(own)
-        together = round(share * len(own))
-        found += ((row,) for row in own[together:])
-        left = own[:together]
-        while left:
-            one, left = _taken(left, drawn.randint(*TURNS))
-            found.append(one)
-    return found
+        rng.shuffle(own)
+        grouped = round(share * len(own))
+        conversations += ((row,) for row in own[grouped:])
+        remaining = own[:grouped]
+        while remaining:
+            conversation, remaining = _take_distinct(remaining, rng.randint(*TURNS))
+            conversations.append(conversation)
+    return conversations
 
 
-def _taken(rows: Sequence[TrainingRow], turns: int) -> tuple[tuple[TrainingRow, ...], list[TrainingRow]]:
+def _take_distinct(
+    rows: Sequence[TrainingRow], turns: int
+) -> tuple[tuple[TrainingRow, ...], list[TrainingRow]]:
     """The first rows with distinct questions, and the rest."""
-    asked: set[str] = set()
-    one: list[TrainingRow] = []
-    others: list[TrainingRow] = []
+    questions: set[str] = set()
+    taken: list[TrainingRow] = []
+    remaining: list[TrainingRow] = []
     for row in rows:
-        if len(one) < turns and row.question not in asked:
-            asked.add(row.question)
-            one.append(row)
+        if len(taken) < turns and row.question not in questions:
+            questions.add(row.question)
+            taken.append(row)
         else:
-            others.append(row)
-    return tuple(one), others
+            remaining.append(row)
+    return tuple(taken), remaining

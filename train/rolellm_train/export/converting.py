@@ -107,10 +107,10 @@ def _run(arguments: Sequence[str], *, limit_s: float, failure: str, target: Path
         ) from error
     if done.returncode == 0 and target.is_file():
         return
-    why = _complaint(done.stderr) or f"it ended with code {done.returncode}"
-    if "No space left" in why:
-        raise StorageError(f"{failure} ({why}); make room on the disk of {target.parent}.")
-    raise ModelError(f"{failure} ({why}); llama.cpp must know the architecture and its tokenizer.")
+    reason = _complaint(done.stderr) or f"it ended with code {done.returncode}"
+    if "No space left" in reason:
+        raise StorageError(f"{failure} ({reason}); make room on the disk of {target.parent}.")
+    raise ModelError(f"{failure} ({reason}); llama.cpp must know the architecture and its tokenizer.")
 
 
 def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
@@ -121,7 +121,7 @@ def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **offline, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
 
 
-def _complaint(said: str) -> str:
+def _complaint(stderr: str) -> str:
     """The last line of a traceback."""
-    lines = [line.strip() for line in re.split(r"[\r\n]+", said) if line.strip()]
+    lines = [line.strip() for line in re.split(r"[\r\n]+", stderr) if line.strip()]
     return one_line(_LOG_PREFIX.sub("", lines[-1]) or lines[-1], 200) if lines else ""

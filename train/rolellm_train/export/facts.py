@@ -89,12 +89,12 @@ def metadata_of(
         base_facts: metadata of the base, by keys below `general.`.
     """
     recipe = str(source.recipe.get("id", ""))
-    told = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
+    description = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
     facts: dict[str, str | Sequence[str]] = {
         "general.name": name,
         "general.author": source.author,
         "general.license": licence_of(source, base_facts),
-        "general.description": f"{told} with the recipe {recipe}" if recipe else told,
+        "general.description": f"{description} with the recipe {recipe}" if recipe else description,
         "general.basename": base_facts.get("basename", base),
         "general.finetune": "dpo" if source.is_dpo else "rocit",
         "general.tags": ["role-playing", "rolellm", "text-generation"],
@@ -104,8 +104,8 @@ def metadata_of(
         "rolellm.recipe": json.dumps(dict(source.recipe), ensure_ascii=False) if source.recipe else "",
         "rolellm.data": list(source.data),
     }
-    for place, data in enumerate(source.data):
-        facts[f"general.dataset.{place}.name"] = data
+    for index, data in enumerate(source.data):
+        facts[f"general.dataset.{index}.name"] = data
     return {key: fact for key, fact in facts.items() if fact}
 
 
@@ -116,20 +116,20 @@ def licence_of(source: ExportSource, base_facts: Mapping[str, str]) -> str:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        held = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{file} cannot be read ({error}); train again into another folder.") from error
-    return held if isinstance(held, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
-def _recipe(told: object) -> Mapping[str, Any]:
+def _recipe(recorded: object) -> Mapping[str, Any]:
     """The recipe with the name instead of the folder of the run that it continued."""
-    if not isinstance(told, dict):
-        return {"id": str(told)} if told else {}
-    if not (start := told.get("start")):
-        return told
-    place = PurePath(str(start))
-    return {**told, "start": one_line(place.parent.name if place.name == _ADAPTER else place.name, 120)}
+    if not isinstance(recorded, dict):
+        return {"id": str(recorded)} if recorded else {}
+    if not (start := recorded.get("start")):
+        return recorded
+    path = PurePath(str(start))
+    return {**recorded, "start": one_line(path.parent.name if path.name == _ADAPTER else path.name, 120)}
 
 
 def _data_before(recipe: object) -> Sequence[str]:
@@ -142,7 +142,7 @@ def _data_before(recipe: object) -> Sequence[str]:
 def _names(data: object) -> list[str]:
     """The last part of each path, as full paths are private."""
     listed = data if isinstance(data, list) else [data] if data else []
-    return [one_line(PurePath(str(one)).name, 120) for one in listed]
+    return [one_line(PurePath(str(path)).name, 120) for path in listed]
 
 
 def _scores(manifest: Mapping[str, Any]) -> dict[str, float]:

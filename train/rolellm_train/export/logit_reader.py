@@ -59,12 +59,12 @@ class LogitReader:
             ModelError: llama.cpp failed.
         """
         self._forget()
-        wanted = max(0, len(ids) - last)
+        first = max(0, len(ids) - last)
         parts: list[np.ndarray] = []
         for start in range(0, len(ids), _BATCH):
             part = ids[start : start + _BATCH]
-            self._decode(part, first_wanted=wanted - start)
-            parts += [self._row(place) for place in range(max(0, wanted - start), len(part))]
+            self._decode(part, first_needed=first - start)
+            parts += [self._row(position) for position in range(max(0, first - start), len(part))]
         return np.stack(parts)
 
     def greedy(self, ids: Sequence[int], limit: int) -> str:
@@ -78,13 +78,13 @@ class LogitReader:
             ModelError: llama.cpp failed.
         """
         token = int(self.logits(ids, 1)[0].argmax())
-        said: list[int] = []
-        while len(said) < limit and not self.model.is_end(token):
-            said.append(token)
-            if len(said) < limit:
-                self._decode([token], first_wanted=0)
+        reply: list[int] = []
+        while len(reply) < limit and not self.model.is_end(token):
+            reply.append(token)
+            if len(reply) < limit:
+                self._decode([token], first_needed=0)
                 token = int(self._row(0).argmax())
-        return b"".join(map(self.model.bytes_of, said)).decode("utf-8", "replace").strip()
+        return b"".join(map(self.model.bytes_of, reply)).decode("utf-8", "replace").strip()
 
     def _use(self, adapter: Path) -> None:
         handle = self.model.adapters[self.model.load_adapter(adapter)]
@@ -97,21 +97,21 @@ class LogitReader:
         llama_cpp.llama_memory_seq_rm(memory, 0, -1, -1)
         self._length = 0
 
-    def _decode(self, ids: Sequence[int], *, first_wanted: int) -> None:
+    def _decode(self, ids: Sequence[int], *, first_needed: int) -> None:
         batch = self._batch
         batch.n_tokens = len(ids)
-        for place, token in enumerate(ids):
-            batch.token[place], batch.pos[place] = token, self._length + place
-            batch.seq_id[place][0], batch.n_seq_id[place] = 0, 1
-            batch.logits[place] = place >= first_wanted
+        for position, token in enumerate(ids):
+            batch.token[position], batch.pos[position] = token, self._length + position
+            batch.seq_id[position][0], batch.n_seq_id[position] = 0, 1
+            batch.logits[position] = position >= first_needed
         library.LOG.clear()
         failed = llama_cpp.llama_decode(self._handle, batch)
         if failed:
             raise ModelError(f"llama.cpp failed (code {failed}): {library.LOG.first_error()}")
         self._length += len(ids)
 
-    def _row(self, place: int) -> "np.ndarray":
-        pointer = llama_cpp.llama_get_logits_ith(self._handle, place)
+    def _row(self, position: int) -> "np.ndarray":
+        pointer = llama_cpp.llama_get_logits_ith(self._handle, position)
         row: np.ndarray = np.ctypeslib.as_array(pointer, shape=(self.model.n_vocabulary,)).copy()
         return row
 

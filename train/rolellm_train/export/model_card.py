@@ -84,10 +84,10 @@ def _parity(card: ModelCard) -> str:
 
 
 def _training(source: ExportSource) -> str:
-    told = {"data": ", ".join(source.data), **source.recipe}
+    settings = {"data": ", ".join(source.data), **source.recipe}
     rows = "\n".join(
         f"| {one_line(str(key), 60)} | {_cell(value)} |"
-        for key, value in told.items()
+        for key, value in settings.items()
         if value not in ("", None)
     )
     return f"| | |\n|---|---|\n{rows}" if rows else "Nothing was recorded of it."

@@ -55,11 +55,11 @@ def go_template(template: ChatTemplate, bos: str) -> str:
     """
     for form in (_each_by_itself, _instruction_before_question):
         try:
-            written = form(template, bos)
+            candidate = form(template, bos)
         except (ModelError, ValueError):
             continue
-        if written is not None and written.said == _wanted(template, bos):
-            return written.go
+        if candidate is not None and candidate.rendering == _expected(template, bos):
+            return candidate.go
     return ""
 
 
@@ -67,7 +67,7 @@ class _Written(NamedTuple):
     """A Go template, and its rendering of the test conversation."""
 
     go: str
-    said: str
+    rendering: str
 
 
 _ABOUT: Final = _turn("system", "about")
@@ -76,7 +76,7 @@ _ASKED: Final = [_turn(role, f"{role} {number}") for number in (1, 2) for role i
 ]
 
 
-def _wanted(template: ChatTemplate, bos: str) -> str:
+def _expected(template: ChatTemplate, bos: str) -> str:
     return template.render([_ABOUT, *_ASKED]).removeprefix(bos)
 
 
@@ -84,14 +84,16 @@ def _each_by_itself(template: ChatTemplate, bos: str) -> _Written | None:
     """The template if every turn has its own markers."""
     around = _around(template, bos)
     begin = around["assistant"][0]
-    said = "".join(turn["content"].join(around[turn["role"]]) for turn in (_ABOUT, *_ASKED))
+    rendering = "".join(turn["content"].join(around[turn["role"]]) for turn in (_ABOUT, *_ASKED))
     if not _are_plain(mark for pair in around.values() for mark in pair):
         return None
     branches = "else ".join(
-        f'if eq .Role "{role}" }}}}{before}{{{{ .Content }}}}{behind}{{{{ '
-        for role, (before, behind) in around.items()
+        f'if eq .Role "{role}" }}}}{before}{{{{ .Content }}}}{after}{{{{ '
+        for role, (before, after) in around.items()
     )
-    return _Written(f"{{{{ range .Messages }}}}{{{{ {branches}end }}}}{{{{ end }}}}{begin}", said + begin)
+    return _Written(
+        f"{{{{ range .Messages }}}}{{{{ {branches}end }}}}{{{{ end }}}}{begin}", rendering + begin
+    )
 
 
 def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written | None:
@@ -110,7 +112,7 @@ def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written |
         return None
     around = {"user": (opening, closing), "assistant": (begin, end)}
     turns = "".join(turn["content"].join(around[turn["role"]]) for turn in _ASKED)
-    said = f"{opening}{_ABOUT['content']}{between}{turns.removeprefix(opening)}{begin}"
+    rendering = f"{opening}{_ABOUT['content']}{between}{turns.removeprefix(opening)}{begin}"
     go = (
         '{{ $about := "" }}{{ range .Messages }}{{ if eq .Role "system" }}{{ $about = .Content }}'
         f'{{{{ else if eq .Role "user" }}}}{opening}'
@@ -118,7 +120,7 @@ def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written |
         f'{{{{ .Content }}}}{closing}{{{{ else if eq .Role "assistant" }}}}{begin}{{{{ .Content }}}}{end}'
         f"{{{{ end }}}}{{{{ end }}}}{begin}"
     )
-    return _Written(go, said)
+    return _Written(go, rendering)
 
 
 def _are_plain(marks: Iterable[str]) -> bool:
@@ -140,7 +142,7 @@ def _around(template: ChatTemplate, bos: str) -> dict[str, tuple[str, str]]:
         text = template.render(turns[:count], answer_follows=False).removeprefix(bos)
         if not text.startswith(before) or turn["content"] not in text.removeprefix(before):
             raise ValueError("the turns of this template depend on each other")
-        opening, _, behind = text.removeprefix(before).partition(turn["content"])
-        around[turn["role"]] = (opening, behind)
+        opening, _, after = text.removeprefix(before).partition(turn["content"])
+        around[turn["role"]] = (opening, after)
         before = text
     return around

@@ -119,21 +119,21 @@ def _compare_logits(reference: Reference, reader: LogitReader) -> tuple[int, int
     """Number of positions, of agreements, and the largest difference of two logits."""
     positions = agreed = 0
     largest = 0.0
-    whole = True
+    finite = True
     for chat in range(len(reference.ids)):
-        wanted = reference.logits(chat)
-        got = reader.logits(reference.computed(chat), POSITIONS)[:, : wanted.shape[1]]
-        wanted = wanted[:, : got.shape[1]]  # one of them may have padded its vocabulary
-        positions += len(wanted)
-        agreed += int((wanted.argmax(axis=1) == got.argmax(axis=1)).sum())
-        difference = _largest(wanted, got)
-        whole = whole and difference is not None
+        expected = reference.logits(chat)
+        actual = reader.logits(reference.computed(chat), POSITIONS)[:, : expected.shape[1]]
+        expected = expected[:, : actual.shape[1]]  # one of them may have padded its vocabulary
+        positions += len(expected)
+        agreed += int((expected.argmax(axis=1) == actual.argmax(axis=1)).sum())
+        difference = _largest(expected, actual)
+        finite = finite and difference is not None
         largest = max(largest, difference or 0.0)
-    return positions, agreed, largest if whole else None
+    return positions, agreed, largest if finite else None
 
 
-def _largest(wanted: "np.ndarray", got: "np.ndarray") -> float | None:
+def _largest(expected: "np.ndarray", actual: "np.ndarray") -> float | None:
     import numpy as np
 
-    difference = float(np.abs(wanted - got).max())
+    difference = float(np.abs(expected - actual).max())
     return difference if np.isfinite(difference) else None

@@ -32,7 +32,7 @@ def _some(language: Language, count: int) -> Sequence[Persona]:
         ),
         key=lambda persona: persona.id,
     )
-    edges = [place * len(cast) // count for place in range(count + 1)]
+    edges = [number * len(cast) // count for number in range(count + 1)]
     return [min(cast[start:end], key=_length) for start, end in pairwise(edges)]
 
 

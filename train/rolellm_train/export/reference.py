@@ -80,8 +80,8 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
     with torch.inference_mode():
         for number, tokens in enumerate(ids):
             # Of all tokens they would take two gigabytes with a vocabulary of 262,144.
-            asked = torch.tensor([tokens[:longest]])
-            logits = tuned.model(asked, logits_to_keep=POSITIONS).logits[0]
+            inputs = torch.tensor([tokens[:longest]])
+            logits = tuned.model(inputs, logits_to_keep=POSITIONS).logits[0]
             np.save(_logits_file(place, number), logits.float().numpy())
     ends = _ends(tuned)
     reply = _reply(tuned, ids[0][:longest], ends)
@@ -119,12 +119,12 @@ def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str
         eos_token_id=list(ends),
         pad_token_id=ends[0],
     )
-    asked = torch.tensor([prompt])
+    inputs = torch.tensor([prompt])
     with torch.inference_mode():
-        said = tuned.model.generate(
-            input_ids=asked, attention_mask=torch.ones_like(asked), generation_config=greedy
+        generated = tuned.model.generate(
+            input_ids=inputs, attention_mask=torch.ones_like(inputs), generation_config=greedy
         )
-    return str(tuned.tokenizer.decode(said[0, len(prompt) :], skip_special_tokens=True)).strip()
+    return str(tuned.tokenizer.decode(generated[0, len(prompt) :], skip_special_tokens=True)).strip()
 
 
 def _logits_file(place: Path, chat: int) -> Path:
@@ -135,8 +135,8 @@ def _logits_file(place: Path, chat: int) -> Path:
 def _ids(tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
     """The tokens of a prompt, with a single BOS token if the model uses one."""
     text = _rendered(tokenizer, turns)
-    begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
-    ids: list[int] = tokenizer(text, add_special_tokens=not begun)["input_ids"]
+    has_bos = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
+    ids: list[int] = tokenizer(text, add_special_tokens=not has_bos)["input_ids"]
     return ids
 
 

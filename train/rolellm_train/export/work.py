@@ -57,9 +57,9 @@ class ExportWork:
         return self.place / "base"
 
     @contextmanager
-    def step(self, name: str, told: str) -> Iterator[None]:
+    def step(self, name: str, message: str) -> Iterator[None]:
         """Report a step and measure its duration."""
-        self.tell(told)
+        self.tell(message)
         began = time.monotonic()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 1)
@@ -76,9 +76,9 @@ def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
     unpacked = 4 * weights if base.gguf else 0
     in_f16 = 2 * weights
     # The model for transformers, in F16 with and without metadata, and what is quantized of it.
-    whole = (4 + 2 + 2 + len(set(merged) & set(QUANTIZED))) * weights if merged else 0
+    merged_files = (4 + 2 + 2 + len(set(merged) & set(QUANTIZED))) * weights if merged else 0
     vocabulary = min(_VOCABULARY, weights // _NARROWEST)
-    return unpacked + in_f16 + whole + 4 * COUNT * POSITIONS * vocabulary
+    return unpacked + in_f16 + merged_files + 4 * COUNT * POSITIONS * vocabulary
 
 
 def prepare_base(work: ExportWork) -> Path:
@@ -150,8 +150,8 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
             lay_pieces(work.base.gguf, _merged_folder(work))
         convert_model(work.converters, _merged_folder(work), raw)
         in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
-        told = {**facts, "tokenizer.chat_template": template}
-        write_with_metadata(raw, in_f16, told, tokenizer=work.base.gguf)
+        metadata = {**facts, "tokenizer.chat_template": template}
+        write_with_metadata(raw, in_f16, metadata, tokenizer=work.base.gguf)
         raw.unlink()
     files = {"f16": in_f16} if "f16" in work.merged else {}
     for weights in QUANTIZED:

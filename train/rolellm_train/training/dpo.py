@@ -53,16 +53,16 @@ def train(
         ModelError: the base is not there, or the extra `train` is not installed.
         StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
     """
-    found = find_preferences(recipe, data, cast)
-    with open_training(folder, _config(recipe, data, found)) as run:
-        return _trained(recipe, found, run, tell)
+    preferences = find_preferences(recipe, data, cast)
+    with open_training(folder, _config(recipe, data, preferences)) as run:
+        return _trained(recipe, preferences, run, tell)
 
 
-def _trained(recipe: Recipe, found: Preferences, run: Run, tell: "Step") -> TrainingResult:
+def _trained(recipe: Recipe, preferences: Preferences, run: Run, tell: "Step") -> TrainingResult:
     from rolellm_train.training.pair_trainer import PairTrainer
 
     base = open_base(recipe)
-    split = _split(found.pairs, recipe)
+    split = _split(preferences.pairs, recipe)
     short = _Encoded.of(split.learned, base.encoder, recipe)
     measured = _Encoded.of(split.held_out, base.encoder, recipe)
     if not short.pairs:
@@ -78,8 +78,8 @@ def _trained(recipe: Recipe, found: Preferences, run: Run, tell: "Step") -> Trai
     figures = {
         "rows": dict(sorted(Counter(pair.source for pair in split.learned).items())),
         "held_out_rows": len(measured.pairs),
-        "left_out": {**found.left_out, **too_long},
-        "unknown_roles": dict(found.unknown_roles),
+        "left_out": {**preferences.left_out, **too_long},
+        "unknown_roles": dict(preferences.unknown_roles),
         "tokens_of_an_epoch": sum(map(len, packs)),
         "tokens_without_packing": sum(len(row.ids) for pair in short.pairs for row in pair),
         "preferred_learned": trainer.preferred(packs),
@@ -96,12 +96,12 @@ class _Split:
 
 def _split(pairs: Sequence[Preference], recipe: Recipe) -> _Split:
     """Split pairs like rows: held-out questions occur in no learned pair."""
-    asked: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    questions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
-        asked[pair.persona.id, pair.source].append(pair.question)
-    kept = held_out_questions(asked, recipe)
-    learned = [pair for pair in pairs if pair.question not in kept]
-    return _Split(learned[: recipe.limit], [pair for pair in pairs if pair.question in kept])
+        questions[pair.persona.id, pair.source].append(pair.question)
+    held_out = held_out_questions(questions, recipe)
+    learned = [pair for pair in pairs if pair.question not in held_out]
+    return _Split(learned[: recipe.limit], [pair for pair in pairs if pair.question in held_out])
 
 
 @dataclass(frozen=True)
@@ -133,15 +133,15 @@ def _encode(pair: Preference, encoder: Encoder, prompts: Prompts) -> Pair:
 
 
 def _config(recipe: Recipe, data: Sequence[Path], found: Preferences) -> Mapping[str, Any]:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for pair in found.pairs:
-        before = [message.text for message in pair.before]
-        words = (pair.persona.model_dump_json(), *before, pair.question, pair.chosen, pair.rejected)
-        told.update("".join(f"{word}\0" for word in words).encode())
+        history = [message.text for message in pair.before]
+        texts = (pair.persona.model_dump_json(), *history, pair.question, pair.chosen, pair.rejected)
+        digest.update("".join(f"{text}\0" for text in texts).encode())
     return {
         "trainer": "dpo",
         "recipe": recipe.model_dump(mode="json"),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
-        "rows": told.hexdigest()[:16],
+        "rows": digest.hexdigest()[:16],
     }

@@ -34,10 +34,10 @@ def base_source(name: str) -> tuple[str, dict[str, Any]]:
         SettingsError: `models.toml` cannot be used.
     """
     found = find_base(name)
-    how: dict[str, Any] = {"local_files_only": True}
+    options: dict[str, Any] = {"local_files_only": True}
     if found.gguf is not None:
-        return str(found.gguf.parent), {"gguf_file": found.gguf.name, **how}
-    return str(found.folder), how
+        return str(found.gguf.parent), {"gguf_file": found.gguf.name, **options}
+    return str(found.folder), options
 
 
 def open_base(recipe: Recipe) -> OpenBase:
@@ -56,13 +56,13 @@ def open_base(recipe: Recipe) -> OpenBase:
             "“pip install 'rolellm-agents[train]'” brings it."
         ) from error
     attention.register()
-    source, how = base_source(recipe.base)
+    source, options = base_source(recipe.base)
     dtype = torch.bfloat16 if torch.cuda.is_available() else torch.float32
     try:
         with quiet():
-            tokenizer = AutoTokenizer.from_pretrained(source, **how)
+            tokenizer = AutoTokenizer.from_pretrained(source, **options)
             model = AutoModelForCausalLM.from_pretrained(
-                source, dtype=dtype, attn_implementation=attention.NAME, **how
+                source, dtype=dtype, attn_implementation=attention.NAME, **options
             )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(

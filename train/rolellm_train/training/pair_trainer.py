@@ -70,5 +70,5 @@ def preferences(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tens
     logits = model(**asked).logits[0].float()
     of_tokens = -torch.nn.functional.cross_entropy(logits, inputs["answers"][0], reduction="none")
     of_answers = torch.stack([part.sum() for part in torch.split(of_tokens, inputs["lengths"])])
-    preferred, others = of_answers.view(-1, 2).unbind(dim=1)
-    return preferred - others
+    preferred, rejected = of_answers.view(-1, 2).unbind(dim=1)
+    return preferred - rejected

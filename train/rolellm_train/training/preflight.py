@@ -93,9 +93,14 @@ def _check_attention(recipe: Recipe, model: Any) -> None:
             f"({', '.join(sorted(others)) or 'with soft-capped attention'}); choose another base."
         )
     window = getattr(config, "sliding_window", None)
-    told = any(isinstance(getattr(layer, "sliding_window", None), int) for layer in model.modules())
+    knows_window = any(isinstance(getattr(layer, "sliding_window", None), int) for layer in model.modules())
     # Layers that know their own window tell it to our attention.
-    if window and not told and getattr(config, "use_sliding_window", True) and window < recipe.longest:
+    if (
+        window
+        and not knows_window
+        and getattr(config, "use_sliding_window", True)
+        and window < recipe.longest
+    ):
         raise TrainingError(
             f"Layers of {recipe.base} see {window} tokens back; set “longest: {window}” in the recipe."
         )

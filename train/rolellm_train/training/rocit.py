@@ -66,19 +66,19 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, tell: "Step")
 
 
 def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) -> dict[str, Any]:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for row in (*material.learned, *material.held_out):
-        told.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
+        digest.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
     return {
         "trainer": "rocit",
-        "recipe": _told(recipe),
+        "recipe": _recorded_recipe(recipe),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
-        "rows": told.hexdigest()[:16],
+        "rows": digest.hexdigest()[:16],
     }
 
 
-def _told(recipe: Recipe) -> dict[str, Any]:
+def _recorded_recipe(recipe: Recipe) -> dict[str, Any]:
     """The recipe without unused settings, so that earlier runs can be resumed."""
     unused = {"objective", "beta"} if recipe.start else {"objective", "beta", "start"}
     return recipe.model_dump(mode="json", exclude=unused)

@@ -66,9 +66,9 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
         return figures
 
-    def _save_checkpoint(self, *given: Any, **named: Any) -> None:
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
         try:
-            super()._save_checkpoint(*given, **named)
+            super()._save_checkpoint(*args, **kwargs)
         except OSError as error:
             raise StorageError(
                 f"A checkpoint could not be written to {self.args.output_dir} ({error.strerror or error}); "
@@ -105,7 +105,7 @@ def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tens
 
 
 @dataclass
-class _Telling(TrainerCallback):  # type: ignore[misc]
+class _ProgressCallback(TrainerCallback):  # type: ignore[misc]
     """Reports progress and marks complete checkpoints."""
 
     tell: Step
@@ -147,15 +147,15 @@ def trainer_of(
         kind: of the trainer.
         settings: further arguments of that kind.
     """
-    gathered = max(1, recipe.packs_per_step // processes.count())
-    steps = max(1, math.ceil(len(learned) / (gathered * processes.count())))
+    accumulation = max(1, recipe.packs_per_step // processes.count())
+    steps = max(1, math.ceil(len(learned) / (accumulation * processes.count())))
     evaluated = bool(held_out and recipe.evaluations)
-    every = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
+    interval = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
     cuda = torch.cuda.is_available()
     arguments = TrainingArguments(
         output_dir=str(folder),
         per_device_train_batch_size=1,
-        gradient_accumulation_steps=gathered,
+        gradient_accumulation_steps=accumulation,
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.learning_rate,
         lr_scheduler_type="cosine",
@@ -164,9 +164,9 @@ def trainer_of(
         use_cpu=not cuda,
         logging_steps=1,
         eval_strategy="steps" if evaluated else "no",
-        eval_steps=every,
+        eval_steps=interval,
         save_strategy="steps",
-        save_steps=every,
+        save_steps=interval,
         save_total_limit=2,
         load_best_model_at_end=evaluated,
         metric_for_best_model="eval_loss" if evaluated else None,
@@ -180,7 +180,7 @@ def trainer_of(
         disable_tqdm=True,
         report_to="none",
     )
-    callbacks: list[TrainerCallback] = [_Telling(tell)]
+    callbacks: list[TrainerCallback] = [_ProgressCallback(tell)]
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
     trainer = kind(
@@ -204,7 +204,7 @@ def computes_bf16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported())  # noqa: SLF001  # nothing else tells
 
 
-def last_whole_checkpoint(folder: Path) -> Path | None:
+def last_complete_checkpoint(folder: Path) -> Path | None:
     """The newest complete checkpoint."""
-    whole = [place for place in folder.glob("checkpoint-*") if (place / WHOLE).exists()]
-    return max(whole, key=lambda place: int(place.name.rpartition("-")[2]), default=None)
+    complete = [folder_ for folder_ in folder.glob("checkpoint-*") if (folder_ / WHOLE).exists()]
+    return max(complete, key=lambda folder_: int(folder_.name.rpartition("-")[2]), default=None)

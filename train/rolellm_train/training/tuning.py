@@ -76,7 +76,7 @@ def learn(
     """
     from transformers import set_seed
 
-    from rolellm_train.training.trainer import last_whole_checkpoint, trainer_of
+    from rolellm_train.training.trainer import last_complete_checkpoint, trainer_of
 
     check(recipe, base)
     set_seed(recipe.seed)
@@ -91,7 +91,7 @@ def learn(
 
     checkpoints = run.folder / CHECKPOINTS
     trainer = trainer_of(model, recipe, learned, held_out, folder=checkpoints, tell=record, **kind)
-    last = last_whole_checkpoint(checkpoints)
+    last = last_complete_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = round(time.monotonic() - began, 1)
     return Learned(model, trainer, int(trainer.state.global_step), trainer.state.best_metric, seconds)
@@ -108,7 +108,7 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResu
     Raises:
         StorageError: the disk is full.
     """
-    whole = {
+    summary = {
         **figures,
         "steps": learned.steps,
         "held_out_loss": learned.held_out_loss,
@@ -117,8 +117,8 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResu
     if is_first():
         _save_adapter(learned.model, run.folder / ADAPTER)
         write_loss_curve(run.folder / CURVE, run.items.values())
-        run.finish(whole)
-    return TrainingResult(run.folder / ADAPTER, learned.steps, learned.held_out_loss, whole)
+        run.finish(summary)
+    return TrainingResult(run.folder / ADAPTER, learned.steps, learned.held_out_loss, summary)
 
 
 def _save_adapter(model: Any, place: Path) -> None:

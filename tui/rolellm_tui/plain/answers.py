@@ -29,18 +29,18 @@ class Answers:
         """Load the model and prefill the prompt in the background."""
         self._loop.begin(self._prepare())
 
-    def hear(self, events: AsyncGenerator[Event, None], begun: str = "") -> None:
+    def print_answer(self, events: AsyncGenerator[Event, None], prefix: str = "") -> None:
         """Print an answer. Ctrl-C stops it; a second Ctrl-C stops waiting for its end.
 
         Args:
             events: of the session.
-            begun: prefix of the answer that was printed before.
+            prefix: prefix of the answer that was printed before.
 
         Raises:
             RoleLLMError: there is nothing to answer.
             KeyboardInterrupt: the second one.
         """
-        answer = self._loop.begin(self._print(events, begun))
+        answer = self._loop.begin(self._print(events, prefix))
         try:
             self._loop.wait_for(answer)
         except KeyboardInterrupt:
@@ -58,7 +58,7 @@ class Answers:
             await self._session.prepare()
             await self._session.read_ahead()
 
-    async def _print(self, events: AsyncGenerator[Event, None], begun: str) -> None:
+    async def _print(self, events: AsyncGenerator[Event, None], prefix: str) -> None:
         speaking = False
         async with aclosing(events):
             async for event in events:
@@ -66,8 +66,8 @@ class Answers:
                     case Prompted():
                         self._prompted, self._answer = event, None
                     case TokenDelta(text=text):
-                        words = text if speaking else self._first_words(text, begun)
-                        print_text(words, end="")
+                        printed = text if speaking else self._first_words(text, prefix)
+                        print_text(printed, end="")
                         self._answer, speaking = event.message, True
                     case MessageDone(message=message) if speaking:
                         print_text(f" ({message.ending})" if message.ending else "")
@@ -76,8 +76,8 @@ class Answers:
                             print_text("")
                         complain(str(error))
 
-    def _first_words(self, words: str, begun: str) -> str:
+    def _first_words(self, text: str, prefix: str) -> str:
         name = self._session.persona.name
-        if begun and words.startswith(begun):
-            return f"{name} continues: {words[len(begun) :].lstrip()}"
-        return f"{name}: {words}"
+        if prefix and text.startswith(prefix):
+            return f"{name} continues: {text[len(prefix) :].lstrip()}"
+        return f"{name}: {text}"

@@ -54,7 +54,7 @@ class PlainChat:
         self._session = session
         self._transcript = transcript
         self._answers = answers
-        self._deeds: dict[Name, Callable[[Command], Iterable[str]]] = {
+        self._commands: dict[Name, Callable[[Command], Iterable[str]]] = {
             "say": self._say,
             "again": self._again,
             "continue": self._continue,
@@ -64,7 +64,7 @@ class PlainChat:
             "redo": self._redo,
             "branch": self._branch,
             "branches": self._branches,
-            "history": lambda _: self._told_from(1),
+            "history": lambda _: self._lines_from(1),
             "note": self._note,
             "why": self._why,
             "help": lambda _: help_lines(),
@@ -83,8 +83,8 @@ class PlainChat:
             command = parse(line)
             if command.name == "quit":
                 return False
-            for told in self._deeds[command.name](command):
-                print_text(told)
+            for text in self._commands[command.name](command):
+                print_text(text)
         except RoleLLMError as error:
             complain(str(error))
         return True
@@ -94,48 +94,51 @@ class PlainChat:
     def _say(self, command: Command) -> Iterable[str]:
         if command.text:
             self._session.greet()
-            self._answers.hear(self._session.send(command.text))
+            self._answers.print_answer(self._session.send(command.text))
         return ()
 
     def _again(self, _: Command) -> Iterable[str]:
-        self._answers.hear(self._session.regenerate())
+        self._answers.print_answer(self._session.regenerate())
         return ()
 
     def _continue(self, _: Command) -> Iterable[str]:
         messages = self._session.messages
-        self._answers.hear(self._session.continue_answer(), begun=messages[-1].text if messages else "")
+        self._answers.print_answer(
+            self._session.continue_answer(), prefix=messages[-1].text if messages else ""
+        )
         return ()
 
     def _edit(self, command: Command) -> Iterable[str]:
         message = self._message(command.number)
         later = len(self._session.messages) - command.number
-        self._answers.hear(self._session.edit(message.id, command.text))
+        self._answers.print_answer(self._session.edit(message.id, command.text))
         if message.speaker != USER:
-            yield from self._told_from(command.number)
+            yield from self._lines_from(command.number)
         if later:
-            left = lines.counted(later, "message")
-            yield f"The {left} after it stay on the old branch; /undo returns to it."
+            count = lines.counted(later, "message")
+            yield f"The {count} after it stay on the old branch; /undo returns to it."
 
     # Moving about
 
     def _swipe(self, command: Command) -> Iterable[str]:
         answer = self._last_answer()
         swipes = self._session.swipes(answer.id)
-        now = [swipe.id for swipe in swipes].index(answer.id) + 1
-        wanted = command.number or now + (1 if command.text == "right" else -1)
-        if not 1 <= wanted <= len(swipes):
+        current = [swipe.id for swipe in swipes].index(answer.id) + 1
+        number = command.number or current + (1 if command.text == "right" else -1)
+        if not 1 <= number <= len(swipes):
             raise MessageError(
-                f"There is no answer {wanted}, this is {now} of {len(swipes)}; /again generates another."
+                f"There is no answer {number}, this is {current} of {len(swipes)}; "
+                "/again generates another."
             )
-        place = len(self._session.messages)
-        self._session.choose(swipes[wanted - 1].id)
-        return [f"Answer {wanted} of {len(swipes)}.", *self._told_from(place)]
+        last = len(self._session.messages)
+        self._session.choose(swipes[number - 1].id)
+        return [f"Answer {number} of {len(swipes)}.", *self._lines_from(last)]
 
     def _undo(self, _: Command) -> Iterable[str]:
-        return self._told_end() if self._session.undo() else ["Nothing to undo."]
+        return self._last_lines() if self._session.undo() else ["Nothing to undo."]
 
     def _redo(self, _: Command) -> Iterable[str]:
-        return self._told_end() if self._session.redo() else ["Nothing to redo."]
+        return self._last_lines() if self._session.redo() else ["Nothing to redo."]
 
     def _branch(self, command: Command) -> Iterable[str]:
         name = self._session.branch(self._message(command.number).id)
@@ -146,27 +149,27 @@ class PlainChat:
         branches = list(self._transcript.branches(conversation).items()) if conversation else []
         if command.number:
             return self._go_to_branch(branches, command.number)
-        here = self._session.branch_name
+        current = self._session.branch_name
         paths = [(name, self._transcript.path_to(head) if head else []) for name, head in branches]
-        return lines.branches(paths, here) or [lines.NOTHING_SAID]
+        return lines.branches(paths, current) or [lines.NOTHING_SAID]
 
     def _go_to_branch(self, branches: list[tuple[str, str | None]], number: int) -> Iterable[str]:
         if number > len(branches):
             raise MessageError(f"There is no branch {number}; /branches lists them.")
         name, _ = branches[number - 1]
         self._session.go_to_branch(name)
-        return [f"Now on {name}.", *self._told_end()]
+        return [f"Now on {name}.", *self._last_lines()]
 
     # Telling
 
-    def _told_from(self, number: int) -> list[str]:
+    def _lines_from(self, number: int) -> list[str]:
         messages = self._session.messages[number - 1 :]
-        told = lines.numbered(messages, self._session.persona.name, first=number)
-        return told or [lines.NOTHING_SAID]
+        numbered = lines.numbered(messages, self._session.persona.name, first=number)
+        return numbered or [lines.NOTHING_SAID]
 
-    def _told_end(self) -> list[str]:
+    def _last_lines(self) -> list[str]:
         count = len(self._session.messages)
-        return ["The conversation ends with:", *self._told_from(count)] if count else [lines.NOTHING_SAID]
+        return ["The conversation ends with:", *self._lines_from(count)] if count else [lines.NOTHING_SAID]
 
     def _note(self, command: Command) -> Iterable[str]:
         if command.text:
@@ -178,8 +181,8 @@ class PlainChat:
         answer = self._last_answer()
         prompted = self._answers.prompt_of(answer.id)
         if command.text != ALL:
-            asked = lines.prompt(prompted) if prompted else []
-            return [*lines.why(len(self._session.messages), answer), *asked]
+            prompt = lines.prompt(prompted) if prompted else []
+            return [*lines.why(len(self._session.messages), answer), *prompt]
         if prompted is None:
             raise MessageError("The prompt of this answer was not saved; /why prints what was.")
         return lines.whole_prompt(prompted)
@@ -231,8 +234,8 @@ def _ended_by_signals() -> Iterator[None]:
     def leave(number: int, _: Any) -> None:
         sys.exit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    previous = signal.signal(signal.SIGTERM, leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)

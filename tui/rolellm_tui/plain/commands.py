@@ -59,18 +59,18 @@ def parse(line: str) -> Command:
     if not line.startswith("/") or line.startswith("//"):
         return Command("say", line.removeprefix("/") if line.startswith("//") else line)
     word, rest = [*line[1:].split(maxsplit=1), "", ""][:2]
-    found = _NAMES.get(word.casefold())
-    if found is None:
+    command = _NAMES.get(word.casefold())
+    if command is None:
         name = one_line(word, 40)
         raise MessageError(
             f"There is no command /{name}{did_you_mean(name, _NAMES)}; see /help. To say a line "
             "that starts with a slash, type //."
         )
     try:
-        text, number = _FORMS[found].read(rest)
+        text, number = _FORMS[command].read(rest)
     except ValueError:
-        raise MessageError(f"Usage: {_usage(found)}. See /help.") from None
-    return Command(found, text, number)
+        raise MessageError(f"Usage: {_usage(command)}. See /help.") from None
+    return Command(command, text, number)
 
 
 def help_lines() -> list[str]:
@@ -82,7 +82,7 @@ def _usage(name: Name) -> str:
     return f"/{name} {_FORMS[name].arguments}".rstrip()
 
 
-def _nothing(rest: str) -> tuple[str, int]:
+def _no_argument(rest: str) -> tuple[str, int]:
     if rest:
         raise ValueError(rest)
     return "", 0
@@ -123,8 +123,8 @@ def _one_of(rest: str, *words: str) -> tuple[str, int]:
 
 
 _FORMS: dict[Name, _Form] = {
-    "again": _Form("", "generate another answer to your last line.", _nothing),
-    "continue": _Form("", "continue the last answer.", _nothing),
+    "again": _Form("", "generate another answer to your last line.", _no_argument),
+    "continue": _Form("", "continue the last answer.", _no_argument),
     "swipe": _Form(
         "left, right or N",
         "go to the previous or next answer, or to answer N.",
@@ -133,18 +133,18 @@ _FORMS: dict[Name, _Form] = {
     "edit": _Form(
         "N TEXT", "replace the text of message N; your own messages are answered again.", _number_and_text
     ),
-    "undo": _Form("", "undo.", _nothing),
-    "redo": _Form("", "redo.", _nothing),
+    "undo": _Form("", "undo.", _no_argument),
+    "redo": _Form("", "redo.", _no_argument),
     "branch": _Form(
         "N", "start a new branch after message N; later messages stay on the old one.", _number
     ),
     "branches": _Form("[N]", "list the branches, or go to branch N.", _perhaps_number),
-    "history": _Form("", "print the conversation with message numbers.", _nothing),
+    "history": _Form("", "print the conversation with message numbers.", _no_argument),
     "note": _Form("[TEXT]", f"show or set the author's note; /note {CLEAR} removes it.", _text),
     "why": _Form(
         f"[{ALL}]", "show the provenance of the last answer; all prints the complete prompt.", _perhaps_all
     ),
-    "help": _Form("", "list the commands.", _nothing),
-    "quit": _Form("", "quit, like Ctrl-D. All messages are saved.", _nothing),
+    "help": _Form("", "list the commands.", _no_argument),
+    "quit": _Form("", "quit, like Ctrl-D. All messages are saved.", _no_argument),
 }
 _NAMES: dict[str, Name] = {name: name for name in _FORMS}

@@ -36,14 +36,14 @@ def counted(number: int, noun: str) -> str:
 
 def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[str]:
     """The start of a conversation: the persona and the last messages, or the greeting."""
-    told = [
+    lines = [
         f"You are talking with {persona.name}; {model} answers. /help lists the commands, Ctrl-D leaves."
     ]
     if len(messages) > _LAST:
-        told.append(f"There are {len(messages):,} messages so far; /history prints them.")
+        lines.append(f"There are {len(messages):,} messages so far; /history prints them.")
     if not messages and persona.greeting:
-        told.append(f"{persona.name}: {persona.greeting}")
-    return [*told, *(said(message, persona.name) for message in messages[-_LAST:])]
+        lines.append(f"{persona.name}: {persona.greeting}")
+    return [*lines, *(said(message, persona.name) for message in messages[-_LAST:])]
 
 
 def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[str]:
@@ -71,10 +71,10 @@ def why(number: int, answer: Message) -> list[str]:
     lines = [
         f"Message {number} comes from {made_by.get('model')} with the strategy {made_by.get('strategy')}."
     ]
-    if told := _told(made_by):
-        lines.append(f"Provenance: {', '.join(told)}.")
-    found = [*_recalled(made_by), *_lore(made_by)]
-    return [*lines, *(found or ["Nothing was recalled."])]
+    if figures := _figures(made_by):
+        lines.append(f"Provenance: {', '.join(figures)}.")
+    recalled = [*_recalled(made_by), *_lore(made_by)]
+    return [*lines, *(recalled or ["Nothing was recalled."])]
 
 
 def prompt(prompted: Prompted) -> list[str]:
@@ -111,18 +111,20 @@ def _lore(made_by: Mapping[str, Any]) -> Iterator[str]:
         yield f"Lore: {entry.get('name') or entry.get('uid')} of {entry.get('book')} ({entry.get('why')})."
 
 
-def _told(made_by: Mapping[str, Any]) -> list[str]:
-    words = {
+def _figures(made_by: Mapping[str, Any]) -> list[str]:
+    templates = {
         "seed": "seed {}",
         "seconds": "{} seconds",
         "first_token_s": "the first word after {}",
         "dropped_messages": "{} earlier messages did not fit",
     }
-    known = {key: made_by.get(key) for key in words}
-    if not known["dropped_messages"]:
-        known["dropped_messages"] = None
-    told = [words[key].format(value) for key, value in known.items() if value is not None]
+    values = {key: made_by.get(key) for key in templates}
+    if not values["dropped_messages"]:
+        values["dropped_messages"] = None
+    figures = [templates[key].format(value) for key, value in values.items() if value is not None]
     threads = made_by.get("threads")
     if isinstance(threads, Mapping) and threads.get("threads") != threads.get("most"):
-        told.append(f"{threads.get('threads')} of {threads.get('most')} threads, since the machine is busy")
-    return told
+        figures.append(
+            f"{threads.get('threads')} of {threads.get('most')} threads, since the machine is busy"
+        )
+    return figures

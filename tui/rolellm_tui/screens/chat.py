@@ -80,8 +80,8 @@ class ChatScreen(Screen[None]):
         """Compose the head, the conversation and the prompt."""
         session, opening = self.session, self._opening
         with Horizontal(id="about"):
-            about = f"{session.persona.name} · {session.model_name} · {session.strategy}"
-            yield Static(plain(about), id="who", markup=False)
+            description = f"{session.persona.name} · {session.model_name} · {session.strategy}"
+            yield Static(plain(description), id="who", markup=False)
             yield Meter(id="meter")
         yield ConversationView(session, greeting=opening.greeting, at=opening.at, id="conversation")
         yield StatusLine(id="status")
@@ -199,18 +199,18 @@ class ChatScreen(Screen[None]):
         if self._prompt.is_writing:
             self._prompt.undo()
         else:
-            await self._moved("" if self.session.undo() else "Nothing to undo.")
+            await self._show_branch("" if self.session.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
         """Redo."""
         if self._prompt.is_writing:
             self._prompt.redo()
         else:
-            await self._moved("" if self.session.redo() else "Nothing to redo.")
+            await self._show_branch("" if self.session.redo() else "Nothing to redo.")
 
-    async def _moved(self, told: str) -> None:
+    async def _show_branch(self, message: str) -> None:
         """Show the current branch."""
-        self._status.tell(told)
+        self._status.tell(message)
         await self._conversation.show()
 
     def action_write_for_me(self) -> None:
@@ -241,7 +241,7 @@ class ChatScreen(Screen[None]):
                 self._status.tell("Copied.")
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
-                await self._moved(f"New branch: {name}. Ctrl+T shows all.")
+                await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
             case "edit" if bubble.message and not self.answering:
                 self._edit(bubble.message)
@@ -256,15 +256,17 @@ class ChatScreen(Screen[None]):
             self._status.tell("Only answers can be inspected.")
             return
         message, session = bubble.message, self.session
-        made = self._makings.of(message.id)
-        self.app.push_screen(InspectorScreen(message, made, session.voice, user=session.user_name))
+        provenance = self._makings.of(message.id)
+        self.app.push_screen(InspectorScreen(message, provenance, session.voice, user=session.user_name))
 
     # Other windows
 
     @work(group="edit", exclusive=True, exit_on_error=False)
     async def _edit(self, message: Message) -> None:
-        anew = "A new answer to your message follows; the old" if message.speaker == USER else "The old"
-        hint = f"{anew} text is kept as a swipe."
+        explanation = (
+            "A new answer to your message follows; the old" if message.speaker == USER else "The old"
+        )
+        hint = f"{explanation} text is kept as a swipe."
         text = await self.app.push_screen_wait(AskScreen("Edit", message.text, hint=hint))
         if text and text.strip() and text != message.text:
             self._begin(lambda: self._follow(self.session.edit(message.id, text)))
@@ -284,9 +286,9 @@ class ChatScreen(Screen[None]):
         session = self.session
         names = {USER: session.user_name, session.persona.id: session.persona.name}
         tree = TreeScreen(session, title=session.persona.name, names=names)
-        picked = await self.app.push_screen_wait(tree)
-        if picked:
-            self.session.choose(picked)
+        chosen = await self.app.push_screen_wait(tree)
+        if chosen:
+            self.session.choose(chosen)
             await self._conversation.show()
 
     @work(group="compare", exclusive=True, exit_on_error=False)
@@ -315,5 +317,5 @@ class ChatScreen(Screen[None]):
             self._status.complain(failure)
 
     @on(Failed)
-    def _tell_failure(self, event: Failed) -> None:
+    def _show_failure(self, event: Failed) -> None:
         self._status.complain(event.sentence)

@@ -83,22 +83,24 @@ class CompareScreen(Screen[bool]):
         yield Footer()
 
     @property
-    def _asked(self) -> str:
+    def _line_to_answer(self) -> str:
         """The line to answer, or an empty string."""
-        mine = [message.text for message in self._session.messages if message.speaker == USER]
-        return self._text or next(reversed(mine), "")
+        lines = [message.text for message in self._session.messages if message.speaker == USER]
+        return self._text or next(reversed(lines), "")
 
     def _line(self) -> Content:
-        if not self._asked:
+        if not self._line_to_answer:
             return Content(_NOTHING_TO_ANSWER)
         again = "" if self._text else " again"
         return Content.assemble(
-            (f"Compare{again}", "bold"), "  ", (one_line(self._asked, _LONGEST_LINE), "$foreground-muted")
+            (f"Compare{again}", "bold"),
+            "  ",
+            (one_line(self._line_to_answer, _LONGEST_LINE), "$foreground-muted"),
         )
 
     def on_mount(self) -> None:
         """Show the form, if there is a line to answer."""
-        if self._asked:
+        if self._line_to_answer:
             self._offer_voices()
 
     @work(group="form", exclusive=True, exit_on_error=False)
@@ -131,9 +133,9 @@ class CompareScreen(Screen[bool]):
         try:
             for column in columns:
                 column.wait()
-            able = [(column, voice) for column in columns if (voice := await self._voice_of(column))]
-            if able:
-                await self._follow(able)
+            voices = [(column, voice) for column in columns if (voice := await self._voice_of(column))]
+            if voices:
+                await self._follow(voices)
         except RoleLLMError as error:
             self._status.complain(error)
         finally:
@@ -160,21 +162,21 @@ class CompareScreen(Screen[bool]):
             strategy=choice.strategy, model=self._models[choice.model], model_name=choice.model
         )
 
-    async def _follow(self, able: Sequence[tuple[AnswerColumn, Voice]]) -> None:
+    async def _follow(self, voices: Sequence[tuple[AnswerColumn, Voice]]) -> None:
         text = "" if self._sent else self._text
         if text.strip():
             self._session.greet()
-        async with aclosing(self._session.compare(text, [voice for _, voice in able])) as events:
+        async with aclosing(self._session.compare(text, [voice for _, voice in voices])) as events:
             async for compared in events:
                 self._sent = True
-                _show(able[compared.place][0], compared.event)
+                _show(voices[compared.place][0], compared.event)
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable the actions that apply now."""
-        moment = _MOMENTS.get(action)
-        return moment is None or moment == self.phase
+        phase = _PHASES.get(action)
+        return phase is None or phase == self.phase
 
     def action_stop(self) -> None:
         """Stop all answers and keep their text."""
@@ -237,7 +239,7 @@ class CompareScreen(Screen[bool]):
         return self.query_one(Complaint)
 
 
-_MOMENTS: dict[str, Phase] = {
+_PHASES: dict[str, Phase] = {
     "leave": "choosing",
     "stop": "answering",
     "keep": "answered",

@@ -47,10 +47,10 @@ _NOTHING_FOUND = "No matches."
 
 
 @dataclass(frozen=True)
-class _Done:
+class _Change:
     """An undoable change."""
 
-    told: str
+    undo_message: str
     """Message after undoing it."""
     take_back: Callable[[], None]
 
@@ -98,10 +98,10 @@ class ConversationsScreen(Screen[None]):
         self._archived = False
         self._stale = False
         self._summaries: list[ConversationSummary] = []
-        self._found: list[FoundMessage] = []
+        self._found_messages: list[FoundMessage] = []
         self._names: Mapping[str, str] = {}
         self._beginnings: dict[str, str] = {}
-        self._done: list[_Done] = []
+        self._changes: list[_Change] = []
         self._goal = ""
         """Conversation to highlight once it is listed."""
         self._changing = asyncio.Lock()
@@ -146,8 +146,8 @@ class ConversationsScreen(Screen[None]):
             if not self._names:
                 self._names = await asyncio.to_thread(names_of_personas)
                 self._show()
-            for some in self._without_name():
-                self._beginnings |= await asyncio.to_thread(first_lines, self._transcript, some)
+            for batch in self._without_name():
+                self._beginnings |= await asyncio.to_thread(first_lines, self._transcript, batch)
                 self._show()
         except RoleLLMError as error:
             self._status.complain(error)
@@ -161,27 +161,31 @@ class ConversationsScreen(Screen[None]):
 
     def _without_name(self) -> Iterator[list[str]]:
         """Batches of conversations without a known title."""
-        ids = [one.id for one in self._summaries if not one.title and one.id not in self._beginnings]
+        ids = [
+            summary.id
+            for summary in self._summaries
+            if not summary.title and summary.id not in self._beginnings
+        ]
         for start in range(0, len(ids), _AT_ONCE):
             yield ids[start : start + _AT_ONCE]
 
     def _show(self) -> None:
         """List the matches, or all conversations."""
         words = words_of(self.query_one("#find", Input).value)
-        listed = [one for one in map(self._as_listed, self._summaries) if _has(one, words)]
-        hits = [self._as_hit(found) for found in self._found] if words else []
+        listed = [item for item in map(self._as_listed, self._summaries) if _has(item, words)]
+        hits = [self._as_hit(message) for message in self._found_messages] if words else []
         self.query_one(ConversationList).show(listed, hits, local_now())
-        self._count(len(listed), len(hits), sought=bool(words))
-        nothing = self.query_one("#nothing", Static)
-        nothing.update(_NOTHING_FOUND if words else _NONE_ARCHIVED if self._archived else _NONE_YET)
-        nothing.display = not listed and not hits
+        self._count(len(listed), len(hits), searching=bool(words))
+        notice = self.query_one("#nothing", Static)
+        notice.update(_NOTHING_FOUND if words else _NONE_ARCHIVED if self._archived else _NONE_YET)
+        notice.display = not listed and not hits
 
-    def _count(self, listed: int, hits: int, *, sought: bool) -> None:
-        there = len(self._summaries)
-        count = f"{there:,} archived" if self._archived else counted(there, "conversation")
-        of_all = f"{listed:,} of " if sought else ""
-        found = f" · {counted(hits, 'message')}" if hits else ""
-        self.query_one("#find", Input).border_subtitle = f"{of_all}{count}{found}"
+    def _count(self, listed: int, hits: int, *, searching: bool) -> None:
+        total = len(self._summaries)
+        count = f"{total:,} archived" if self._archived else counted(total, "conversation")
+        matches = f"{listed:,} of " if searching else ""
+        messages = f" · {counted(hits, 'message')}" if hits else ""
+        self.query_one("#find", Input).border_subtitle = f"{matches}{count}{messages}"
 
     def _as_listed(self, summary: ConversationSummary) -> ConversationItem:
         persona = self._name_of(summary.persona)
@@ -189,10 +193,10 @@ class ConversationsScreen(Screen[None]):
             summary, summary.title or self._beginnings.get(summary.id) or persona, persona
         )
 
-    def _as_hit(self, found: FoundMessage) -> MessageItem:
-        persona = self._name_of(found.persona)
-        title = found.title or self._beginnings.get(found.conversation) or f"a talk with {persona}"
-        return MessageItem(found, title, persona)
+    def _as_hit(self, message: FoundMessage) -> MessageItem:
+        persona = self._name_of(message.persona)
+        title = message.title or self._beginnings.get(message.conversation) or f"a talk with {persona}"
+        return MessageItem(message, title, persona)
 
     def _name_of(self, persona: str) -> str:
         if persona.startswith(SCENE):
@@ -212,21 +216,23 @@ class ConversationsScreen(Screen[None]):
     async def _preview(self) -> None:
         """Load the preview of the highlighted conversation after a pause."""
         await asyncio.sleep(LOOK)
-        place = self.query_one(ConversationList).place
+        target = self.query_one(ConversationList).place
         try:
             messages, seats = [], {}
-            if place:
+            if target:
                 messages = await asyncio.to_thread(
-                    glance, self._transcript, place.conversation, place.message
+                    glance, self._transcript, target.conversation, target.message
                 )
-                seats = await asyncio.to_thread(names_in_scene, self._transcript, place.conversation)
+                seats = await asyncio.to_thread(names_in_scene, self._transcript, target.conversation)
         except RoleLLMError as error:
             self._status.complain(error)
             return
         names = {message.speaker: self._name_of(message.speaker) for message in messages}
         names |= {USER: "You", **seats}
-        found = next((one for one in self._found if place and one.message == place.message), None)
-        self.query_one(ConversationPreview).show(messages, names, found)
+        match = next(
+            (hit for hit in self._found_messages if target and hit.message == target.message), None
+        )
+        self.query_one(ConversationPreview).show(messages, names, match)
 
     # Finding
 
@@ -240,7 +246,7 @@ class ConversationsScreen(Screen[None]):
         """Search messages after a pause in typing."""
         await asyncio.sleep(PAUSE)
         try:
-            self._found = await asyncio.to_thread(self._transcript.search, query_of(text))
+            self._found_messages = await asyncio.to_thread(self._transcript.search, query_of(text))
         except RoleLLMError as error:
             self._status.complain(error)
         else:
@@ -275,7 +281,7 @@ class ConversationsScreen(Screen[None]):
             case "unarchive":
                 return self._archived
             case "undo":
-                return bool(self._done)
+                return bool(self._changes)
             case "list":
                 return isinstance(self.focused, Input)
             case _:
@@ -284,44 +290,46 @@ class ConversationsScreen(Screen[None]):
     @work(group="rename", exclusive=True, exit_on_error=False)
     async def action_rename(self) -> None:
         """Rename the highlighted conversation."""
-        if (one := await self._highlighted()) is None:
+        if (conversation := await self._highlighted()) is None:
             return
         hint = "Enter saves. The default title is the first line of the conversation."
-        title = await self.app.push_screen_wait(TitleScreen("Title", one.title, hint=hint))
-        if title is not None and one_line(title) != one.title:
+        title = await self.app.push_screen_wait(TitleScreen("Title", conversation.title, hint=hint))
+        if title is not None and one_line(title) != conversation.title:
             rename = self._transcript.rename
-            told = f"Renamed to “{one_line(title, 40)}”." if title.strip() else "Title removed."
-            done = _Done("Title restored.", lambda: rename(one.id, one.title))
-            await self._change(lambda: rename(one.id, title), told, done)
+            message = f"Renamed to “{one_line(title, 40)}”." if title.strip() else "Title removed."
+            change = _Change("Title restored.", lambda: rename(conversation.id, conversation.title))
+            await self._change(lambda: rename(conversation.id, title), message, change)
 
     @work(group="archive", exit_on_error=False)
     async def action_archive(self) -> None:
         """Archive the highlighted conversation."""
-        told = "Archived. Ctrl+Z undoes it; v lists archived conversations."
-        await self._move(self._transcript.archive, told, self._transcript.unarchive, "Restored.")
+        message = "Archived. Ctrl+Z undoes it; v lists archived conversations."
+        await self._move(self._transcript.archive, message, self._transcript.unarchive, "Restored.")
 
     @work(group="archive", exit_on_error=False)
     async def action_unarchive(self) -> None:
         """Restore the highlighted conversation."""
-        told = "Restored. Ctrl+Z undoes it."
-        await self._move(self._transcript.unarchive, told, self._transcript.archive, "Archived again.")
+        message = "Restored. Ctrl+Z undoes it."
+        await self._move(self._transcript.unarchive, message, self._transcript.archive, "Archived again.")
 
     async def _move(
-        self, act: Callable[[str], None], told: str, take_back: Callable[[str], None], told_then: str
+        self, move: Callable[[str], None], message: str, undo: Callable[[str], None], undo_message: str
     ) -> None:
         """Archive or restore the highlighted conversation, and highlight its neighbour."""
         async with self._changing:
-            if (one := await self._highlighted()) is None:
+            if (conversation := await self._highlighted()) is None:
                 return
-            beside = self.query_one(ConversationList).beside
-            self._goal = beside.conversation if beside else ""
-            await self._change(lambda: act(one.id), told, _Done(told_then, lambda: take_back(one.id)))
+            neighbour = self.query_one(ConversationList).beside
+            self._goal = neighbour.conversation if neighbour else ""
+            await self._change(
+                lambda: move(conversation.id), message, _Change(undo_message, lambda: undo(conversation.id))
+            )
 
-    async def _change(self, act: Callable[[], None], told: str, done: _Done) -> None:
+    async def _change(self, act: Callable[[], None], message: str, change: _Change) -> None:
         try:
             await asyncio.to_thread(act)
-            self._done.append(done)
-            self._status.tell(told)
+            self._changes.append(change)
+            self._status.tell(message)
             await self._list()
         except RoleLLMError as error:
             self._status.complain(error)
@@ -331,11 +339,11 @@ class ConversationsScreen(Screen[None]):
     async def action_undo(self) -> None:
         """Undo the last change."""
         async with self._changing:
-            if not self._done:
+            if not self._changes:
                 return
             try:
-                await asyncio.to_thread(self._done[-1].take_back)
-                self._status.tell(self._done.pop().told)
+                await asyncio.to_thread(self._changes[-1].take_back)
+                self._status.tell(self._changes.pop().undo_message)
                 await self._list()
             except RoleLLMError as error:
                 self._status.complain(error)
@@ -351,11 +359,11 @@ class ConversationsScreen(Screen[None]):
     @work(group="export", exclusive=True, exit_on_error=False)
     async def action_export(self) -> None:
         """Export the highlighted conversation."""
-        if (one := await self._highlighted()) is not None:
-            title = self._as_listed(one).title
-            written = await self.app.push_screen_wait(ExportScreen(self._transcript, one, title))
-            if written:
-                self._status.tell(f"Written to {written}.")
+        if (conversation := await self._highlighted()) is not None:
+            title = self._as_listed(conversation).title
+            path = await self.app.push_screen_wait(ExportScreen(self._transcript, conversation, title))
+            if path:
+                self._status.tell(f"Written to {path}.")
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def action_import(self) -> None:
@@ -376,14 +384,14 @@ class ConversationsScreen(Screen[None]):
         self.dismiss()
 
     async def _highlighted(self) -> ConversationSummary | None:
-        place = self.query_one(ConversationList).place
-        if place is None:
+        target = self.query_one(ConversationList).place
+        if target is None:
             return None
-        for one in self._summaries:
-            if one.id == place.conversation:
-                return one
+        for summary in self._summaries:
+            if summary.id == target.conversation:
+                return summary
         # A message of one that is not in this list was found.
-        return await asyncio.to_thread(self._transcript.find_conversation, place.conversation)
+        return await asyncio.to_thread(self._transcript.find_conversation, target.conversation)
 
     # Telling
 
@@ -397,6 +405,6 @@ class ConversationsScreen(Screen[None]):
         return self.query_one(StatusLine)
 
 
-def _has(one: ConversationItem, words: Sequence[str]) -> bool:
-    text = f"{one.title} {one.persona} {one.summary.persona}".casefold()
+def _has(item: ConversationItem, words: Sequence[str]) -> bool:
+    text = f"{item.title} {item.persona} {item.summary.persona}".casefold()
     return all(word in text for word in words)

@@ -82,7 +82,7 @@ class ExportScreen(ModalScreen[Path | None]):
         """Change the suffix to that of the format, unless the user chose another."""
         path = self.query_one("#path", Input)
         stem, dot, ending = path.value.rpartition(".")
-        if dot and f".{ending}" in {known for _, known, _ in _FORMATS.values()}:
+        if dot and f".{ending}" in {suffix for _, suffix, _ in _FORMATS.values()}:
             path.value = stem + _FORMATS[self._format][1]
 
     @on(Input.Changed)
@@ -107,11 +107,11 @@ class ExportScreen(ModalScreen[Path | None]):
             return
         self._busy = True
         try:
-            there = await asyncio.to_thread(_what_is_at, path)
-            if there == "folder":
+            existing = await asyncio.to_thread(_what_is_at, path)
+            if existing == "folder":
                 self._complaint.complain(f"{path} is a folder; enter a file name.")
                 return
-            if there and path != self._warned_of:
+            if existing and path != self._warned_of:
                 self._warned_of = path
                 self._complaint.tell(f"{path.name} already exists; press Enter again to overwrite it.")
                 return
@@ -152,10 +152,10 @@ class ExportScreen(ModalScreen[Path | None]):
             return typed
 
     def _default_name(self) -> str:
-        one = self._conversation
-        words = one.title or f"{one.persona} {one.updated[:10]}"
-        stem = re.sub(r"[^\w]+", "-", words.casefold()).strip("-_")[:_LONGEST_STEM]
-        return f"{stem or one.id}{_FORMATS[EXPORT_FORMATS[0]][1]}"
+        conversation = self._conversation
+        title = conversation.title or f"{conversation.persona} {conversation.updated[:10]}"
+        stem = re.sub(r"[^\w]+", "-", title.casefold()).strip("-_")[:_LONGEST_STEM]
+        return f"{stem or conversation.id}{_FORMATS[EXPORT_FORMATS[0]][1]}"
 
     @property
     def _complaint(self) -> Complaint:

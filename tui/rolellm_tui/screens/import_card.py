@@ -31,10 +31,10 @@ _WAYS = 8
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _CardPreviews:
     """A card that was read from a path or pasted text."""
 
-    given: str
+    source: str
     previews: list[Preview]
 
 
@@ -48,16 +48,16 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
         Binding("escape", "leave", "Close", id="import.close", tooltip="Cancel."),
     ]
 
-    def __init__(self, given: str = "") -> None:
+    def __init__(self, text: str = "") -> None:
         """Ask for a card.
 
         Args:
-            given: a path or JSON of a card.
+            text: a path or JSON of a card.
         """
         super().__init__()
-        self._json = given if is_json(given) else ""
-        self._path = "" if self._json else given
-        self._seen: _Seen | None = None
+        self._json = text if is_json(text) else ""
+        self._path = "" if self._json else text
+        self._card_previews: _CardPreviews | None = None
         self._warned_of = ""
         self._busy = False
 
@@ -93,40 +93,40 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
 
     @on(PathInput.Ways)
     def _show_ways(self, event: PathInput.Ways) -> None:
-        more = len(event.names) - _WAYS
-        names = [*event.names[:_WAYS], *([f"and {more} more"] if more > 0 else [])]
+        hidden = len(event.names) - _WAYS
+        names = [*event.names[:_WAYS], *([f"and {hidden} more"] if hidden > 0 else [])]
         self.query_one("#help", Static).update(plain("   ".join(names)) or _HELP)
 
     @work(group="look", exclusive=True, exit_on_error=False)
     async def _look(self) -> None:
         """Preview the file after a pause in typing."""
-        given = self._given
-        if self._seen and self._seen.given == given:
+        text = self._card_text
+        if self._card_previews and self._card_previews.source == text:
             return
-        self._seen = None
+        self._card_previews = None
         self._show()
         self.query_one("#path", PathInput).placeholder = "what you pasted" if self._json else _EXAMPLE
-        if given:
+        if text:
             await asyncio.sleep(PAUSE)
             try:
-                await self._see(given)
+                await self._read_previews(text)
             except PersonaError as error:
                 # Not as an error: one may still be typing.
                 self._show(str(error))
 
-    async def _see(self, given: str) -> list[Preview]:
+    async def _read_previews(self, text: str) -> list[Preview]:
         """Read and preview the card, unless it was read before."""
-        if self._seen is None or self._seen.given != given:
-            self._seen = _Seen(given, await asyncio.to_thread(look, given))
+        if self._card_previews is None or self._card_previews.source != text:
+            self._card_previews = _CardPreviews(text, await asyncio.to_thread(look, text))
             self._show()
-        return self._seen.previews
+        return self._card_previews.previews
 
     def action_bring_in(self) -> None:
         """Import the file."""
         after_typing(self, self._begin)
 
     def _begin(self) -> None:
-        if not self._given:
+        if not self._card_text:
             self._complaint.complain("Enter a file name first, or paste a card.")
         elif not self._busy:
             self._bring_in()
@@ -135,14 +135,14 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
     async def _bring_in(self) -> None:
         self._busy = True
         self.workers.cancel_group(self, "look")
-        given = self._given
+        text = self._card_text
         try:
-            there = [one.name for one in await self._see(given) if one.replaces]
-            if there and self._warned_of != given:
-                self._warned_of = given
-                self._show(f"You have {' and '.join(there)} already; press Enter again to overwrite.")
+            existing = [preview.name for preview in await self._read_previews(text) if preview.replaces]
+            if existing and self._warned_of != text:
+                self._warned_of = text
+                self._show(f"You have {' and '.join(existing)} already; press Enter again to overwrite.")
                 return
-            imported = await asyncio.to_thread(bring_in, given, replace=bool(there))
+            imported = await asyncio.to_thread(bring_in, text, replace=bool(existing))
             self.dismiss(tuple(imported))
         except PersonaError as error:
             self._complaint.complain(error)
@@ -160,36 +160,41 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
             self.dismiss(())
 
     @property
-    def _given(self) -> str:
+    def _card_text(self) -> str:
         return self._json or self.query_one("#path", PathInput).value.strip()
 
     @property
     def _complaint(self) -> Complaint:
         return self.query_one(Complaint)
 
-    def _show(self, told: str = "") -> None:
+    def _show(self, message: str = "") -> None:
         """Show a card with its notes."""
-        seen = Content("\n\n").join(_told(one) for one in (self._seen.previews if self._seen else ()))
-        self.query_one("#seen", Static).update(seen)
-        self.query_one("#preview").display = bool(seen)
-        self._complaint.tell(told)
+        content = Content("\n\n").join(
+            _preview_content(preview)
+            for preview in (self._card_previews.previews if self._card_previews else ())
+        )
+        self.query_one("#seen", Static).update(content)
+        self.query_one("#preview").display = bool(content)
+        self._complaint.tell(message)
 
 
-def _told(one: Preview) -> Content:
-    lore = f"{one.lore} lore entries" if one.lore else ""
-    found = " · ".join(part for part in (one.format, lore, _findings(one)) if part)
+def _preview_content(preview: Preview) -> Content:
+    lore = f"{preview.lore} lore entries" if preview.lore else ""
+    details = " · ".join(part for part in (preview.format, lore, _findings(preview)) if part)
     return Content.assemble(
-        (plain(one.name), "bold"),
+        (plain(preview.name), "bold"),
         "  ",
-        (found, "$foreground-muted"),
-        *(("\n", plain(one.about)) if one.about else ()),
+        (details, "$foreground-muted"),
+        *(("\n", plain(preview.about)) if preview.about else ()),
     )
 
 
-def _findings(one: Preview) -> str:
-    if one.kind == "lorebook":
+def _findings(preview: Preview) -> str:
+    if preview.kind == "lorebook":
         return ""
     counts = [
-        counted(count, word) for count, word in ((one.errors, "error"), (one.warnings, "warning")) if count
+        counted(count, noun)
+        for count, noun in ((preview.errors, "error"), (preview.warnings, "warning"))
+        if count
     ]
     return f"lint: {', '.join(counts) or 'clean'}"

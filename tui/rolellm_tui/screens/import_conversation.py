@@ -61,16 +61,16 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def _bring_in(self) -> None:
-        given = self.query_one("#path", Input).value.strip()
+        typed = self.query_one("#path", Input).value.strip()
         persona = self.query_one("#persona", Input).value.strip()
         if self._busy:
             return
-        if not given:
+        if not typed:
             self._complaint.complain("Enter a file name first.")
             return
         self._busy = True
         try:
-            path = await asyncio.to_thread(path_in, given)
+            path = await asyncio.to_thread(path_in, typed)
             imported = await asyncio.to_thread(import_chat_file, path, self._transcript, persona or None)
         except RoleLLMError as error:
             self._complaint.complain(error)

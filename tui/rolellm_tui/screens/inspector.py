@@ -64,30 +64,31 @@ class InspectorScreen(Screen[None]):
     ]
 
     def __init__(
-        self, message: Message, made: AnswerProvenance, voice: Voice, *, user: str = DEFAULT_USER
+        self, message: Message, provenance: AnswerProvenance, voice: Voice, *, user: str = DEFAULT_USER
     ) -> None:
         """Explain an answer.
 
         Args:
             message: the answer.
-            made: its provenance.
+            provenance: its provenance.
             voice: of the session; its model counts tokens, if it gave the answer.
             user: name of the user.
         """
         super().__init__()
         self._message = message
-        self._prompted = made.prompted
-        self._recalled = made.recalled
+        self._prompted = provenance.prompted
+        self._recalled = provenance.recalled
         self._voice = voice
         self._user = user
-        seed = made.prompted.sampling.get("seed") if made.prompted else None
+        seed = provenance.prompted.sampling.get("seed") if provenance.prompted else None
         self._seed = seed if isinstance(seed, int) else None
         self._has_hits = False
         self._model = voice.model if message.made_by.get("model") == voice.model_name else None
         size = getattr(self._model, "n_ctx", None)
         self._context_size = size if isinstance(size, int) else None
         self._left_out = left_out(
-            made.prompted.parts if made.prompted else (), integer(message.made_by.get("dropped_messages"))
+            provenance.prompted.parts if provenance.prompted else (),
+            integer(message.made_by.get("dropped_messages")),
         )
 
     def compose(self) -> ComposeResult:
@@ -117,8 +118,8 @@ class InspectorScreen(Screen[None]):
     def _recalled_view(self) -> RecalledView:
         if self._prompted:
             return RecalledView(self._recalled, self._voice.persona, self._user)
-        kept = kept_of(self._message.made_by)
-        return RecalledView(kept, self._voice.persona, self._user, note=_AS_IT_IS_NOW)
+        recorded = kept_of(self._message.made_by)
+        return RecalledView(recorded, self._voice.persona, self._user, note=_AS_IT_IS_NOW)
 
     def on_mount(self) -> None:
         """Start the slow parts in the background."""
@@ -151,11 +152,14 @@ class InspectorScreen(Screen[None]):
             await self.query_one("#recalled-tab RecalledView", RecalledView).show_silent(silent)
 
     def _silent(
-        self, said: Sequence[BaseMessage], recalled: Sequence[RecalledItem], state: Mapping[str, Any]
+        self,
+        conversation: Sequence[BaseMessage],
+        recalled: Sequence[RecalledItem],
+        state: Mapping[str, Any],
     ) -> SilentLore | None:
         try:
             return silent_lore(
-                self._voice.persona, said, recalled, user=self._user, state=state, seed=self._seed
+                self._voice.persona, conversation, recalled, user=self._user, state=state, seed=self._seed
             )
         except PersonaError:
             return None
@@ -170,24 +174,24 @@ class InspectorScreen(Screen[None]):
     async def _try(self, line: str) -> None:
         """Recall items for a tentative line, after a pause in typing."""
         await asyncio.sleep(_PAUSE)
-        tried = self.query_one(TryLine)
+        try_line = self.query_one(TryLine)
         if not line or not self._prompted:
-            await tried.tell()
+            await try_line.tell()
             return
         history = [*conversation_in(self._prompted), AIMessage(self._message.text)]
         state = mapping(self._message.made_by.get("lore"))
         try:
-            found = await asyncio.to_thread(
+            lookup = await asyncio.to_thread(
                 self._voice.prompting.look_up, history, line, state, seed=self._seed
             )
         except RoleLLMError as error:
-            await tried.tell(str(error))
+            await try_line.tell(str(error))
             return
         silent = None
         if self._voice.persona.lorebook:
-            said = [*history, HumanMessage(line)]
-            silent = await asyncio.to_thread(self._silent, said, found.recalled, state)
-        await tried.show(found.recalled, silent, self._voice.persona, self._user)
+            conversation = [*history, HumanMessage(line)]
+            silent = await asyncio.to_thread(self._silent, conversation, lookup.recalled, state)
+        await try_line.show(lookup.recalled, silent, self._voice.persona, self._user)
 
     # Tabs
 
@@ -195,9 +199,9 @@ class InspectorScreen(Screen[None]):
         """Show the neighbouring tab."""
         tabs = self.query_one(TabbedContent)
         names = [pane.id for pane in tabs.query(TabPane)]
-        place = names.index(tabs.active) + step
-        if 0 <= place < len(names):
-            tabs.active = names[place] or ""
+        index = names.index(tabs.active) + step
+        if 0 <= index < len(names):
+            tabs.active = names[index] or ""
 
     @on(TabbedContent.TabActivated)
     def _show_tab(self, event: TabbedContent.TabActivated) -> None:
@@ -220,14 +224,14 @@ class InspectorScreen(Screen[None]):
         self.action_hit(event.step)
 
     @on(SearchBar.Closed)
-    def _found(self) -> None:
+    def _close_search(self) -> None:
         self.query_one(PromptView).focus()
 
     @on(PromptView.Found)
     def _count_hits(self, event: PromptView.Found) -> None:
         bar = self.query_one(SearchBar)
-        told = f"{event.place:,} of {event.hits:,}" if event.hits else "not found"
-        bar.tell(told if bar.text else "")
+        position = f"{event.place:,} of {event.hits:,}" if event.hits else "not found"
+        bar.tell(position if bar.text else "")
         if bool(event.hits) != self._has_hits:
             self._has_hits = bool(event.hits)
             self.refresh_bindings()
@@ -276,8 +280,8 @@ _VIEWS = "PromptView, RecalledView, NumbersView, #try"
 
 
 def _title(message: Message) -> Content:
-    said = one_line(message.text, 400)
-    return Content.assemble(("Why this answer?", "bold"), ("  “", _QUIET), (said, _QUIET), ("”", _QUIET))
+    text = one_line(message.text, 400)
+    return Content.assemble(("Why this answer?", "bold"), ("  “", _QUIET), (text, _QUIET), ("”", _QUIET))
 
 
 def _origin(message: Message) -> str:

@@ -24,17 +24,17 @@ class KeyBinding(NamedTuple):
 
 def keys_of(screen: Screen[Any]) -> list[KeyBinding]:
     """The enabled key bindings of a screen, one per action with a tooltip."""
-    found: dict[tuple[DOMNode, str], KeyBinding] = {}
-    for of, binding, enabled, tooltip in screen.active_bindings.values():
-        does = tooltip or (binding.description if binding.show else "")
-        if not does:
+    bindings: dict[tuple[DOMNode, str], KeyBinding] = {}
+    for node, binding, enabled, tooltip in screen.active_bindings.values():
+        description = tooltip or (binding.description if binding.show else "")
+        if not description:
             continue
         keys = screen.app.get_key_display(binding)
-        before = found.get((of, binding.action))
-        if before is not None and keys not in before.keys.split():
-            keys = f"{before.keys} {keys}"
-        found[of, binding.action] = KeyBinding(keys, does, of, enabled)
-    return list(found.values())
+        earlier = bindings.get((node, binding.action))
+        if earlier is not None and keys not in earlier.keys.split():
+            keys = f"{earlier.keys} {keys}"
+        bindings[node, binding.action] = KeyBinding(keys, description, node, enabled)
+    return list(bindings.values())
 
 
 class KeysScreen(ModalScreen[None]):

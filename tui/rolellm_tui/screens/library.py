@@ -24,7 +24,7 @@ from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import what_failed
-from rolellm_tui.widgets.library.cast_filters import CastFilters
+from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
     Indexed,
@@ -35,7 +35,6 @@ from rolellm_tui.widgets.library.filtering import (
     words_of,
 )
 from rolellm_tui.widgets.library.persona_view import PersonaView
-from rolellm_tui.widgets.library.search_line import SearchLine
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
@@ -122,7 +121,7 @@ class LibraryScreen(Screen[None]):
         self._pixels = pixels
         self._cast: tuple[Indexed, ...] = ()
         self._by_id: dict[str, FoundPersona] = {}
-        self._read = False
+        self._loaded = False
         self._in_a_hurry = False
         self._offered_clear = False
         self._listed: PersonaQuery | None = None
@@ -147,16 +146,16 @@ class LibraryScreen(Screen[None]):
         if self.recent:
             self.query_one(CastFilters).order = "recent"
         self._read_cast()
-        self.set_timer(_PATIENCE, lambda: self.set_class(not self._read, "empty"))
+        self.set_timer(_PATIENCE, lambda: self.set_class(not self._loaded, "empty"))
 
     @work(group="cast", exclusive=True, exit_on_error=False)
     async def _read_cast(self, highlight: str | None = None) -> None:
         """Load the personas and highlight one."""
         cast, self._cast = await asyncio.to_thread(_read)
         self._by_id = {found.persona.id: found for found in cast.found}
-        self._read = True
+        self._loaded = True
         self.query_one("#nobody", Static).update(_NOBODY)
-        self._tell(cast.notes)
+        self._show_notes(cast.notes)
         self.query_one(CastFilters).offer(cast.found)
         self._show(highlight)
         if self._in_a_hurry:
@@ -192,7 +191,7 @@ class LibraryScreen(Screen[None]):
         self.query_one(PersonaView).found = self._by_id.get(persona_id or "")
 
     @on(OptionList.OptionSelected, "#cast")
-    def _picked(self, event: OptionList.OptionSelected) -> None:
+    def _persona_selected(self, event: OptionList.OptionSelected) -> None:
         self._choose(event.option_id)
 
     @on(SearchLine.CardPasted)
@@ -211,7 +210,7 @@ class LibraryScreen(Screen[None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
         if failure := what_failed(event):
-            self._tell([failure])
+            self._show_notes([failure])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable list actions unless another widget has the focus, and Clear if there is a search."""
@@ -243,7 +242,7 @@ class LibraryScreen(Screen[None]):
 
         def choose() -> None:
             self._catch_up()
-            self._in_a_hurry = not self._read
+            self._in_a_hurry = not self._loaded
             self._choose(self._highlighted)
 
         after_typing(self, choose)
@@ -282,8 +281,8 @@ class LibraryScreen(Screen[None]):
         self._import()
 
     @work(group="import", exclusive=True, exit_on_error=False)
-    async def _import(self, given: str = "") -> None:
-        imported = await self.app.push_screen_wait(ImportScreen(given))
+    async def _import(self, text: str = "") -> None:
+        imported = await self.app.push_screen_wait(ImportScreen(text))
         self._show_imported(imported)
 
     @work(group="setup", exclusive=True, exit_on_error=False)
@@ -295,11 +294,11 @@ class LibraryScreen(Screen[None]):
         try:
             models = await asyncio.to_thread(models_to_offer)
         except SettingsError as error:
-            self._tell([str(error)])
+            self._show_notes([str(error)])
             return
         persona = found.persona
-        asked = StartScreen(persona, models=models, user=self.user, met=persona.id in self.recent)
-        start: Start | None = await self.app.push_screen_wait(asked)
+        screen = StartScreen(persona, models=models, user=self.user, met=persona.id in self.recent)
+        start: Start | None = await self.app.push_screen_wait(screen)
         if start:
             self.post_message(self.Chosen(persona, start.strategy, start.model, start.greeting, start.new))
 
@@ -311,14 +310,16 @@ class LibraryScreen(Screen[None]):
     @property
     def _in_menu(self) -> bool:
         focused = self.focused
-        return focused is not None and any(isinstance(one, CastFilters) for one in focused.ancestors)
+        return focused is not None and any(
+            isinstance(ancestor, CastFilters) for ancestor in focused.ancestors
+        )
 
     @property
     def _card_open(self) -> bool:
         return self.has_class("card-open")
 
     @property
-    def _wanted(self) -> PersonaQuery:
+    def _persona_query(self) -> PersonaQuery:
         filters = self.query_one(CastFilters)
         words = words_of(self.query_one(SearchLine).value)
         return PersonaQuery(words, filters.language, filters.category, filters.tag)
@@ -331,7 +332,7 @@ class LibraryScreen(Screen[None]):
 
     @property
     def _clearable(self) -> bool:
-        return self._card_open or self._wanted != PersonaQuery()
+        return self._card_open or self._persona_query != PersonaQuery()
 
     def _choose(self, persona_id: str | None) -> None:
         if found := self._by_id.get(persona_id or ""):
@@ -346,39 +347,39 @@ class LibraryScreen(Screen[None]):
         personas = [one for one in imported if one.kind == "persona"]
         lorebooks = [one for one in imported if one.kind == "lorebook"]
         for book in lorebooks:
-            words = f"Imported the lorebook {book.id}; use it with “rolellm chat --lorebook {book.id}”."
-            self.notify(plain(words), markup=False)
+            message = f"Imported the lorebook {book.id}; use it with “rolellm chat --lorebook {book.id}”."
+            self.notify(plain(message), markup=False)
         if personas:
             self.action_clear()
             self._read_cast(personas[0].id)
 
     def _catch_up(self) -> None:
         """List the matches, if they are not listed yet."""
-        if self._listed != self._wanted:
+        if self._listed != self._persona_query:
             self._show()
 
     def _show(self, highlight: str | None = None) -> None:
         """List the personas that match search and filters."""
-        if not self._read:
+        if not self._loaded:
             return
         filters = self.query_one(CastFilters)
-        self._listed = self._wanted
-        left = narrowed(ordered(self._cast, filters.order, self.recent), self._listed)
-        self.query_one(SearchLine).border_subtitle = f"{len(left):,} of {len(self._cast):,}"
-        self.query_one(CastList).show(left, highlight)
-        self.set_class(not left, "empty")
-        if not left:
+        self._listed = self._persona_query
+        matches = narrowed(ordered(self._cast, filters.order, self.recent), self._listed)
+        self.query_one(SearchLine).border_subtitle = f"{len(matches):,} of {len(self._cast):,}"
+        self.query_one(CastList).show(matches, highlight)
+        self.set_class(not matches, "empty")
+        if not matches:
             self._show_card(None)
         self._offer_clear()
 
-    def _tell(self, notes: Sequence[str]) -> None:
-        more = len(notes) - _NOTES
-        shown = [
+    def _show_notes(self, notes: Sequence[str]) -> None:
+        hidden = len(notes) - _NOTES
+        lines = [
             *notes[:_NOTES],
-            *([f"And {more} more; see “rolellm persona list”."] if more > 0 else []),
+            *([f"And {hidden} more; see “rolellm persona list”."] if hidden > 0 else []),
         ]
         line = self.query_one("#notes", Static)
-        line.update(plain("\n".join(shown)))
+        line.update(plain("\n".join(lines)))
         line.display = bool(notes)
 
 

@@ -50,9 +50,9 @@ class PickSeatScreen(ModalScreen[str | None]):
         options = []
         for number, (seat, about) in enumerate(self._seats.items(), 1):
             digit = f"{number} " if number <= _DIGITS else "  "
-            told = (f"  {about}", MUTED) if about else ""
+            note = (f"  {about}", MUTED) if about else ""
             options.append(
-                Option(Content.assemble((digit, MUTED), self._speakers.content(seat), told), id=seat)
+                Option(Content.assemble((digit, MUTED), self._speakers.content(seat), note), id=seat)
             )
         return options
 
@@ -64,7 +64,7 @@ class PickSeatScreen(ModalScreen[str | None]):
             self.dismiss(seats[int(event.character) - 1])
 
     @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _seat_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option_id)
 
     def action_leave(self) -> None:

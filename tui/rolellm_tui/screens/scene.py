@@ -82,7 +82,7 @@ class SceneScreen(Screen[None]):
         self._makings = ProvenanceLog()
         self._player = Player(stage, self._take, pause=pause, id="course")
         self._own_eyes = False
-        self._offered_for = (False, False)
+        self._bindings_state = (False, False)
         """The state at the last refresh of the key bindings: busy, playing."""
 
     @property
@@ -147,18 +147,18 @@ class SceneScreen(Screen[None]):
 
     # Turns
 
-    def _begin(self, make: Callable[[], AsyncGenerator[SceneEvent, None]], *, words: str = "") -> None:
-        """Start a turn unless one is running. If it fails, the typed `words` are restored."""
+    def _begin(self, make: Callable[[], AsyncGenerator[SceneEvent, None]], *, typed: str = "") -> None:
+        """Start a turn unless one is running. If it fails, the text `typed` is restored."""
         if self._player.busy:
-            self._prompt.give_back(words)
+            self._prompt.give_back(typed)
             self._status.tell("A turn is still running; press Escape to stop.")
         else:
-            self._player.begin(make, words=words)
+            self._player.begin(make, words=typed)
 
     async def _take(self, event: SceneEvent) -> None:
         match event:
             case SpeakerChosen(seat=seat, why=why):
-                self._tell_choice(seat, why)
+                self._show_choice(seat, why)
             case Retried(fault=fault) if self.viewer is None:
                 self._status.tell(f"Retrying: {plain(fault)}")
             case TurnFailed(error=error):
@@ -169,7 +169,7 @@ class SceneScreen(Screen[None]):
         if isinstance(event, SpeakerChosen | MessageDone):
             self._show_state()
 
-    def _tell_choice(self, seat: str, why: str) -> None:
+    def _show_choice(self, seat: str, why: str) -> None:
         """Show who speaks next and why, unless the view of one seat is shown."""
         if self.viewer is None:
             self._status.tell(f"{self._called(seat)} · {plain(why)}")
@@ -184,27 +184,27 @@ class SceneScreen(Screen[None]):
         if self._player.busy:
             return
         await self._text.settle()
-        if asked := self._player.asked:
-            self._wait_for(asked)
+        if pending := self._player.asked:
+            self._wait_for(pending)
 
     @on(Player.Changed)
     def _player_changed(self) -> None:
         self._show_state()
-        now = (self._player.busy, self._player.playing)
-        if now != self._offered_for:
-            self._offered_for = now
+        state = (self._player.busy, self._player.playing)
+        if state != self._bindings_state:
+            self._bindings_state = state
             self.refresh_bindings()
 
-    def _wait_for(self, asked: YourTurn) -> None:
+    def _wait_for(self, turn: YourTurn) -> None:
         """Announce a user's turn, or ask who speaks next."""
-        if asked.seat is None:
+        if turn.seat is None:
             self._ask_who_is_next("Who speaks?")
             return
-        self._prompt.seat = asked.seat
+        self._prompt.seat = turn.seat
         self._prompt.focus()
         self._look_with_own_eyes()
         self._show_state()
-        self._status.tell(f"It is {self._called(asked.seat)}'s turn, which is yours. {plain(asked.why)}")
+        self._status.tell(f"It is {self._called(turn.seat)}'s turn, which is yours. {plain(turn.why)}")
 
     def action_play(self) -> None:
         """Play turn after turn, or pause after the running one."""
@@ -249,9 +249,9 @@ class SceneScreen(Screen[None]):
     async def _ask_who_is_next(self, question: str) -> None:
         playing = self._player.playing
         self._player.rest()
-        there = [seat for seat in self._stage.present if seat != self._player.waits_for]
-        about = {seat: "you" if seat in self._stage.persons else "" for seat in there}
-        seat = await self.app.push_screen_wait(PickSeatScreen(question, about, self._speakers))
+        present = [seat for seat in self._stage.present if seat != self._player.waits_for]
+        descriptions = {seat: "you" if seat in self._stage.persons else "" for seat in present}
+        seat = await self.app.push_screen_wait(PickSeatScreen(question, descriptions, self._speakers))
         if seat is not None:
             self._player.playing = playing
             self._let_speak(seat)
@@ -282,7 +282,7 @@ class SceneScreen(Screen[None]):
 
     @on(ScenePrompt.Said)
     def _say(self, event: ScenePrompt.Said) -> None:
-        self._begin(lambda: self._stage.say(event.line), words=event.typed)
+        self._begin(lambda: self._stage.say(event.line), typed=event.typed)
 
     @on(ScenePrompt.Ordered)
     def _ordered(self, event: ScenePrompt.Ordered) -> None:
@@ -307,9 +307,9 @@ class SceneScreen(Screen[None]):
             case SceneCommand(command="as", seat=str(seat)):
                 self._write_as(seat)
             case SceneCommand(command="in", seat=str(seat)):
-                self._move(seat, order.text, comes=True)
+                self._move(seat, order.text, enters=True)
             case SceneCommand(command="out", seat=str(seat)):
-                self._move(seat, order.text, comes=False)
+                self._move(seat, order.text, enters=False)
 
     def action_speak_as(self) -> None:
         """Write as the next seat of a user, or as the narrator."""
@@ -345,12 +345,12 @@ class SceneScreen(Screen[None]):
 
     @on(CastPanel.PresenceWanted)
     def _change_presence(self, event: CastPanel.PresenceWanted) -> None:
-        self._move(event.seat, "", comes=event.seat not in self._stage.present)
+        self._move(event.seat, "", enters=event.seat not in self._stage.present)
 
     @work(group="move", exit_on_error=False)
-    async def _move(self, seat: str, text: str, *, comes: bool) -> None:
+    async def _move(self, seat: str, text: str, *, enters: bool) -> None:
         with self._complaining():
-            (self._stage.let_in if comes else self._stage.let_out)(seat, text)
+            (self._stage.let_in if enters else self._stage.let_out)(seat, text)
         await self._text.show()
         self._show_state()
 
@@ -420,7 +420,7 @@ class SceneScreen(Screen[None]):
             self._prompt.undo()
         else:
             with self._complaining():
-                await self._moved("" if self._stage.undo() else "Nothing to undo.")
+                await self._show_branch("" if self._stage.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
         """Redo."""
@@ -428,14 +428,14 @@ class SceneScreen(Screen[None]):
             self._prompt.redo()
         else:
             with self._complaining():
-                await self._moved("" if self._stage.redo() else "Nothing to redo.")
+                await self._show_branch("" if self._stage.redo() else "Nothing to redo.")
 
     async def action_branch(self) -> None:
         """Start a new branch at the selected line, or at the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
             with self._complaining():
                 name = self._stage.branch(line.id)
-                await self._moved(f"New branch: {name}. Ctrl+T shows all.")
+                await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
 
     @work(group="tree", exclusive=True, exit_on_error=False)
     async def action_tree(self) -> None:
@@ -445,16 +445,16 @@ class SceneScreen(Screen[None]):
             NARRATOR: "Narrator"
         }
         title = self._stage.loaded.scene.title
-        picked = await self.app.push_screen_wait(TreeScreen(self._stage, title=title, names=names))
-        if picked:
-            self._stage.choose(picked)
-            await self._moved("")
+        chosen = await self.app.push_screen_wait(TreeScreen(self._stage, title=title, names=names))
+        if chosen:
+            self._stage.choose(chosen)
+            await self._show_branch("")
 
-    async def _moved(self, told: str) -> None:
+    async def _show_branch(self, message: str) -> None:
         """Show the current branch."""
         self._player.rest()
         self._player.forget()
-        self._status.tell(told)
+        self._status.tell(message)
         await self._text.show()
         self._show_state()
 
@@ -477,8 +477,8 @@ class SceneScreen(Screen[None]):
 
     @property
     def _last_by_model(self) -> Message | None:
-        seen = self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
-        return next((one for one in reversed(seen) if "model" in one.made_by), None)
+        messages = self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
+        return next((message for message in reversed(messages) if "model" in message.made_by), None)
 
     # Elsewhere
 
@@ -533,13 +533,13 @@ class SceneScreen(Screen[None]):
             self._status.complain(failure)
 
     @on(Failed)
-    def _tell_failure(self, event: Failed) -> None:
+    def _show_failure(self, event: Failed) -> None:
         self._status.complain(event.sentence)
 
 
 def _other_than(seat: str, stage: Stage) -> str | None:
     """The present seat that follows in the cast, preferably one played by a model."""
     cast = list(stage.loaded.seats)
-    after = [*cast[cast.index(seat) + 1 :], *cast[: cast.index(seat)]]
-    there = [one for one in after if one in stage.present]
-    return next((one for one in there if one not in stage.persons), next(iter(there), None))
+    others = [*cast[cast.index(seat) + 1 :], *cast[: cast.index(seat)]]
+    present = [other_ for other_ in others if other_ in stage.present]
+    return next((other_ for other_ in present if other_ not in stage.persons), next(iter(present), None))

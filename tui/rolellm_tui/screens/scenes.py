@@ -88,7 +88,7 @@ class ScenesScreen(Screen[None]):
         self.query_one("#preview").scroll_home(animate=False)
 
     @on(OptionList.OptionSelected, "#scenes")
-    def _picked(self) -> None:
+    def _scene_selected(self) -> None:
         self._choose(new=False)
 
     def action_begin(self) -> None:
@@ -117,9 +117,11 @@ def _about(offered: OfferedScene) -> Content:
     """Setting and cast, without secrets."""
     scene = offered.scene
     cast = []
-    for place, (seat, name) in enumerate(zip(scene.cast, offered.names, strict=True)):
-        colour = f"bold $text-{COLOURS[place % len(COLOURS)]}"
-        notes = [note for note, holds in (("you", seat.person), ("joins later", not seat.present)) if holds]
+    for number, (seat, name) in enumerate(zip(scene.cast, offered.names, strict=True)):
+        colour = f"bold $text-{COLOURS[number % len(COLOURS)]}"
+        notes = [
+            note for note, applies in (("you", seat.person), ("joins later", not seat.present)) if applies
+        ]
         cast.append(Content.assemble((one_line(name), colour), (f"  {', '.join(notes)}", MUTED)))
     facts = [
         LANGUAGES.get(scene.language, scene.language),

@@ -54,7 +54,7 @@ class Override(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Read:
+class _SettingsData:
     """Data of the screen."""
 
     settings: Settings
@@ -86,7 +86,7 @@ class SettingsScreen(Screen[bool]):
         """
         super().__init__()
         self._flags = dict(flags or {})
-        self._read: _Read | None = None
+        self._data: _SettingsData | None = None
         self._undo: list[dict[str, object]] = []
         self._changed = False
         self._warned = False
@@ -106,18 +106,18 @@ class SettingsScreen(Screen[bool]):
     @work(group="read", exclusive=True, exit_on_error=False)
     async def _fill(self) -> None:
         try:
-            self._read = await asyncio.to_thread(_read, self._flags)
+            self._data = await asyncio.to_thread(_read_data, self._flags)
         except RoleLLMError as error:
             self._status.complain(error)
             return
-        await self.query_one("#form").mount_all(self._rows(self._read))
-        self._show(self._read)
+        await self.query_one("#form").mount_all(self._rows(self._data))
+        self._show(self._data)
         self.focus_next("Select, Input")
 
-    def _rows(self, read: _Read) -> Iterator[Widget]:
+    def _rows(self, data: _SettingsData) -> Iterator[Widget]:
         """Fill the page."""
         yield _section("Answers")
-        models = {name: name for name in read.models}
+        models = {name: name for name in data.models}
         yield OpenSetting(
             "model",
             "Model",
@@ -159,30 +159,32 @@ class SettingsScreen(Screen[bool]):
         yield _section("Appearance")
         yield ChosenSetting("theme", "Theme", choices={name: name for name in self.app.available_themes})
 
-    def _show(self, read: _Read) -> None:
+    def _show(self, data: _SettingsData) -> None:
         """Show the current values."""
-        who = self.query_one("#you", ChosenSetting)
-        who.offer({one.id: one.name for one in read.user_personas})
+        user_persona = self.query_one("#you", ChosenSetting)
+        user_persona.offer({persona.id: persona.name for persona in data.user_personas})
         for row in self.query(Setting):
-            given = read.given.get(row.setting)
+            override = data.given.get(row.setting)
             row.show(
-                read.value(row.setting),
-                hint=self._hint(row.setting, read),
-                given_by=given.by if given else "",
+                data.value(row.setting),
+                hint=self._hint(row.setting, data),
+                given_by=override.by if override else "",
             )
-        self.query_one("#user-name").display = not read.value("you")
+        self.query_one("#user-name").display = not data.value("you")
 
-    def _hint(self, name: str, read: _Read) -> str | None:
+    def _hint(self, name: str, data: _SettingsData) -> str | None:
         """The hint of a row; None for its default hint."""
-        value = read.value(name)
+        value = data.value(name)
         match name:
             case "strategy" if value is None:
                 return "The strategy the model was tuned with, or few-shot-dialogue."
             case "strategy":
                 return EXPLAINED.get(str(value), "")
             case "you" if value:
-                about = next((one.about for one in read.user_personas if one.id == value), "")
-                return one_line(about, 200) or "No description."
+                description = next(
+                    (persona.about for persona in data.user_personas if persona.id == value), ""
+                )
+                return one_line(description, 200) or "No description."
             case "you":
                 return "F4 manages user personas: a name and a description."
             case "user_name":
@@ -199,7 +201,7 @@ class SettingsScreen(Screen[bool]):
         self._warned = False
 
     @on(Setting.Wanted)
-    async def _wanted(self, event: Setting.Wanted) -> None:
+    async def _change_wanted(self, event: Setting.Wanted) -> None:
         await self._keep(event.setting, event.value)
 
     async def _keep(self, row: Setting, value: object) -> None:
@@ -211,22 +213,22 @@ class SettingsScreen(Screen[bool]):
             row.complain(str(error))
             return
         self._undo.append(before)
-        await self._changed_to("Saved.")
+        await self._refresh_after_change("Saved.")
 
-    async def _changed_to(self, told: str) -> None:
+    async def _refresh_after_change(self, message: str) -> None:
         """Refresh after a change."""
         self._changed = True
         self._warned = False
         try:
-            self._read = await asyncio.to_thread(_read, self._flags)
+            self._data = await asyncio.to_thread(_read_data, self._flags)
         except RoleLLMError as error:
             self._status.complain(error)
             return
-        self._show(self._read)
-        theme = str(self._read.value("theme"))
+        self._show(self._data)
+        theme = str(self._data.value("theme"))
         if theme in self.app.available_themes:
             self.app.theme = theme
-        self._status.tell(told)
+        self._status.tell(message)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -235,7 +237,7 @@ class SettingsScreen(Screen[bool]):
             case "undo":
                 return bool(self._undo)
             case "you":
-                return self._read is not None
+                return self._data is not None
             case _:
                 return True
 
@@ -248,17 +250,17 @@ class SettingsScreen(Screen[bool]):
             self._undo.append(before)
             self._status.complain(error)
             return
-        await self._changed_to("Undone.")
+        await self._refresh_after_change("Undone.")
 
     @work(group="you", exclusive=True, exit_on_error=False)
     async def action_you(self) -> None:
         """Open the user personas."""
-        if self._read is None:
+        if self._data is None:
             return
-        given = self._read.given.get("you")
-        screen = UserPersonasScreen(str(self._read.value("you")), given_by=given.by if given else "")
+        override = self._data.given.get("you")
+        screen = UserPersonasScreen(str(self._data.value("you")), given_by=override.by if override else "")
         if await self.app.push_screen_wait(screen):
-            await self._changed_to("Saved.")
+            await self._refresh_after_change("Saved.")
 
     async def action_leave(self) -> None:
         """Go back, after saving a typed value if it is valid."""
@@ -287,13 +289,13 @@ def _section(title: str) -> Static:
     return Static(title, classes="section", markup=False)
 
 
-def _read(flags: Mapping[str, Override]) -> _Read:
+def _read_data(flags: Mapping[str, Override]) -> _SettingsData:
     settings = load_settings()
-    given = {
+    overrides = {
         name: Override(variable, getattr(settings, name))
         for name, variable in given_by_environment().items()
     }
-    return _Read(settings, {**given, **flags}, tuple(models_to_offer()), tuple(user_personas()))
+    return _SettingsData(settings, {**overrides, **flags}, tuple(models_to_offer()), tuple(user_personas()))
 
 
 def _check(name: str, value: object) -> None:
@@ -303,10 +305,10 @@ def _check(name: str, value: object) -> None:
         RoleLLMError: they do not.
     """
     if name == "model" and isinstance(value, str) and ":" not in value:
-        known = models_to_offer()
-        if value not in known:
+        offered = models_to_offer()
+        if value not in offered:
             raise SettingsError(
-                f"There is no model {value!r}{did_you_mean(value, known)}; write provider:name."
+                f"There is no model {value!r}{did_you_mean(value, offered)}; write provider:name."
             )
     if name == "embeddings" and isinstance(value, str) and not value.startswith(_LOADED):
         get_embeddings(value)

@@ -93,7 +93,7 @@ class StartScreen(ModalScreen[Start | None]):
             if len(self._greetings) > 1:
                 yield from _row("Greeting", _menu("greeting", self._numbered_greetings()))
                 yield Static(id="words", markup=False)
-            yield from _row("Talk", _menu("new", self._ways()))
+            yield from _row("Talk", _menu("new", self._conversation_options()))
             yield Complaint(id="complaint")
             yield Button("Start", id="go", variant="primary", compact=True)
             yield Static("Tab next field · Enter or F6 start · Esc cancel", classes="keys", markup=False)
@@ -112,15 +112,17 @@ class StartScreen(ModalScreen[Start | None]):
         """Return the chosen options."""
         typed = self.query_one("#spec", Input).value.strip()
         if typed and ":" not in typed and typed not in self._models:
-            near = did_you_mean(typed, self._models)
-            self.query_one(Complaint).complain(f"There is no model {typed!r}{near}; write provider:name.")
+            suggestion = did_you_mean(typed, self._models)
+            self.query_one(Complaint).complain(
+                f"There is no model {typed!r}{suggestion}; write provider:name."
+            )
             return
         self.dismiss(
             Start(
-                strategy=self._picked("strategy") or None,
-                model=typed or self._picked("model") or None,
+                strategy=self._selected("strategy") or None,
+                model=typed or self._selected("model") or None,
                 greeting=self._number("greeting") if len(self._greetings) > 1 else 0,
-                new=self._picked("new") == "new",
+                new=self._selected("new") == "new",
             )
         )
 
@@ -128,11 +130,11 @@ class StartScreen(ModalScreen[Start | None]):
         """Cancel."""
         self.dismiss(None)
 
-    def _picked(self, name: str) -> str:
+    def _selected(self, name: str) -> str:
         return str(self.query_one(f"#{name}", Select).value)
 
     def _number(self, name: str) -> int:
-        return int(self._picked(name))
+        return int(self._selected(name))
 
     def _strategies(self) -> Iterator[tuple[str, str]]:
         yield _USUAL, ""
@@ -149,9 +151,9 @@ class StartScreen(ModalScreen[Start | None]):
         for number, greeting in enumerate(self._greetings):
             yield f"{number}  {one_line(greeting, 70)}", str(number)
 
-    def _ways(self) -> Iterator[tuple[str, str]]:
-        ways = [("resume the last conversation", ""), ("start a new conversation", "new")]
-        yield from ways if self._met else reversed(ways)
+    def _conversation_options(self) -> Iterator[tuple[str, str]]:
+        options = [("resume the last conversation", ""), ("start a new conversation", "new")]
+        yield from options if self._met else reversed(options)
 
 
 def _row(label: str, control: Select[str] | Input) -> ComposeResult:

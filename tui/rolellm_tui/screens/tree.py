@@ -43,16 +43,16 @@ class TreeScreen(Screen[str | None]):
         Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat."),
     ]
 
-    def __init__(self, walk: ConversationCursor, *, title: str, names: Mapping[str, str]) -> None:
+    def __init__(self, cursor: ConversationCursor, *, title: str, names: Mapping[str, str]) -> None:
         """Show a conversation.
 
         Args:
-            walk: cursor of the conversation.
+            cursor: cursor of the conversation.
             title: of the conversation.
             names: of the speakers, by id.
         """
         super().__init__()
-        self._walk = walk
+        self._conversation_cursor = cursor
         self._title = title
         self._names = {speaker: one_line(name) for speaker, name in names.items()}
         self._tree = ConversationTree(())
@@ -70,10 +70,10 @@ class TreeScreen(Screen[str | None]):
 
     def on_mount(self) -> None:
         """Load the conversation."""
-        self._read()
+        self._load_tree()
 
     @work(group="read", exclusive=True, exit_on_error=False)
-    async def _read(self) -> None:
+    async def _load_tree(self) -> None:
         try:
             self._tree, branches = await asyncio.to_thread(self._lay_out)
         except RoleLLMError as error:
@@ -92,11 +92,11 @@ class TreeScreen(Screen[str | None]):
 
     def _lay_out(self) -> tuple[ConversationTree, dict[str, str | None]]:
         """Load and draw the tree in the background."""
-        branches = self._walk.branches()
+        branches = self._conversation_cursor.branches()
         heads = [head for head in branches.values() if head]
-        said = self._walk.messages
+        path = self._conversation_cursor.messages
         return ConversationTree(
-            self._walk.tree(), here=said[-1].id if said else None, branches=heads
+            self._conversation_cursor.tree(), here=path[-1].id if path else None, branches=heads
         ), branches
 
     # The message under the cursor
@@ -110,35 +110,35 @@ class TreeScreen(Screen[str | None]):
             self._preview_fold(row)
         else:
             self._preview(self._tree.order[row.at])
-        self._tell_of_marks(len(event.view.marks))
+        self._hint_marks(len(event.view.marks))
         self.refresh_bindings()
 
-    def _preview(self, place: int) -> None:
-        message = self._tree.messages[place]
-        about = [
-            number_among_siblings(self._tree, place),
+    def _preview(self, index: int) -> None:
+        message = self._tree.messages[index]
+        details = [
+            number_among_siblings(self._tree, index),
             *(one_line(str(message.made_by.get(key) or "")) for key in ("model", "strategy")),
             "edited" if "edited" in message.made_by else "",
             message.ending,
             f"{message.created[:16].replace('T', ' ')} UTC",
         ]
-        self.query_one(MessagePreview).show(self._speaker_of(place), about, message.text)
+        self.query_one(MessagePreview).show(self._speaker_of(index), details, message.text)
 
     def _preview_fold(self, row: TreeRow) -> None:
-        places = self._tree.places_in(row)
+        indices = self._tree.places_in(row)
         ends = [
-            f"{self._speaker_of(place)}: {one_line(self._tree.messages[place].text, 200)}"
-            for place in (places[0], places[-1])
+            f"{self._speaker_of(index)}: {one_line(self._tree.messages[index].text, 200)}"
+            for index in (indices[0], indices[-1])
         ]
         self.query_one(MessagePreview).show(
             f"{row.size:,} messages", ("Enter unfolds them",), "\n…\n".join(ends)
         )
 
-    def _speaker_of(self, place: int) -> str:
-        speaker = self._tree.messages[place].speaker
+    def _speaker_of(self, index: int) -> str:
+        speaker = self._tree.messages[index].speaker
         return self._names.get(speaker, one_line(speaker))
 
-    def _tell_of_marks(self, marks: int) -> None:
+    def _hint_marks(self, marks: int) -> None:
         match marks:
             case 1:
                 self._hint("1 marked; mark another")
@@ -161,9 +161,9 @@ class TreeScreen(Screen[str | None]):
 
     @on(SearchBar.Sought)
     def _seek(self, event: SearchBar.Sought) -> None:
-        wanted = event.text.casefold()
-        found = [place for place, text in enumerate(self._texts) if wanted in text] if wanted else []
-        self.query_one(TreeView).find(event.text, found)
+        sought = event.text.casefold()
+        hits = [index for index, text in enumerate(self._texts) if sought in text] if sought else []
+        self.query_one(TreeView).find(event.text, hits)
         self._count_hits()
 
     @on(SearchBar.Wished)
@@ -171,7 +171,7 @@ class TreeScreen(Screen[str | None]):
         self.action_hit(event.step)
 
     @on(SearchBar.Closed)
-    def _found(self) -> None:
+    def _search_closed(self) -> None:
         self.query_one(TreeView).focus()
 
     def action_hit(self, step: int) -> None:
@@ -224,16 +224,16 @@ class TreeScreen(Screen[str | None]):
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:
         """Compare the two marked branches."""
-        one, other = self.query_one(TreeView).marks
-        if self._tree.follow_each_other(one, other):
+        left, right = self.query_one(TreeView).marks
+        if self._tree.follow_each_other(left, right):
             self._hint(_SAME_BRANCH, wrong=True)
             return
-        picked = await self.app.push_screen_wait(TwoBranchesScreen(self._tree, (one, other), self._names))
-        if picked:
-            self.dismiss(picked)
+        chosen = await self.app.push_screen_wait(TwoBranchesScreen(self._tree, (left, right), self._names))
+        if chosen:
+            self.dismiss(chosen)
 
     @on(TreeView.Chosen)
-    def _go(self, event: TreeView.Chosen) -> None:
+    def _message_chosen(self, event: TreeView.Chosen) -> None:
         self.dismiss(event.message)
 
     def action_leave(self) -> None:

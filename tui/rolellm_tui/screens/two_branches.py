@@ -43,15 +43,15 @@ class TwoBranchesScreen(Screen[str | None]):
         self._tree = tree
         self._marked = marked
         self._names = names
-        ways = [[*tree.way_to(place), *tree.way_on(place)] for place in marked]
+        paths = [[*tree.way_to(index), *tree.way_on(index)] for index in marked]
         shared = tree.shared_by(*marked)
-        self._shared = ways[0][:shared]
-        self._sides = [way[shared:] for way in ways]
+        self._shared = paths[0][:shared]
+        self._sides = [path[shared:] for path in paths]
         self._pairs = zip_longest(*self._sides)
 
     def compose(self) -> ComposeResult:
         """Compose the shared part, two heads, and pairs of messages."""
-        yield Static(self._told_of_shared(), id="two-branches-shared", markup=False)
+        yield Static(self._shared_summary(), id="two-branches-shared", markup=False)
         with Horizontal(id="two-branches-heads"):
             for side in self._sides:
                 yield Static(self._head(side), markup=False)
@@ -70,36 +70,36 @@ class TwoBranchesScreen(Screen[str | None]):
 
     async def _show_more(self) -> None:
         pairs = [
-            Horizontal(*(self._message(place) for place in pair), classes="pair")
+            Horizontal(*(self._message(index) for index in pair), classes="pair")
             for pair in islice(self._pairs, PAGE)
         ]
         await self.query_one(VerticalScroll).mount_all(pairs)
 
-    def _message(self, place: int | None) -> Static:
-        if place is None:
+    def _message(self, index: int | None) -> Static:
+        if index is None:
             return Static("", markup=False, classes="nothing")
-        message = self._tree.messages[place]
-        mine = message.speaker == USER
-        style = "bold $text-secondary" if mine else "bold $text-primary"
-        words = Content.assemble((self._speaker_of(place), style), "\n", prose(message.text))
-        return Static(words, markup=False, classes="mine" if mine else "theirs")
+        message = self._tree.messages[index]
+        by_user = message.speaker == USER
+        style = "bold $text-secondary" if by_user else "bold $text-primary"
+        content = Content.assemble((self._speaker_of(index), style), "\n", prose(message.text))
+        return Static(content, markup=False, classes="mine" if by_user else "theirs")
 
-    def _told_of_shared(self) -> Content:
+    def _shared_summary(self) -> Content:
         if not self._shared:
             return Content("No shared messages: the branches differ from the first message.")
         last = self._shared[-1]
         count = (
             "the first message" if len(self._shared) == 1 else f"the first {len(self._shared):,} messages"
         )
-        words = one_line(self._tree.messages[last].text, 300)
-        return Content.assemble(f"Shared: {count}, up to ", (self._speaker_of(last), "bold"), f": {words}")
+        text = one_line(self._tree.messages[last].text, 300)
+        return Content.assemble(f"Shared: {count}, up to ", (self._speaker_of(last), "bold"), f": {text}")
 
     def _head(self, side: list[int]) -> Content:
-        told = " · ".join(told_apart(self._tree, side[0]))
-        return Content.assemble((told, "bold"), f"  {counted(len(side), 'message')}")
+        differences = " · ".join(told_apart(self._tree, side[0]))
+        return Content.assemble((differences, "bold"), f"  {counted(len(side), 'message')}")
 
-    def _speaker_of(self, place: int) -> str:
-        speaker = self._tree.messages[place].speaker
+    def _speaker_of(self, index: int) -> str:
+        speaker = self._tree.messages[index].speaker
         return self._names.get(speaker, one_line(speaker))
 
     def action_go(self, side: int) -> None:

@@ -37,35 +37,41 @@ _SHOWN = 200
 class UserPersonaScreen(ModalScreen[UserPersona | None]):
     """Asks for a name and a description. Returns them, or None when cancelled."""
 
-    CSS_PATH = "yourselves.tcss"
+    CSS_PATH = "user_personas.tcss"
     AUTO_FOCUS = "#name"
     BINDINGS = [
-        Binding("ctrl+s", "keep", "Keep", id="yourself.keep", tooltip="Save.", priority=True),
-        Binding("escape", "leave", "Leave", id="yourself.leave", tooltip="Cancel.", priority=True),
+        Binding("ctrl+s", "keep", "Keep", id="user-persona.keep", tooltip="Save.", priority=True),
+        Binding("escape", "leave", "Leave", id="user-persona.leave", tooltip="Cancel.", priority=True),
     ]
 
-    def __init__(self, one: UserPersona | None = None) -> None:
+    def __init__(self, user_persona: UserPersona | None = None) -> None:
         """Ask.
 
         Args:
-            one: the persona to edit; None for a new one.
+            user_persona: the persona to edit; None for a new one.
         """
         super().__init__()
-        self._one = one or UserPersona("", "")
+        self._user_persona = user_persona or UserPersona("", "")
 
     def compose(self) -> ComposeResult:
         """Compose the form."""
         with Vertical(classes="window"):
-            title = f"Change {one_line(self._one.name, 50)}" if self._one.id else "New user persona"
+            title = (
+                f"Change {one_line(self._user_persona.name, 50)}"
+                if self._user_persona.id
+                else "New user persona"
+            )
             yield Static(title, classes="title", markup=False)
-            yield Input(self._one.name, placeholder="Name by which characters address you", id="name")
+            yield Input(
+                self._user_persona.name, placeholder="Name by which characters address you", id="name"
+            )
             yield Static("Description, for the model:", classes="help", markup=False)
-            yield TextArea(self._one.about, soft_wrap=True, id="about")
+            yield TextArea(self._user_persona.about, soft_wrap=True, id="about")
             yield Complaint(id="complaint")
             yield Static("Ctrl+S keeps it · Esc close it as it was", classes="keys", markup=False)
 
     @on(Input.Submitted)
-    def _go_on(self) -> None:
+    def _name_entered(self) -> None:
         self.query_one("#about").focus()
 
     def action_keep(self) -> None:
@@ -75,7 +81,7 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
     def _hand_over(self) -> None:
         name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
         try:
-            self.dismiss(checked_user_persona(UserPersona(self._one.id, name, about)))
+            self.dismiss(checked_user_persona(UserPersona(self._user_persona.id, name, about)))
         except SettingsError as error:
             self.query_one(Complaint).complain(error)
 
@@ -88,21 +94,21 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
 class _Removed:
     """A removed persona, for undo."""
 
-    one: UserPersona
+    persona: UserPersona
     was_present: bool
 
 
 class UserPersonasScreen(ModalScreen[bool]):
     """Saves each change at once. Returns whether there was any."""
 
-    CSS_PATH = "yourselves.tcss"
-    AUTO_FOCUS = "#yourselves"
+    CSS_PATH = "user_personas.tcss"
+    AUTO_FOCUS = "#user-personas"
     BINDINGS = [
-        Binding("n", "add", "New", id="yourselves.new", tooltip="New user persona."),
-        Binding("e", "edit", "Edit", id="yourselves.edit", tooltip="Edit name or description."),
-        Binding("d,delete", "remove", "Remove", id="yourselves.remove", tooltip="Remove it."),
-        Binding("ctrl+z", "undo", "Undo", id="yourselves.undo", tooltip="Restore the removed one."),
-        Binding("escape", "leave", "Back", id="yourselves.leave", tooltip="Back to the settings."),
+        Binding("n", "add", "New", id="user-personas.new", tooltip="New user persona."),
+        Binding("e", "edit", "Edit", id="user-personas.edit", tooltip="Edit name or description."),
+        Binding("d,delete", "remove", "Remove", id="user-personas.remove", tooltip="Remove it."),
+        Binding("ctrl+z", "undo", "Undo", id="user-personas.undo", tooltip="Restore the removed one."),
+        Binding("escape", "leave", "Back", id="user-personas.leave", tooltip="Back to the settings."),
     ]
 
     def __init__(self, present: str, *, given_by: str = "") -> None:
@@ -123,7 +129,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         """Compose the dialog."""
         with Vertical(classes="window"):
             yield Static("Who you are", classes="title", markup=False)
-            yield OptionList(id="yourselves", markup=False)
+            yield OptionList(id="user-personas", markup=False)
             yield Complaint(id="complaint")
             keys = "Enter use · n new · e edit · d remove · Esc close"
             yield Static(keys, classes="keys", markup=False)
@@ -143,32 +149,32 @@ class UserPersonasScreen(ModalScreen[bool]):
         except RoleLLMError as error:
             self._complaint.complain(error)
             return
-        rows = self.query_one("#yourselves", OptionList)
-        rows.set_options(Option(self._row(one)) for one in self._listed)
-        ids = [one.id for one in self._listed]
+        rows = self.query_one("#user-personas", OptionList)
+        rows.set_options(Option(self._row(persona)) for persona in self._listed)
+        ids = [persona.id for persona in self._listed]
         rows.highlighted = ids.index(highlight) if highlight in ids else 0
 
-    def _row(self, one: UserPersona) -> Content:
-        mark = "  ● in use" if one.id == self._present else ""
-        about = one_line(one.about, _SHOWN) or "No description."
+    def _row(self, persona: UserPersona) -> Content:
+        mark = "  ● in use" if persona.id == self._present else ""
+        about = one_line(persona.about, _SHOWN) or "No description."
         return Content.assemble(
-            (one_line(one.name), "bold"), (mark, "$text-accent"), "\n", (about, "$foreground-muted")
+            (one_line(persona.name), "bold"), (mark, "$text-accent"), "\n", (about, "$foreground-muted")
         )
 
     @property
     def _highlighted(self) -> UserPersona:
-        place = self.query_one("#yourselves", OptionList).highlighted
-        return self._listed[place] if place is not None else _NOBODY
+        index = self.query_one("#user-personas", OptionList).highlighted
+        return self._listed[index] if index is not None else _NOBODY
 
     @on(OptionList.OptionSelected)
-    async def _be(self) -> None:
+    async def _use_highlighted(self) -> None:
         if self._given_by:
             self._complaint.complain(
                 f"Your user persona is set by {self._given_by} and cannot be changed here."
             )
             return
-        chosen = self._highlighted
-        if await self._keep(lambda: write_settings({"you": chosen.id or None})):
+        persona = self._highlighted
+        if await self._keep(lambda: write_settings({"you": persona.id or None})):
             self.dismiss(True)
 
     @work(group="ask", exclusive=True, exit_on_error=False)
@@ -177,7 +183,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         new = await self.app.push_screen_wait(UserPersonaScreen())
         if new and await self._keep(lambda: add_user_persona(new.name, new.about)):
             await self._list("")
-            self.query_one("#yourselves", OptionList).action_last()
+            self.query_one("#user-personas", OptionList).action_last()
 
     @work(group="ask", exclusive=True, exit_on_error=False)
     async def action_edit(self) -> None:
@@ -190,12 +196,12 @@ class UserPersonasScreen(ModalScreen[bool]):
 
     async def action_remove(self) -> None:
         """Remove the highlighted one."""
-        one = self._highlighted
-        if one is not _NOBODY and await self._keep(lambda: remove_user_persona(one.id)):
-            self._removed.append(_Removed(one, one.id == self._present))
-            self._present = "" if one.id == self._present else self._present
+        persona = self._highlighted
+        if persona is not _NOBODY and await self._keep(lambda: remove_user_persona(persona.id)):
+            self._removed.append(_Removed(persona, persona.id == self._present))
+            self._present = "" if persona.id == self._present else self._present
             await self._list(self._present)
-            self._complaint.tell(f"{one.name} was removed; Ctrl+Z restores it.")
+            self._complaint.tell(f"{persona.name} was removed; Ctrl+Z restores it.")
 
     async def action_undo(self) -> None:
         """Restore the persona that was removed last."""
@@ -204,19 +210,19 @@ class UserPersonasScreen(ModalScreen[bool]):
         removed = self._removed[-1]
 
         def bring_back() -> None:
-            keep_user_persona(removed.one)
+            keep_user_persona(removed.persona)
             if removed.was_present:
-                write_settings({"you": removed.one.id})
+                write_settings({"you": removed.persona.id})
 
         if await self._keep(bring_back):
             self._removed.pop()
-            self._present = removed.one.id if removed.was_present else self._present
-            await self._list(removed.one.id)
+            self._present = removed.persona.id if removed.was_present else self._present
+            await self._list(removed.persona.id)
 
-    async def _keep(self, act: Callable[[], object]) -> bool:
+    async def _keep(self, save: Callable[[], object]) -> bool:
         """Save a change; returns whether it succeeded."""
         try:
-            await asyncio.to_thread(act)
+            await asyncio.to_thread(save)
         except RoleLLMError as error:
             self._complaint.complain(error)
             return False

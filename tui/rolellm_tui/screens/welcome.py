@@ -75,7 +75,7 @@ class WelcomeScreen(Screen[Answer]):
         with Vertical(id="welcome"):
             yield Static("R o l e L L M", id="title", markup=False)
             yield Static(name, id="name", markup=False)
-            yield _Spoken(self._greeting, id="greeting")
+            yield _WordByWord(self._greeting, id="greeting")
             yield Static(_ABOUT, id="about", markup=False)
             yield Static(_keys(name), id="keys", markup=False)
             yield Static(_models(), id="models", markup=False)
@@ -90,24 +90,24 @@ class WelcomeScreen(Screen[Answer]):
         self.dismiss("library")
 
 
-class _Spoken(Static):
+class _WordByWord(Static):
     """Text that appears word by word."""
 
     def __init__(self, text: str, *, id: str) -> None:  # noqa: A002 - as all widgets name it
         super().__init__(text, id=id, markup=False)
         # A word with the space after it; each Chinese character is a word.
         self._words = re.findall(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+\s*|\s+", text)
-        self._begun = False
+        self._appearing = False
 
     def on_mount(self) -> None:
-        self._begun = self.app.animation_level == "none"
+        self._appearing = self.app.animation_level == "none"
         # The complete text is laid out invisibly first, to reserve its space.
-        self.styles.text_opacity = float(self._begun)
+        self.styles.text_opacity = float(self._appearing)
 
     def on_resize(self, event: events.Resize) -> None:
-        if self._begun:
+        if self._appearing:
             return
-        self._begun = True
+        self._appearing = True
         self.styles.text_opacity = 1.0
         self.styles.min_height = event.size.height
         self._say(0)

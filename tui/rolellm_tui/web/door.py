@@ -47,9 +47,9 @@ class Door:
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
         return name in ("localhost", socket.gethostname()) or address_of(name.strip("[]")) is not None
 
-    def opens_with(self, offered: str) -> bool:
+    def opens_with(self, token: str) -> bool:
         """Whether this is the token, compared in constant time."""
-        return secrets.compare_digest(offered.encode(errors="replace"), self.token.encode())
+        return secrets.compare_digest(token.encode(errors="replace"), self.token.encode())
 
     @property
     def _is_everywhere(self) -> bool:

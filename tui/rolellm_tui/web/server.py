@@ -73,13 +73,13 @@ async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> Non
     Raises:
         SettingsError: the address is not available.
     """
-    with listen(host, port) as listening:
-        door = Door(host, listening.getsockname()[1])
+    with listen(host, port) as listener:
+        door = Door(host, listener.getsockname()[1])
         application = AppServer(this_program(arguments), door).application()
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=_PATIENCE)
         try:
             await runner.setup()
-            await web.SockSite(runner, listening).start()
+            await web.SockSite(runner, listener).start()
             if not door.is_on_loopback:
                 complain(_WARNING)
             print_text(f"{door.link}\nOpen this link in a browser. Press Ctrl-C to stop.")
@@ -176,12 +176,12 @@ class AppServer(Server):
         if not self._door.is_called(request.host):
             return _WRONG_HOST
         # Browsers tell it of every WebSocket, and of other requests where it matters.
-        ours = f"http://{request.host}"
-        if request.headers.get("Origin", "" if request.path == "/ws" else ours) != ours:
+        origin = f"http://{request.host}"
+        if request.headers.get("Origin", "" if request.path == "/ws" else origin) != origin:
             return _WRONG_ORIGIN
         in_url = request.query.get("token") if request.path == "/" else None
-        offered = request.cookies.get(self._door.cookie, "") if in_url is None else in_url
-        return None if self._door.opens_with(offered) else _NEEDS_THE_LINK
+        token = request.cookies.get(self._door.cookie, "") if in_url is None else in_url
+        return None if self._door.opens_with(token) else _NEEDS_THE_LINK
 
     async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         for name, value in _HEADERS.items():
@@ -197,14 +197,16 @@ class _Tab(AppService):
             with suppress(ConnectionResetError):
                 await websocket.send_bytes(data)
 
-        async def tell(text: str) -> None:
+        async def send_text(text: str) -> None:
             with suppress(ConnectionResetError):
                 await websocket.send_str(text)
 
         async def close() -> None:
             await websocket.close()
 
-        super().__init__(command, write_bytes=show, write_str=tell, close=close, download_manager=downloads)
+        super().__init__(
+            command, write_bytes=show, write_str=send_text, close=close, download_manager=downloads
+        )
         self._stopping = asyncio.Lock()
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""What a control group grants this process: containers, systemd units and batch systems set such limits.
+"""Limits of Linux control groups, which containers, systemd units and batch systems set.
 
-Both versions of Linux's control groups are read, from the process's own group up to the root, since the
-smallest limit on the way counts (`Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/`). Elsewhere, and
-where nothing is limited, the answer is None.
+This module reads both versions of control groups, from the process's own group up to the root, because the
+smallest limit applies (`Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/`). On other systems, and
+without limits, the functions return None.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 _UNLIMITED = 2**60
-"""Bytes; version 1 writes its largest number where nothing is limited."""
+"""Bytes from which a limit counts as none; version 1 has a very large number instead of no limit."""
 
 
 class _Groups(NamedTuple):
-    """Folders of the process's group and of those above it, the nearest first."""
+    """Folders of the process's group and its ancestors, the nearest first."""
 
     unified: list[Path]
     """Version 2."""
@@ -23,10 +23,10 @@ class _Groups(NamedTuple):
 
 
 def processor_quota(root: Path = Path("/")) -> float | None:
-    """How many processors' time the process may use, which may be a fraction; None without a limit.
+    """How many processors the process may use, possibly a fraction; None without a limit.
 
     Args:
-        root: where `proc` and `sys` lie.
+        root: the folder that contains `proc` and `sys`.
     """
     groups = _groups(root)
     quotas = [_quota_2(folder) for folder in groups.unified] + [_quota_1(folder) for folder in groups.cpu]
@@ -34,12 +34,12 @@ def processor_quota(root: Path = Path("/")) -> float | None:
 
 
 def memory_left(root: Path = Path("/")) -> int | None:
-    """Bytes the process may still take before the kernel ends it; None without a limit.
+    """Bytes that the process may still allocate before the kernel kills it; None without a limit.
 
-    File pages that nobody uses count as free: the kernel drops them first.
+    Inactive file pages count as free, because the kernel drops them first.
 
     Args:
-        root: where `proc` and `sys` lie.
+        root: the folder that contains `proc` and `sys`.
     """
     groups = _groups(root)
     left = [
@@ -73,7 +73,7 @@ def _groups(root: Path) -> _Groups:
 
 
 def _upwards(mounted: Path, path: str) -> Iterator[Path]:
-    """The group's folder and those above it; in a container the mount itself may be the group."""
+    """The folders of the group and its ancestors; in a container the mount may be the group."""
     parts = [part for part in path.split("/") if part not in ("", "..")]
     for length in range(len(parts), -1, -1):
         yield mounted.joinpath(*parts[:length])

@@ -1,4 +1,4 @@
-"""Answers in a prescribed form, by llguidance: what may come next, and what brings the form to its end."""
+"""Constrained answers with llguidance: the allowed next tokens, and the shortest way to complete output."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,20 +16,21 @@ from rolellm_agents.text import one_line, plain
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 """The schema of “JSON mode”."""
 _COMPACT: Any = {"whitespace_flexible": False, "coerce_one_of": True}
-"""Free white space is where a small model would stay forever."""
+"""Options against flexible white space, in which a small model would stay forever."""
 _LONGEST = 200_000
 _CLOSING = tuple(bytes([byte]) for byte in b'}],:n9876543210tf"[.-{')
-"""What brings a JSON text nearer to its end outside of strings, the best first.
+"""Bytes outside of strings that bring JSON nearer to its end, the best first.
 
-High digits leave a lower bound behind, and an upper one takes them away: zeros could go on forever.
+High digits first: they pass a lower bound soonest, and an upper bound excludes them. Zeros could continue
+forever.
 """
 
 
 class Constraint:
-    """A grammar and where one answer stands in it."""
+    """A grammar, and the state of one answer in it."""
 
     def __init__(self, model: LlamaModel, grammar: str) -> None:
-        """Begin before the first token.
+        """Start before the first token.
 
         Raises:
             ModelError: the grammar cannot be read.
@@ -43,10 +44,10 @@ class Constraint:
             )
 
     def allowed(self) -> npt.NDArray[np.bool_]:
-        """For each token whether it may come next; those that end the answer when the form is complete.
+        """Whether each token may come next, shape `(n_vocabulary,)`; complete output allows end tokens.
 
         Raises:
-            ModelError: the vocabulary cannot write what must come.
+            ModelError: the vocabulary has no token that the grammar allows.
         """
         mask = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         bits = np.unpackbits(mask, bitorder="little", count=self._model.n_vocabulary)
@@ -59,10 +60,10 @@ class Constraint:
         return bits.astype(np.bool_)
 
     def nearest_end(self, logits: npt.NDArray[np.float32]) -> int:
-        """The allowed token that leads to the form's end soonest: it must end though its time is up.
+        """The allowed token that completes the output soonest, for answers beyond their length limit.
 
         Raises:
-            ModelError: the vocabulary cannot write what must come.
+            ModelError: the vocabulary has no token that the grammar allows.
         """
         allowed = self.allowed()
         of_byte = self._model.byte_tokens
@@ -70,14 +71,14 @@ class Constraint:
         for token in (*self._model.ends, *(of_byte[mark] for mark in marks if mark in of_byte)):
             if allowed[token]:
                 return token
-        # One byte at a time: a longer piece may bring the comma that asks for more. And an escape would
-        # only make a string longer.
+        # Single bytes, because a longer token may contain a comma, which requires a further value. No
+        # backslash, because an escape would only lengthen the string.
         plain_bytes = [token for byte, token in of_byte.items() if allowed[token] and byte != b"\\"]
         others = plain_bytes or [int(token) for token in np.flatnonzero(allowed)]
         return max(others, key=lambda token: float(logits[token]))
 
     def accept(self, token: int) -> None:
-        """Go on by an allowed token."""
+        """Append an allowed token."""
         self._matcher.consume_token(token)
         for byte in self._model.bytes_of(token):
             if self._escaped:
@@ -89,10 +90,10 @@ class Constraint:
 
 
 def schema_grammar(schema: Mapping[str, Any]) -> str:
-    """The grammar of compact JSON texts that are valid against a JSON Schema, which may come from anyone.
+    """The grammar of compact JSON that is valid for a JSON Schema, which may be untrusted.
 
     Raises:
-        ModelError: it is no schema, too large, or asks for what a grammar cannot promise.
+        ModelError: the schema is invalid or too large, or a grammar cannot express it.
     """
     try:
         document = json.dumps(schema, allow_nan=False)
@@ -108,10 +109,10 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
 
 
 def choice_grammar(choices: Sequence[str]) -> str:
-    """The grammar of exactly one of the words, plain and without quotation marks.
+    """The grammar of exactly one of several words, without quotation marks.
 
     Raises:
-        ModelError: there are none, or one is empty or has control characters.
+        ModelError: there are no words, or one is empty or has control characters.
     """
     if not choices or not all(choice and choice == plain(choice) for choice in choices):
         raise ModelError("A choice needs at least one word, none empty or with control characters.")

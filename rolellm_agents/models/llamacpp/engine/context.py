@@ -1,4 +1,4 @@
-"""One `llama_context`: many sequences of keys and values over one model, and the batches that fill them."""
+"""One `llama_context`: the keys and values of many sequences, and the computation of batches."""
 
 import ctypes
 import time
@@ -123,7 +123,7 @@ class LlamaContext:
         """See `Context`."""
         pointer = llama_cpp.llama_get_logits_ith(self._handle, row)
         logits = np.ctypeslib.as_array(pointer, shape=(self.model.n_vocabulary,))
-        # In 32 bits like the logits: this runs over the whole vocabulary for every scored token.
+        # In 32 bits like the logits, because this runs over the complete vocabulary for each scored token.
         shifted = logits - logits.max()
         logarithms: np.ndarray = shifted - np.float32(np.log(np.exp(shifted).sum(dtype=np.float64)))
         return logarithms

@@ -49,7 +49,7 @@ class Counters:
     """Prefilled and decoded tokens."""
     generated: int = 0
     prefetched: int = 0
-    """Tokens of `evaluated` that no request had asked for yet."""
+    """Tokens of `evaluated` that were prefetched before a request."""
     evicted: int = 0
     """Evicted sequences."""
     loaded: int = 0

@@ -1,4 +1,4 @@
-"""A schema made finite: what llguidance can promise, and what always comes to an end when it must."""
+"""Bounds JSON Schemas, so that llguidance supports them and constrained output can always be completed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,9 @@ from urllib.parse import unquote
 from rolellm_agents.errors import ModelError
 
 _DEEPEST = 12
-"""How many references may stand in each other: a recursive schema has no end of its own."""
+"""The deepest nesting of references, which limits recursive schemas."""
 _LONGEST_WORD = 100
-"""Characters of a string with a pattern or format, which a closing quotation mark cannot end at will."""
+"""The most characters of a string with a pattern or format, which cannot be closed at any point."""
 _DEFINITIONS = ("$defs", "definitions")
 _OF_NAMES = ("properties", "patternProperties")
 _OF_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -18,16 +18,16 @@ _OF_ONE = ("items", "additionalProperties", "contains", "not", "if", "then", "el
 _FORMATS = frozenset(
     ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri")
 )
-"""Those that llguidance knows; others are remarks in JSON Schema, and left out."""
+"""The formats that llguidance supports; others are annotations in JSON Schema and removed."""
 
 
 def finite(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema whose valid values are valid against `schema`, too, and end within bounds.
+    """A schema whose valid values are valid for `schema`, too, and have a limited length.
 
-    References are unrolled to a fixed depth, and strings that must match something have a greatest length.
+    References are unrolled to a fixed depth, and strings with a pattern or format get a maximum length.
 
     Raises:
-        ModelError: a reference leads nowhere.
+        ModelError: a reference has no target, or the schema requires infinite recursion.
     """
     unrolled = _Unrolled(schema)
     root = unrolled.of(schema, _DEEPEST)
@@ -40,47 +40,50 @@ def finite(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Unrolled:
-    """One schema on its way."""
+    """A schema whose references are being unrolled."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.definitions: dict[str, Any] = {}
         self._root = root
 
     def of(self, schema: Any, levels: int) -> Any:
-        """A part of the schema, in which `levels` references may nest; False if no value fits."""
+        """Unroll a part of the schema, in which `levels` references may nest; False if nothing is valid."""
         if not isinstance(schema, Mapping):
             return schema
-        made = self._parts(schema, levels)
-        if isinstance(made.get("$ref"), str):
-            made["$ref"] = self._reference(made["$ref"], levels)
+        result = self._parts(schema, levels)
+        if isinstance(result.get("$ref"), str):
+            result["$ref"] = self._reference(result["$ref"], levels)
         for key in _OF_CHOICES:
-            if made.get(key):
-                made[key] = [part for part in made[key] if part is not False]
-        return False if self._impossible(made) else _short(made)
+            if result.get(key):
+                result[key] = [part for part in result[key] if part is not False]
+        return False if self._impossible(result) else _short(result)
 
     def _parts(self, schema: Mapping[str, Any], levels: int) -> dict[str, Any]:
-        """The schema with each of its parts done."""
-        made = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+        """The schema with each of its parts unrolled."""
+        result = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
         for key in _OF_NAMES:
-            if isinstance(made.get(key), Mapping):
-                made[key] = {name: self.of(part, levels) for name, part in made[key].items()}
+            if isinstance(result.get(key), Mapping):
+                result[key] = {name: self.of(part, levels) for name, part in result[key].items()}
         for key in _OF_LISTS:
-            if isinstance(made.get(key), list):
-                made[key] = [self.of(part, levels) for part in made[key]]
+            if isinstance(result.get(key), list):
+                result[key] = [self.of(part, levels) for part in result[key]]
         for key in _OF_ONE:
-            if key in made:
-                made[key] = self.of(made[key], levels)
-        return made
+            if key in result:
+                result[key] = self.of(result[key], levels)
+        return result
 
-    def _impossible(self, made: Mapping[str, Any]) -> bool:
-        """Whether something must be there that nests too deep."""
-        members = made.get("properties", {})
+    def _impossible(self, schema: Mapping[str, Any]) -> bool:
+        """Whether the schema requires a part that nests too deeply."""
+        members = schema.get("properties", {})
         return (
-            any(made.get(key) == [] for key in _OF_CHOICES)
-            or any(False in made.get(key, ()) for key in ("allOf", "prefixItems"))
-            or any(members.get(name) is False for name in made.get("required", ()))
-            or (made.get("items") is False and made.get("minItems", 0) > len(made.get("prefixItems", ())))
-            or self.definitions.get(made.get("$ref", "").removeprefix("#/$defs/")) is False
+            any(schema.get(key) == [] for key in _OF_CHOICES)
+            or any(False in schema.get(key, ()) for key in ("allOf", "prefixItems"))
+            or any(members.get(name) is False for name in schema.get("required", ()))
+            or (
+                schema.get("items") is False
+                and schema.get("minItems", 0) > len(schema.get("prefixItems", ()))
+            )
+            or self.definitions.get(schema.get("$ref", "").removeprefix("#/$defs/")) is False
         )
 
     def _reference(self, ref: str, levels: int) -> str:

@@ -52,7 +52,7 @@ class Job:
     def __init__(
         self, tokens: Sequence[int], adapter: str | None, *, first_logits: int, cacheable: int = 0
     ) -> None:
-        """Create a job of which nothing is computed.
+        """Create a job without computed tokens.
 
         Args:
             tokens: the tokens to compute.

@@ -1,9 +1,9 @@
-"""The state of one sequence, as llama.cpp writes it, fitted to a context with another number of streams.
+"""Converts the saved state of a sequence for a context with a different number of streams.
 
 `llama_state_seq_get_data` writes a mark, the sequence's number, and for each of the model's caches (one, or
 two with sliding windows) the number of streams, then for each stream its count of cells and, unless that is
-0, the cells. One stream alone holds the sequence. llama.cpp refuses a state whose number of streams is not
-its own; nothing else depends on it (`llama_kv_cache::state_write` in llama.cpp's source).
+0, the cells. Only one stream holds the sequence. llama.cpp rejects a state whose number of streams differs
+from the context's, but nothing else depends on that number (`llama_kv_cache::state_write` in llama.cpp).
 """
 
 import struct
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 _HEAD = 8
 """Bytes: the mark and the sequence's number."""
 _CELL = struct.Struct("<iIi")
-"""A cell's position, how many sequences share it, and the one that does."""
+"""A cell's position, the number of its sequences, and its sequence."""
 _MOST_LAYERS = 10_000
 
 
@@ -20,11 +20,11 @@ def with_streams(state: bytes, streams: int) -> bytes:
     """The same state for a context with `streams` streams.
 
     Args:
-        state: of one sequence.
-        streams: one for each sequence that the context can hold.
+        state: the saved state of one sequence.
+        streams: the number of sequences that the context can hold.
 
     Raises:
-        ValueError: the state is not of the known form; some models' states have more in each cell.
+        ValueError: the state's format is unknown, as for some models with more data in each cell.
     """
     try:
         (held,) = struct.unpack_from("<I", state, _HEAD)
@@ -42,7 +42,7 @@ def with_streams(state: bytes, streams: int) -> bytes:
 
 
 def _caches(state: memoryview, streams: int) -> Iterator[tuple[int, memoryview]]:
-    """How many cells the sequence has in each cache, and what they hold."""
+    """The number of the sequence's cells in each cache, and their content."""
     place = _HEAD
     while place < len(state):
         if struct.unpack_from("<I", state, place)[0] != streams:
@@ -80,12 +80,12 @@ def _end_of_cells(state: memoryview, place: int, count: int) -> int:
 
 
 def _end_of_rows(state: memoryview, place: int, count: int) -> int:
-    """Past one layer's numbers, written cell by cell: their type, a cell's bytes, and the cells."""
+    """Skip one layer that is stored by cell: the number type, the bytes of a cell, and the cells."""
     _, size = struct.unpack_from("<iQ", state, place)
     return place + 12 + count * int(size)
 
 
 def _end_of_columns(state: memoryview, place: int, count: int) -> int:
-    """Past one layer's numbers, written dimension by dimension: type, a number's bytes, dimensions."""
+    """Skip one layer that is stored by dimension: type, bytes of a number, dimensions, and numbers."""
     _, size, width = struct.unpack_from("<iII", state, place)
     return place + 12 + count * int(size) * int(width)

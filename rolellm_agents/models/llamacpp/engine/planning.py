@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _DECODES_PER_CHUNK: Final = 4
-"""One prefill chunk per so many decoding jobs: with many of them, new prompts would wait too long for their
-first token."""
+"""Decoding jobs per prefill chunk. Steps with many decoding jobs prefill several chunks, because otherwise
+new prompts would wait too long for their first token."""
 _MAX_PREFILL_SECONDS: Final = 0.25
 """The longest time in seconds that a prefill chunk may delay decoding jobs."""
 _SMALLEST_CHUNK: Final = 8

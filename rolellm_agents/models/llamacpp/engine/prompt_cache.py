@@ -1,4 +1,4 @@
-"""The computed beginnings of prompts, on disk: a second start need not read a persona again."""
+"""The prompt cache on disk: computed prompt prefixes, so that a restart need not prefill a persona."""
 
 import contextlib
 import hashlib
@@ -14,19 +14,19 @@ _DIGEST = 32
 
 
 class PromptCache:
-    """States of sequences as files of one folder, bounded in size; what is damaged counts as absent.
+    """Saved states of sequences in a folder of limited size; damaged files count as missing.
 
-    A file is valid for one model file, one adapter, one way of computing and one run of tokens: all of
-    them are in its name's hash.
+    A file is valid for one model file, one adapter, one computation method and one list of tokens. The hash
+    in its name covers all of them.
     """
 
     def __init__(self, folder: Path, made_by: str, *, limit: int) -> None:
         """Use `folder`, which need not exist.
 
         Args:
-            folder: where the files lie.
-            made_by: everything a state depends on besides adapter and tokens.
-            limit: bytes all files together may take; the least recently used go first.
+            folder: the folder of the files.
+            made_by: everything that a state depends on besides adapter and tokens.
+            limit: the most bytes of all files; the least recently used ones are removed first.
         """
         self._folder = folder
         self._made_by = made_by
@@ -34,13 +34,13 @@ class PromptCache:
         self._writer: threading.Thread | None = None
 
     def load(self, tokens: Sequence[int], adapter: str | None) -> bytes | None:
-        """The state that was kept for these tokens, if there is one and it is whole."""
+        """The saved state for these tokens; None if it is missing or damaged."""
         file = self._file(tokens, adapter)
         try:
             content = file.read_bytes()
         except OSError:
             return None
-        with contextlib.suppress(OSError):  # a folder that can only be read serves, too
+        with contextlib.suppress(OSError):  # the folder may be read-only
             os.utime(file)
         head = len(_MAGIC) + _DIGEST
         if content[:head] == _MAGIC + _digest(content[head:]):
@@ -49,7 +49,7 @@ class PromptCache:
         return None
 
     def keep(self, tokens: Sequence[int], adapter: str | None, state: bytes) -> None:
-        """Write a state, in a thread of its own: nobody waits for the disk."""
+        """Write a state in a separate thread, so that the engine does not wait for the disk."""
         if len(state) > self._limit:
             return
         self.wait()
@@ -57,12 +57,12 @@ class PromptCache:
         self._writer.start()
 
     def discard(self, tokens: Sequence[int], adapter: str | None) -> None:
-        """Remove what was kept for these tokens."""
+        """Remove the saved state for these tokens."""
         with contextlib.suppress(OSError):
             self._file(tokens, adapter).unlink()
 
     def wait(self) -> None:
-        """Until what was given is written."""
+        """Wait until the last state is written."""
         if self._writer:
             self._writer.join()
 
@@ -73,7 +73,7 @@ class PromptCache:
         return self._folder / f"{name.hexdigest()}.state"
 
     def _write(self, file: Path, state: bytes) -> None:
-        # Without room or rights the next start is a cold one, which is no reason to disturb anybody.
+        # Errors are ignored: without a saved state, the next start only takes longer.
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._make_room(len(state))
@@ -86,13 +86,13 @@ class PromptCache:
                     Path(part.name).unlink()
                     raise
 
-    def _make_room(self, wanted: int) -> None:
-        """Remove the least recently used, and parts that a killed process left."""
+    def _make_room(self, needed: int) -> None:
+        """Remove the least recently used files, and temporary files of killed processes."""
         used = 0
         newest_first = sorted(self._folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
         for file in newest_first:
             used += file.stat().st_size
-            if used + wanted > self._limit or file.suffix == ".part":
+            if used + needed > self._limit or file.suffix == ".part":
                 file.unlink()
 
 

@@ -1,4 +1,4 @@
-"""How the next token is chosen: llama.cpp's own samplers, among what a prescribed form allows."""
+"""Sampling of the next token: llama.cpp's samplers, restricted to the tokens that a grammar allows."""
 
 import ctypes
 import weakref
@@ -17,14 +17,14 @@ from rolellm_agents.models.llamacpp.model import LlamaModel
 _REPEAT_WINDOW = 128
 _DRY_WINDOW = 1024
 _DRY_BREAKERS = (b"\n", b":", b'"', b"*")
-"""What ends a phrase for DRY, as its author proposes."""
+"""Texts that end a phrase for DRY, as its author proposes."""
 _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the next token is chosen, in llama.cpp's terms, and when to end."""
+    """Sampling parameters with llama.cpp's names, and stopping criteria."""
 
     temperature: float = 0.7
     top_k: int = 40
@@ -40,19 +40,19 @@ class Sampling:
     max_tokens: int = 256
     stop: tuple[str, ...] = ()
     grammar: str = ""
-    """One of `constraint`'s, or any of llguidance's; empty leaves the form free."""
+    """A grammar of `constraint`, or any other in llguidance's format; empty for unconstrained output."""
 
 
 class Sampler:
-    """One answer's choices."""
+    """Samples the tokens of one answer."""
 
     def __init__(self, model: LlamaModel, sampling: Sampling, prompt: Sequence[int] = ()) -> None:
-        """Make ready.
+        """Create the sampler.
 
         Args:
-            model: whose tokens are chosen.
-            sampling: how.
-            prompt: what stands before, so that DRY hears what was already said.
+            model: the model whose tokens are sampled.
+            sampling: sampling parameters.
+            prompt: the tokens before the answer, whose phrases DRY also penalizes.
 
         Raises:
             ModelError: the grammar cannot be read.
@@ -63,10 +63,10 @@ class Sampler:
         weakref.finalize(self, llama_cpp.llama_sampler_free, self._chain)
 
     def choose(self, context: Any, row: int) -> int:
-        """The next token after row `row` of the batch `context` has just computed.
+        """Sample the token after row `row` of the last batch of `context`.
 
         Raises:
-            ModelError: the vocabulary cannot write the prescribed form.
+            ModelError: the vocabulary has no token that the grammar allows.
         """
         if self._constraint is None:
             return int(llama_cpp.llama_sampler_sample(self._chain, context, row))
@@ -77,10 +77,10 @@ class Sampler:
         return self._accept(self._constraint, _apply(self._chain, candidates))
 
     def choose_nearest_end(self, context: Any, row: int) -> int:
-        """The next token when a prescribed form must come to its end.
+        """Choose the next token that completes constrained output soonest.
 
         Raises:
-            ModelError: no form is prescribed, or the vocabulary cannot write it.
+            ModelError: there is no grammar, or the vocabulary has no token that it allows.
         """
         if self._constraint is None:
             raise ModelError("Only an answer in a prescribed form has an end to be led to.")

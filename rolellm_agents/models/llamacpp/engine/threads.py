@@ -1,8 +1,8 @@
-"""How many threads compute a step: all processors when they are free, fewer while other programs use them.
+"""The number of threads for a step: one for each processor, fewer while other programs use processors.
 
-llama.cpp splits every operation evenly between its threads, and all wait at its end for the slowest. A
-thread that shares its processor with another program therefore slows all down, and two threads of which
-one is always interrupted are slower than one. `docs/design/busy-machine.md` has the measurements.
+llama.cpp splits every operation evenly between its threads, which all wait for the slowest one at its end.
+A thread that shares its processor with another program therefore slows down all others, and two threads of
+which one is always interrupted are slower than one. `docs/design/busy-machine.md` has the measurements.
 """
 
 import math
@@ -17,22 +17,22 @@ import psutil
 from rolellm_agents.models.llamacpp.bindings import SPINNING_IS_BOUNDED
 
 _INTERVAL: Final = 0.2
-"""Seconds between two looks at what others use; Linux counts in hundredths."""
+"""Seconds between two measurements of other programs; Linux counts in hundredths of a second."""
 _LARGE_STEP: Final = 32
-"""Rows from which on a step is mostly reading: its operations are long, and threads seldom wait."""
+"""Rows from which a step is mostly prefill: its operations are long, and threads seldom wait."""
 _SATURATED: Final = 0.8
-"""Processors left to us below which even a single thread has to share its own."""
+"""Free processors below which even a single thread shares its processor."""
 
 
 class Use(NamedTuple):
-    """How many threads computed last, of how many at most."""
+    """The number of threads of the last step, and the most that are used."""
 
     threads: int
     most: int
 
     @property
     def is_reduced(self) -> bool:
-        """Whether the machine was too busy for all of them."""
+        """Whether fewer threads are used because the machine is busy."""
         return self.threads < self.most
 
 
@@ -41,13 +41,13 @@ class Threads(Protocol):
 
     @property
     def use(self) -> Use:
-        """What the last step was computed with."""
+        """The threads of the last step."""
 
     def for_step(self, rows: int) -> int:
-        """Threads for a step of so many rows."""
+        """The number of threads for a step of `rows` rows."""
 
     def computed(self, seconds: float) -> None:
-        """The calling thread spent so much processor time on the step."""
+        """Report the calling thread's processor time of the step, in seconds."""
 
 
 class FixedThreads:
@@ -66,34 +66,34 @@ class FixedThreads:
 
 
 class AdaptiveThreads:
-    """As many as other programs leave processors, measured while computing; see `threads_for`.
+    """As many threads as other programs leave processors, measured while computing; see `threads_for`.
 
-    What others use is the machine's busy time without ours. Ours is the calling thread's, times the
-    threads that compute beside it: llama.cpp's are all at work for as long. So a second engine in the
-    same process counts among the others, as it should.
+    The time of other programs is the machine's busy time without ours. Our time is that of the calling
+    thread times the number of threads, because all threads of llama.cpp work equally long. A second engine
+    in the same process therefore counts as another program, as it should.
     """
 
     def __init__(self, most: int, busy_seconds: Callable[[], float] | None = None) -> None:
         """Use at most `most` threads.
 
         Args:
-            most: usually one for each processor that this process may use.
-            busy_seconds: a counter of the processor time that all programs together have used so far on
-                these processors; this machine's own when None.
+            most: usually the number of processors that this process may use.
+            busy_seconds: returns the processor time that all programs together have used so far on these
+                processors; `busy_seconds_here` when None.
         """
         self.use = Use(most, most)
         self._processors = _processors()
         self._busy_seconds = busy_seconds or busy_seconds_here
-        # Threads that spin lose seconds if others compute, so one alone finds out.
+        # Spinning threads lose seconds on a busy machine, so the first steps use a single thread.
         self._free = float(most) if SPINNING_IS_BOUNDED else 1.0
-        self._begun: _Moment | None = None
+        self._last_measurement: _Moment | None = None
         self._helped = 0.0
 
     def for_step(self, rows: int) -> int:
         """See `Threads`."""
         most = self.use.most
         if most > 1:
-            self._look()
+            self._measure()
             can_wait = SPINNING_IS_BOUNDED and rows >= _LARGE_STEP
             self.use = Use(threads_for(most, self._free, can_wait=can_wait), most)
         return self.use.threads
@@ -102,43 +102,43 @@ class AdaptiveThreads:
         """See `Threads`."""
         self._helped += seconds * (self.use.threads - 1)
 
-    def _look(self) -> None:
-        """Measure what others used since the last look, once it is long enough ago."""
-        # Python gives the number of a thread that ended to the next one; the system's is another.
-        begun, thread, clock = self._begun, threading.get_native_id(), time.perf_counter()
-        goes_on = begun is not None and begun.thread == thread
-        if goes_on and begun is not None and clock - begun.clock < _INTERVAL:
+    def _measure(self) -> None:
+        """Measure the use of other programs, at most once per interval."""
+        # The native id, because Python reuses the ids of ended threads.
+        last, thread, clock = self._last_measurement, threading.get_native_id(), time.perf_counter()
+        same_thread = last is not None and last.thread == thread
+        if same_thread and last is not None and clock - last.clock < _INTERVAL:
             return
         now = _Moment(thread, clock, self._busy_seconds(), time.thread_time())
-        if goes_on and begun is not None:
-            ours = now.worked - begun.worked + self._helped
-            others = max(0.0, now.busy - begun.busy - ours) / (now.clock - begun.clock)
+        if same_thread and last is not None:
+            ours = now.worked - last.worked + self._helped
+            others = max(0.0, now.busy - last.busy - ours) / (now.clock - last.clock)
             self._free = self._processors - others
-        self._begun, self._helped = now, 0.0
+        self._last_measurement, self._helped = now, 0.0
 
 
 class _Moment(NamedTuple):
-    """What the clocks say; all in seconds."""
+    """A measurement; times are in seconds."""
 
     thread: int
     clock: float
     busy: float
     """Processor time of all programs."""
     worked: float
-    """Processor time of the thread that looks."""
+    """Processor time of the measuring thread."""
 
 
 def threads_for(most: int, free: float, *, can_wait: bool) -> int:
-    """How many threads compute a step soonest.
+    """The number of threads that compute a step fastest.
 
-    A thread more than there are free processors shares one with another program, and all wait for it.
-    Where that costs little, it is still better than a single thread on a processor that is shared anyway.
+    If there are more threads than free processors, one shares a processor with another program, and the
+    others wait for it. If waiting costs little, that is still better than one thread on a shared processor.
 
     Args:
-        most: threads to be used at most.
-        free: processors that other programs leave, which may be a fraction.
-        can_wait: whether threads lose little by waiting for each other: the step's operations are long,
-            and who waits sleeps.
+        most: the most threads to use.
+        free: the processors that other programs leave, possibly a fraction.
+        can_wait: whether waiting for other threads costs little, because the step's operations are long and
+            waiting threads sleep.
     """
     if can_wait and free < _SATURATED:
         return most
@@ -146,9 +146,10 @@ def threads_for(most: int, free: float, *, can_wait: bool) -> int:
 
 
 def busy_seconds_here() -> float:
-    """The processor time that all programs together have used on the processors this process may use.
+    """Seconds of processor time that all programs have used on the processors of this process.
 
-    Programs that step back (`nice`) do not count, unless this one does too: they get what is left over.
+    Programs with a low priority (`nice`) count only if this process has one, too, because otherwise they
+    yield to it.
     """
     allowed = _affinity()
     each = psutil.cpu_times(percpu=True)
@@ -166,11 +167,11 @@ def busy_seconds_here() -> float:
 
 
 def used_by_others(most: int, seconds: float = 0.3) -> tuple[int, float]:
-    """Threads that would write an answer now, and how many processors other programs use; takes a moment.
+    """The number of threads that would decode now, and the number of processors that other programs use.
 
     Args:
-        most: threads to be used at most.
-        seconds: how long to look.
+        most: the most threads to use.
+        seconds: the duration of the measurement.
     """
     busy, worked, clock = busy_seconds_here(), time.process_time(), time.perf_counter()
     time.sleep(seconds)
@@ -184,5 +185,5 @@ def _processors() -> int:
 
 
 def _affinity() -> set[int] | None:
-    """The processors' numbers; None where the system does not tell."""
+    """The processors' numbers; None on systems without this information."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None

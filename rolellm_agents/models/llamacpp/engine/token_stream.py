@@ -1,6 +1,6 @@
-"""From the engine's thread to whoever listens: an iterator, or an async one.
+"""Token streams: iterators and async iterators over an answer of the engine's thread.
 
-Both are contexts: leaving one early ends the answer, and returns when the model is free again.
+Both are context managers. Leaving one early cancels the answer, and returns when the model is free again.
 """
 
 import asyncio
@@ -13,20 +13,20 @@ from typing import Self
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
 
-Ask = Callable[[Callable[[StreamItem], None]], AnswerJob]
-"""Submits a request whose parts go to the given listener."""
+Submit = Callable[[Callable[[StreamItem], None]], AnswerJob]
+"""Submits a request; the given function is called with each item of the answer's stream."""
 Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
-"""What a context is told when it is left."""
+"""The arguments of a context manager's exit method."""
 
 
 class TokenStream:
-    """An answer being heard in a thread; its last part is a `Finished`, or a ModelError is raised."""
+    """An iterator over an answer; the last item is a `Finished`, or a ModelError is raised."""
 
-    def __init__(self, ask: Ask) -> None:
-        """Ask."""
-        self._heard: queue.SimpleQueue[StreamItem] = queue.SimpleQueue()
+    def __init__(self, submit: Submit) -> None:
+        """Submit the request."""
+        self._received: queue.SimpleQueue[StreamItem] = queue.SimpleQueue()
         self._part: StreamItem = ""
-        self._answer = ask(self._heard.put)
+        self._answer = submit(self._received.put)
 
     def __enter__(self) -> Self:
         return self
@@ -34,7 +34,7 @@ class TokenStream:
     def __exit__(self, *leaving: *Leaving) -> None:
         self._answer.cancel()
         while isinstance(self._part, str):
-            self._part = self._heard.get()
+            self._part = self._received.get()
 
     def __iter__(self) -> Self:
         return self
@@ -42,28 +42,28 @@ class TokenStream:
     def __next__(self) -> str | Finished:
         if not isinstance(self._part, str):
             raise StopIteration
-        self._part = self._heard.get()
+        self._part = self._received.get()
         return _not_failed(self._part)
 
 
 class AsyncTokenStream:
-    """The same in an event loop.
+    """An async iterator over an answer; see `TokenStream`.
 
-    No async generator: at its end an event loop closes those in no order, one in another at once.
+    It is not an async generator, because an ending event loop closes nested async generators concurrently.
     """
 
-    def __init__(self, ask: Ask) -> None:
-        """Ask, in a running event loop."""
-        self._heard: asyncio.Queue[StreamItem] = asyncio.Queue()
+    def __init__(self, submit: Submit) -> None:
+        """Submit the request, in a running event loop."""
+        self._received: asyncio.Queue[StreamItem] = asyncio.Queue()
         self._part: StreamItem = ""
         self._ended = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._answer = ask(self._hear)
+        self._answer = submit(self._on_item)
 
-    def _hear(self, part: StreamItem) -> None:
+    def _on_item(self, part: StreamItem) -> None:
         if not isinstance(part, str):
             self._ended.set()
-        self._loop.call_soon_threadsafe(self._heard.put_nowait, part)
+        self._loop.call_soon_threadsafe(self._received.put_nowait, part)
 
     async def __aenter__(self) -> Self:
         return self
@@ -71,7 +71,7 @@ class AsyncTokenStream:
     async def __aexit__(self, *leaving: *Leaving) -> None:
         self._answer.cancel()
         if isinstance(self._part, str):
-            # In a thread, since for threads a loop waits that is about to close.
+            # In a thread, because a closing event loop waits for its threads.
             await asyncio.to_thread(self._ended.wait)
 
     def __aiter__(self) -> Self:
@@ -80,7 +80,7 @@ class AsyncTokenStream:
     async def __anext__(self) -> str | Finished:
         if not isinstance(self._part, str):
             raise StopAsyncIteration
-        self._part = await self._heard.get()
+        self._part = await self._received.get()
         return _not_failed(self._part)
 
 

@@ -1,1 +1,1 @@
-"""GGUF files: the bundled ones, what can be read of a file before it is opened, repacked weights."""
+"""GGUF files: bundled models, checks before a file is opened, and converted weights."""

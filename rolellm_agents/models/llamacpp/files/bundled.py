@@ -1,4 +1,4 @@
-"""The models that have a name of their own: in the box, or one extra away."""
+"""Models with names of their own, which come with the package or with an extra."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,17 +11,17 @@ _HERE: Final = Path(__file__).parent
 
 
 class Bundled(NamedTuple):
-    """A model that needs no path."""
+    """A model that is named without a path."""
 
     name: str
     base: str
-    """Whose file it is computed with, by `known_gguf`'s name."""
+    """The base model, by its name for `known_gguf`."""
     adapter: Path | None
-    """Weights that were tuned to speak in role and lie over the base's (`docs/design/training.md`)."""
+    """LoRA weights over the base, tuned to speak in role (`docs/design/training.md`)."""
     about: str
-    """For a list."""
+    """A short description for lists."""
     strategy: str | None = None
-    """How personas reach it when nobody says otherwise, where the usual one does not suit it."""
+    """The default strategy for the model; the general default when None."""
 
 
 BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
@@ -35,17 +35,17 @@ BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
                 "SmolLM2-135M tuned to speak in role, in the box",
             ),
             Bundled(EMBEDDED, EMBEDDED, None, "its base, as it was before"),
-            # Its notice and the terms it is under lie beside it.
+            # Its notice and its license terms are in the same folder.
             Bundled(
                 "rolegemma",
                 GEMMA,
                 _HERE / "rolegemma.gguf",
                 "Gemma 3 270M tuned to speak in role in Chinese; extra “gemma”",
-                # Under the usual one it loops (docs/experiments.md): it was tuned by this one.
+                # It was tuned with this strategy, and loops with the general default (docs/experiments.md).
                 strategy="system",
             ),
             Bundled(GEMMA, GEMMA, None, "its base, which was never taught to answer; the same extra"),
         )
     }
 )
-"""By name."""
+"""The models by name."""

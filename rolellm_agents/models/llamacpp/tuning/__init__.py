@@ -1,1 +1,1 @@
-"""The settings that decide llama.cpp's speed on a machine, and how they are measured."""
+"""Settings that determine llama.cpp's speed on a machine, and their calibration."""

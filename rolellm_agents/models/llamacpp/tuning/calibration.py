@@ -1,4 +1,4 @@
-"""Which settings are quickest on this machine: a few are tried on a short conversation, side by side."""
+"""Calibration: measures which settings are fastest on this machine, with a short conversation."""
 
 import math
 import platform
@@ -24,104 +24,104 @@ Format = Literal["original", "q8_0"]
 _X86 = ("x86_64", "amd64", "x86", "i386", "i686")
 _TEXT = "The keeper of the lighthouse had much to say about the weather, and none of it was kind. "
 _PREFILLED = 500
-"""Tokens that stand before what is timed: a persona and some turns."""
+"""Tokens that precede the timed part, like a persona and some turns."""
 _FIRST_STEP = 50
-"""Tokens of these that are read at once before the first look at the clock; then it is twice as many."""
+"""Tokens of the first prefill step; each further step has twice as many."""
 _READ, _WRITE = 40, 12
-"""Tokens that one timing reads and writes."""
+"""Tokens that one timing prefills and decodes."""
 _TURN_READ, _TURN_WRITE = 120, 32
-"""What a turn of a conversation reads and writes, on the average."""
+"""Tokens that an average turn of a conversation prefills and decodes."""
 _ROUNDS = 2
-"""Timings of each candidate at the least: the first one still warms caches up."""
+"""The fewest timings of each candidate; the first one also warms up caches."""
 _STILL_OPEN = 1.15
-"""Times the quickest one's time; who is slower than that after those rounds need not be timed again."""
+"""A candidate that is slower than this multiple of the best time is not timed again."""
 _JUDGED_AFTER = 0.5
-"""Seconds; what is shorter may have been hit by a single interruption."""
+"""Seconds; a single interruption may distort shorter measurements."""
 _QUIET = 0.75
-"""Part of the processors' time that a measurement must get."""
+"""The share of the processors' time that a measurement must get."""
 _WORTH_CHANGING = 0.95
-"""Part of the defaults' time; what gains less may be chance."""
+"""The share of the defaults' time that is a clear gain; a smaller gain may be chance."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate, and the best of its timings."""
+    """A candidate's settings and its best timings."""
 
     tuning: Tuning
     read_per_second: float
-    """Tokens of a prompt."""
+    """Prefilled tokens per second."""
     write_per_second: float
-    """Tokens of an answer."""
+    """Decoded tokens per second."""
 
     @property
     def turn_seconds(self) -> float:
-        """What a turn of a conversation takes."""
+        """Seconds of an average turn of a conversation."""
         return _TURN_READ / self.read_per_second + _TURN_WRITE / self.write_per_second
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured, and what follows from it."""
+    """The result of a calibration."""
 
     tuning: Tuning
-    """To be used from now on."""
+    """The settings to use from now on."""
     chosen: Measured
-    """The candidate it comes from."""
+    """The candidate that was chosen."""
     candidates: tuple[Measured, ...]
-    """All of them, the defaults first."""
+    """All candidates, the defaults first."""
 
     @property
     def gain(self) -> float:
-        """The part of the defaults' time that is saved."""
+        """The share of the defaults' time that the chosen candidate saves."""
         return 1 - self.chosen.turn_seconds / self.candidates[0].turn_seconds
 
 
 def calibrate(
     path: Path, *, progress: Callable[[str], None] | None = None, seconds: float = 8.0
 ) -> Calibration:
-    """Measure the settings worth trying for a model, on the processor; nothing is kept.
+    """Measure candidate settings for a model on the processor; the result is not stored.
 
     Args:
         path: a GGUF file.
-        progress: is told what is being done.
-        seconds: about how long it may take; a model too large for that takes as long as it must.
+        progress: called with a description of each step.
+        seconds: approximate time limit; a large model may take longer.
 
     Raises:
-        ModelError: the model cannot be loaded, there is no memory for its context, or the machine is
-            too busy to measure anything.
+        ModelError: the model cannot be loaded, there is not enough memory for its context, or the machine
+            is too busy to measure.
     """
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     end = time.monotonic() + seconds
     files = _files(path)
     with ExitStack() as stack:
-        tell(f"Reading a conversation with {path.name}")
+        report(f"Reading a conversation with {path.name}")
         opened = _enter(files, stack, patience=seconds / 6)
-        _race(opened, end, tell)
+        _race(opened, end, report)
         measured = tuple(candidate.measured() for candidate in opened)
     chosen = choose(measured)
-    # A format that could not be tried, as without room on the disk, stays wanted.
+    # Keep the default format if it could not be tried, for example on a full disk.
     weights = chosen.tuning.weights if len(files) > 1 else default_tuning(path).weights
     return Calibration(replace(chosen.tuning, weights=weights), chosen, measured)
 
 
 def choose(measured: Sequence[Measured]) -> Measured:
-    """The quickest, if it is clearly quicker than the first, which are the defaults."""
-    quickest = min(measured, key=lambda one: one.turn_seconds)
-    gains = quickest.turn_seconds <= _WORTH_CHANGING * measured[0].turn_seconds
-    return quickest if gains else measured[0]
+    """The fastest candidate if it is clearly faster than the first, which has the defaults."""
+    fastest = min(measured, key=lambda candidate: candidate.turn_seconds)
+    gains = fastest.turn_seconds <= _WORTH_CHANGING * measured[0].turn_seconds
+    return fastest if gains else measured[0]
 
 
 def candidates(formats: Sequence[Format]) -> list[Tuning]:
-    """What is worth trying on this processor, the defaults first.
+    """The settings to try on this processor, the defaults first.
 
     Args:
-        formats: the weights there are, the default ones first.
+        formats: the available formats of the weights, the default one first.
     """
     layouts: list[tuple[bool, Literal["f16", "bf16"]]] = [(False, "f16"), (True, "f16")]
     if "AVX512_BF16" in library.features() or platform.machine().lower() not in _X86:
-        # Elsewhere each number would be widened first; with flash attention it is slow everywhere.
+        # Other x86 processors convert each number first. With flash attention, bf16 is always slow.
         layouts.append((False, "bf16"))
-    # Two threads on one core often get in each other's way.
+    # Two threads on one core often slow each other down.
     threads = [0, library.processors() // 2] if library.processors() > 2 else [0]
     return [
         Tuning(flash_attention=flash, cache_type=cache_type, n_threads=n_threads, weights=weights)
@@ -130,15 +130,15 @@ def candidates(formats: Sequence[Format]) -> list[Tuning]:
 
 
 def _files(path: Path) -> dict[Format, Path]:
-    """Where the weights lie in each format there is, the default one first."""
+    """The file of each available format of the weights, the default one first."""
     if default_tuning(path).weights == "original":
         return {"original": path}
-    quick = fastest_weights(path, "q8_0")
-    return {"original": path} if quick == path else {"q8_0": quick, "original": path}
+    converted = fastest_weights(path, "q8_0")
+    return {"original": path} if converted == path else {"q8_0": converted, "original": path}
 
 
 def _enter(files: Mapping[Format, Path], stack: ExitStack, *, patience: float) -> "list[_Candidate]":
-    """Open all candidates; each layout reads the conversation once, and the others of it copy that."""
+    """Open all candidates. One of each layout prefills the conversation, and the others copy its state."""
     models = {weights: LlamaModel(file) for weights, file in files.items()}
     for model in models.values():
         stack.callback(model.close)
@@ -152,7 +152,7 @@ def _enter(files: Mapping[Format, Path], stack: ExitStack, *, patience: float) -
         except ModelError:
             if not opened:
                 raise
-            continue  # not every model can do with flash attention
+            continue  # not every model supports flash attention
         stack.callback(candidate.close)
         if not opened:
             candidate.warm_up()
@@ -170,13 +170,13 @@ def _tokens(model: LlamaModel, count: int) -> list[int]:
 
 
 def _race(entrants: Sequence["_Candidate"], end: float, tell: Callable[[str], None]) -> None:
-    """Time the candidates in turn, round by round, since machines drift; the best timing of each counts."""
+    """Time all candidates in several rounds, because a machine's speed drifts; the best timings count."""
     racing, done, took = list(entrants), 0, 0.0
     while done < _ROUNDS or time.monotonic() + took < end:
         started = time.monotonic()
         done += 1
         tell(f"Timing {len(racing)} candidates, round {done}")
-        # To and fro, so that whatever slows the machine down bit by bit favours nobody.
+        # Alternate the order, so that a gradual slowdown of the machine favours no candidate.
         for candidate in racing if done % 2 else reversed(racing):
             candidate.time_once()
         took = time.monotonic() - started
@@ -190,7 +190,7 @@ def _race(entrants: Sequence["_Candidate"], end: float, tell: Callable[[str], No
 
 
 class _Candidate:
-    """A candidate with a context of its own, in which a conversation stands."""
+    """A candidate with its own context, which holds a conversation."""
 
     def __init__(self, model: LlamaModel, tuning: Tuning, *, n_ctx: int) -> None:
         self.tuning = tuning
@@ -205,11 +205,11 @@ class _Candidate:
 
     @property
     def layout(self) -> tuple[bool, str]:
-        """Contexts of one layout understand each other's states."""
+        """The settings that two contexts must share to load each other's states."""
         return self.tuning.flash_attention, self.tuning.cache_type
 
     def read(self, tokens: Sequence[int], patience: float) -> bytes:
-        """The state after the conversation so far, or after as much of it as there is patience for."""
+        """Prefill the conversation, or as much as fits into `patience` seconds, and return the state."""
         end = time.monotonic() + patience
         length = _FIRST_STEP
         while self.prefilled < len(tokens):
@@ -222,12 +222,12 @@ class _Candidate:
         return self._context.save(0)
 
     def take_over(self, state: bytes, prefilled: int) -> None:
-        """Hold the conversation of `prefilled` tokens that `state` comes from."""
+        """Load the state of another candidate, which has `prefilled` tokens."""
         self._state, self.prefilled = state, prefilled
         self._context.restore(0, state)
 
     def warm_up(self) -> None:
-        """Write a little, and so find out whether the machine is quiet before the long part begins.
+        """Decode a few tokens, to check early whether the machine is idle.
 
         Raises:
             ModelError: other programs use the processors.
@@ -236,7 +236,7 @@ class _Candidate:
         self._context.truncate(0, 0)
 
     def time_once(self) -> None:
-        """Read a message and write an answer, and forget both.
+        """Time the prefill of a message and the decoding of an answer, then remove both.
 
         Raises:
             ModelError: other programs use the processors.
@@ -256,14 +256,14 @@ class _Candidate:
         return Measured(self.tuning, len(self._new) / self._best_read, _WRITE / self._best_write)
 
     def _write(self, token: int, start: int) -> None:
-        """An answer from position `start` on."""
+        """Decode an answer from position `start` on."""
         began, worked = time.perf_counter(), time.process_time()
         for position in range(start, start + _WRITE):
             token = self._decode([token], position)
             _check_share(time.process_time() - worked, time.perf_counter() - began, self.tuning)
 
     def _decode(self, tokens: Sequence[int], start: int) -> int:
-        """Compute the tokens from position `start` on; the token that follows."""
+        """Compute the tokens from position `start` on, and return the token that follows."""
         last = len(tokens) - 1
         rows = [BatchToken(token, start + place, 0, place == last) for place, token in enumerate(tokens)]
         self._context.decode(rows, None)
@@ -271,10 +271,10 @@ class _Candidate:
 
 
 def _check_share(worked: float, seconds: float, tuning: Tuning) -> None:
-    """Refuse to go on while others compute too: threads that wait for each other then wait for minutes.
+    """Raise if other programs compute, because threads that wait for each other would take minutes.
 
     Raises:
-        ModelError: the threads were at work for too small a part of the time.
+        ModelError: the threads got too small a share of the processors.
     """
     share = worked / (seconds * (tuning.n_threads or library.processors()))
     if seconds > _JUDGED_AFTER and share < _QUIET:

@@ -1,4 +1,4 @@
-"""The settings that decide llama.cpp's speed on a machine, and where the measured ones are kept."""
+"""Settings that determine llama.cpp's speed on a machine, and the file of calibrated settings."""
 
 import contextlib
 import os
@@ -18,34 +18,34 @@ from rolellm_agents.models.llamacpp.files.gguf import fingerprint, is_embedded
 
 @dataclass(frozen=True)
 class Tuning:
-    """What does not change a word but how soon it comes; the defaults are what most processors like."""
+    """Settings that change the speed but not the text; the defaults suit most processors."""
 
     flash_attention: bool = False
     cache_type: Literal["f16", "bf16"] = "f16"
-    """Numbers of keys and values."""
+    """The number format of keys and values."""
     n_threads: Annotated[int, Field(ge=0, le=512)] = 0
-    """0 is one for each processor this process may use."""
+    """0 takes one thread for each processor that this process may use."""
     n_batch: Annotated[int, Field(ge=1, le=8192)] = 256
-    """Tokens read in one step; also how long a step can hold a stream up."""
+    """The most tokens of one step; larger steps delay running answers longer."""
     weights: Literal["original", "q8_0"] = "q8_0"
-    """The format the embedded model is used in."""
+    """The format of the embedded model's weights."""
 
 
 _TUNINGS = TypeAdapter(dict[str, Tuning])
 
 
 def tuning_for(model_file: Path) -> Tuning:
-    """What was measured for this model on this machine, or else the defaults; nothing is measured here."""
+    """The calibrated settings for a model on this machine, or the defaults; nothing is measured."""
     return kept_tuning(model_file) or default_tuning(model_file)
 
 
 def default_tuning(model_file: Path) -> Tuning:
-    """What is used where nothing was measured; a person's own file stays as it is."""
+    """The settings without a calibration; users' own files are not converted."""
     return Tuning(weights="q8_0" if is_embedded(model_file) else "original")
 
 
 def kept_tuning(model_file: Path) -> Tuning | None:
-    """What was measured for this model on this machine, with this llama.cpp."""
+    """The calibrated settings for a model on this machine, with this version of llama.cpp."""
     try:
         return _read().get(_key(model_file))
     except OSError:
@@ -53,7 +53,7 @@ def kept_tuning(model_file: Path) -> Tuning | None:
 
 
 def keep_tuning(model_file: Path, tuning: Tuning) -> None:
-    """Keep what was measured, beside what was measured for other models and machines.
+    """Store calibrated settings; those of other models and machines are kept.
 
     Raises:
         StorageError: the cache folder cannot be written.
@@ -81,7 +81,7 @@ def _place() -> Path:
 
 
 def _read() -> dict[str, Tuning]:
-    """All that is kept; a damaged file holds nothing, since everything in it can be measured again."""
+    """All stored settings; a damaged file counts as empty, because everything can be measured again."""
     try:
         return _TUNINGS.validate_json(_place().read_bytes())
     except (OSError, ValidationError):
@@ -89,7 +89,7 @@ def _read() -> dict[str, Tuning]:
 
 
 def _key(model_file: Path) -> str:
-    """Everything a measurement depends on; homes and caches are often shared between machines."""
+    """Everything that a measurement depends on, because machines often share caches."""
     return "; ".join(
         (
             _processor_name(),
@@ -102,7 +102,7 @@ def _key(model_file: Path) -> str:
 
 
 def _processor_name() -> str:
-    # Python knows no name on Linux.
+    # Python does not know the name on Linux.
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             name, _, value = line.partition(":")

@@ -1,4 +1,4 @@
-"""`rolellm bench engine`: our engine beside other front ends of llama.cpp, quiet and busy."""
+"""`rolellm bench engine`: compares our engine with other front ends of llama.cpp."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
@@ -12,7 +12,7 @@ _NOT_COMPARED = "–"
 
 
 class _Size(NamedTuple):
-    """How much is played."""
+    """The size of the scene."""
 
     characters: int
     turns: int
@@ -20,7 +20,7 @@ class _Size(NamedTuple):
 
 
 _QUIET, _BUSY = _Size(4, 24, 32), _Size(2, 6, 16)
-"""Unless something else is asked for; the second one is short enough to be played many times."""
+"""Default sizes; the second one, for `--busy`, is short enough to be played many times."""
 _LIMIT = 120.0
 _MOST_BUSY = 64
 """Background processes."""
@@ -96,10 +96,10 @@ def engine(
 
 
 def parse_counts(text: str) -> list[int]:
-    """The numbers in `0,1,2,4`, in order and each once.
+    """Parse a list such as `0,1,2,4` into sorted numbers without duplicates.
 
     Raises:
-        typer.BadParameter: something else stands there.
+        typer.BadParameter: the text is not such a list.
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) <= _MOST_BUSY for part in parts):
@@ -150,7 +150,7 @@ def _measure_busy(
 
 
 def _print_engines(measured: dict[str, Any]) -> None:
-    """One table of all that was measured, a column for each engine, and one of the ratios."""
+    """Print a table of all figures with a column for each engine, and a table of the ratios."""
     as_installed = measured["as_installed"]
     columns = dict(measured["engines"])
     if "ours" in as_installed:
@@ -183,7 +183,7 @@ def _print_ratios(ratios: Mapping[str, float | None], installed: Mapping[str, fl
 
 
 def _print_busy(measured: dict[str, Any]) -> None:
-    """A row for each system beside each number of background processes."""
+    """Print a row for each system and number of background processes."""
     limit = measured["workload"]["limit_s"]
     rows = measured["busy"]
     print_table(
@@ -216,7 +216,7 @@ def _beside(row: dict[str, Any]) -> str:
 
 
 def _load_notes(loads: list[dict[str, Any]]) -> list[str]:
-    """How busy the machine was, in a sentence."""
+    """A sentence about the machine's load."""
     known = [load[when] for load in loads for when in ("before", "during") if load[when]]
     if not known:
         return []

@@ -1,4 +1,4 @@
-"""`rolellm bench serve` and `soak`: the server beside llama.cpp's own, and for a long time."""
+"""`rolellm bench serve` and `soak`: a comparison with llama.cpp's own server, and a soak test."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""`rolellm bench train`: how fast training is, beside TRL's."""
+"""`rolellm bench train`: compares the speed of training with TRL's."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""One scene, played by this project's engine and by the others there are; `rolellm bench engine` runs it.
+"""Plays one scene with this project's engine and with other engines (`rolellm bench engine`).
 
-Each engine runs in a process of its own (`__main__.py`), so that memory, threads and crashes are
-its own too, and so that no two builds of llama.cpp ever meet in one.
+Each engine runs in a separate process (`__main__.py`), so that memory, threads and crashes are separate,
+and so that no process loads two builds of llama.cpp.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ __all__ = ["measure_busy", "measure_engine"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import when first used: what the engines' processes load would count as their memory."""
+    """Import lazily, because imports would count as the memory of the engines' processes."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -10,7 +10,7 @@ from rolellm_speed.engine.system import READY, EngineTask
 
 
 def _main() -> None:
-    # What libraries print in C goes to standard error, so that the answer stands alone.
+    # Redirect output of C libraries to standard error, so that standard output contains only the answer.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
         os.dup2(2, 1)
         job = EngineTask.from_json(sys.stdin.readline())
@@ -23,7 +23,7 @@ def _main() -> None:
         try:
             outcome = json.dumps(perform(job, ready)._asdict())
         finally:
-            # An error, too, closes the pipe, and is written to standard error only after that.
+            # After an error, too, the pipe is closed before the error is written to standard error.
             watch.let_end()
         answer.write(outcome)
     watch.wait()

@@ -1,4 +1,4 @@
-"""Background load: start processes that compute beside what is measured, and always end them."""
+"""Background load: starts processes that compute during a measurement, and always ends them."""
 
 import json
 import os
@@ -17,14 +17,14 @@ _WORK = f"{__name__}_work"
 
 
 class Kind(NamedTuple):
-    """What a background process is."""
+    """A kind of background process."""
 
     parallel: bool = False
-    """Whether it has a thread for each processor, and not just one."""
+    """Whether it has a thread for each processor instead of one thread."""
     niced: bool = False
     """Whether it runs at the lowest priority."""
     needs: str = ""
-    """A package that may be missing."""
+    """An optional package that it needs."""
 
 
 KINDS = {
@@ -33,11 +33,11 @@ KINDS = {
     "training": Kind(parallel=True, needs="torch"),
     "engine": Kind(parallel=True),
 }
-"""By the names that `--neighbour` takes."""
+"""Kinds by their names for `--neighbour`."""
 
 
 def require(kind: str) -> None:
-    """Look before anything is measured whether the kind can be started.
+    """Check before the measurements that processes of this kind can be started.
 
     Raises:
         ModelError: there is no such kind, or a package is missing.
@@ -57,9 +57,9 @@ def total_weight(kind: str, count: int, processors: int, own_nice: int = 0) -> f
 
     Args:
         kind: one of `KINDS`.
-        count: how many processes.
-        processors: as many threads has a process that is parallel.
-        own_nice: of the program that is measured, and of what it starts.
+        count: number of processes.
+        processors: number of threads of a parallel process.
+        own_nice: nice value of the measured program and its processes.
     """
     threads = processors if KINDS[kind].parallel else 1
     nice = LOWEST if KINDS[kind].niced else own_nice
@@ -67,7 +67,7 @@ def total_weight(kind: str, count: int, processors: int, own_nice: int = 0) -> f
 
 
 def own_nice() -> int:
-    """The priority of this process, which all that it starts inherit."""
+    """The nice value of this process, which its child processes inherit."""
     return os.nice(0) if hasattr(os, "nice") else 0
 
 
@@ -75,17 +75,17 @@ def own_nice() -> int:
 def background_load(
     kind: str, count: int, *, threads: int, job: EngineTask, limit: float | None = None
 ) -> Iterator[Callable[[], None]]:
-    """Keep `count` processes computing; gives a function that raises when one of them has ended.
+    """Keep `count` processes computing; yields a function that raises if a process has ended.
 
     Args:
         kind: one of `KINDS`.
-        count: how many; with 0 nothing is started.
-        threads: of a process that is parallel.
-        job: what an engine loads, and what it answers.
-        limit: seconds in which all must have begun to compute.
+        count: number of processes, which may be 0.
+        threads: number of threads of a parallel process.
+        job: the task of an engine process.
+        limit: seconds within which all processes must be computing.
 
     Raises:
-        ModelError: a process did not begin, or has ended.
+        ModelError: a process did not start, or has ended.
     """
     task = json.dumps({"kind": kind, "threads": threads, "job": job.to_json()})
     with ExitStack() as stack:

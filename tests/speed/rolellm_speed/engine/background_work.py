@@ -1,7 +1,7 @@
-"""What a background process does until it is killed; run as a module, imports only what its kind needs.
+"""The work of a background process; runs as a module, and imports only what its kind needs.
 
-It reads its task as a line of JSON, says `ready` when it computes at full speed, and ends when the
-process that started it is gone.
+It reads its task as a line of JSON, prints `ready` when it computes at full speed, and ends when it is
+killed or its parent process has ended.
 """
 
 import json
@@ -22,9 +22,9 @@ Ready = Callable[[], None]
 LOWEST = 19
 """The highest nice value, which is the lowest priority."""
 _WIDTH, _ROWS = 512, 64
-"""Of the layers that are trained, and of a batch."""
+"""Width of the trained layers, and rows of a batch."""
 _ANSWER = 64
-"""Tokens of each answer of an engine."""
+"""Number of tokens of each answer of an engine."""
 
 
 def spin(ready: Ready) -> None:
@@ -47,7 +47,7 @@ def spin_niced(ready: Ready) -> None:
 
 
 def train(threads: int, ready: Ready) -> None:
-    """Train a small network with torch, on the processors."""
+    """Train a small network with torch on the CPU."""
     import torch
 
     torch.set_num_threads(threads)
@@ -69,7 +69,7 @@ def _step(network: "torch.nn.Module", optimizer: "torch.optim.Optimizer", rows: 
 
 
 def generate(job: EngineTask, ready: Ready) -> None:
-    """Write one answer after another with the engine that the job names."""
+    """Generate one answer after another with the job's engine."""
     engine: EngineUnderTest = import_module(job.module).open_engine(job)
     engine.turn(0, job.warm_up, 1)
     ready()
@@ -78,7 +78,7 @@ def generate(job: EngineTask, ready: Ready) -> None:
 
 
 def _main() -> None:
-    # What libraries print in C goes to standard error, so that “ready” stands alone.
+    # Redirect output of C libraries to standard error, so that standard output contains only “ready”.
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     task = json.loads(sys.stdin.readline())

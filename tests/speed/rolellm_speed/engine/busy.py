@@ -1,4 +1,4 @@
-"""The engines beside background processes: `rolellm bench engine --busy 0,1,2,4`."""
+"""Measures the engines beside background processes (`rolellm bench engine --busy 0,1,2,4`)."""
 
 import os
 import time
@@ -21,14 +21,14 @@ from rolellm_speed.engine.process import TimedOutError, run_job
 from rolellm_speed.engine.system import EngineTask
 
 SYSTEMS = (OURS, "llama_cpp", "llama_server", "raw")
-"""The systems under test: the server is the one as installed."""
+"""The systems under test; the server uses its default settings."""
 _POLICY = "OMP_WAIT_POLICY"
 _FIGURES = {"answer": "answer_s", "scene": "scene_s"}
-"""What is measured, and the name of its seconds."""
+"""The measured jobs, and the names of their times."""
 
 
 class _Step(NamedTuple):
-    """One measurement to come."""
+    """One planned measurement."""
 
     cell: Cell
     job: EngineTask
@@ -47,21 +47,21 @@ def measure_busy(
 ) -> dict[str, Any]:
     """Measure every system under test alone, and beside each number of each kind of background process.
 
-    All have the same weights and a thread for each processor.
+    All systems use the same weights and a thread for each processor.
 
     Args:
-        counts: how many background processes; 0 is always measured, since the others are compared with it.
-        neighbours: what they are; see `background.KINDS`.
-        characters: how many speak in turn; the scene is short enough to be played many times.
-        turns: lines in all.
-        reply: tokens of a line.
-        rounds: how often everything is measured; the medians are told.
-        limit: seconds that a system may take to be ready, and again for each measurement.
-        progress: is told what is being done, and how long the rest will take.
+        counts: numbers of background processes; 0 is always measured as the baseline.
+        neighbours: kinds of background processes; see `background.KINDS`.
+        characters: number of characters, who speak in turn.
+        turns: number of lines.
+        reply: number of tokens of a line.
+        rounds: number of rounds, of which the medians are reported.
+        limit: seconds for the start of a system, and for each measurement.
+        progress: called with a description of each step and the remaining time.
 
     Raises:
         ModelError: a system or a background process failed.
-        PersonaError: there are not so many characters.
+        PersonaError: there are fewer characters.
     """
     for kind in neighbours:
         require(kind)
@@ -83,7 +83,7 @@ def measure_busy(
 
 
 class _Measurer:
-    """Measures, and keeps what it found."""
+    """Runs measurements and collects their results."""
 
     def __init__(self, plan: EnginePlan, weights: Path, limit: float, total: int) -> None:
         self.samples: dict[Cell, list[Measurement]] = defaultdict(list)
@@ -94,7 +94,7 @@ class _Measurer:
     def measure(
         self, beside: Beside, systems: Mapping[str, Entry], progress: Callable[[str], None]
     ) -> None:
-        """All systems beside the same background processes."""
+        """Measure all systems beside the same background processes."""
         if beside.processes:
             progress(f"Starting background processes: {beside}")
         job = self._plan.short_jobs(CONTENDERS[OURS], self._weights, self._limit)["answer"]
@@ -126,12 +126,12 @@ class _Measurer:
     def _doing(self, cell: Cell) -> str:
         done = len(self._took)
         left = time_left(self._took, self._total - done)
-        told = f", about {duration(left)} left" if self._took else ""
-        return f"{cell.system} beside {cell.beside}: {cell.what} ({done + 1} of {self._total}{told})"
+        eta = f", about {duration(left)} left" if self._took else ""
+        return f"{cell.system} beside {cell.beside}: {cell.what} ({done + 1} of {self._total}{eta})"
 
 
 def _waiting_notes() -> list[str]:
-    """Whether the environment says how OpenMP's threads wait, which decides what a busy machine costs."""
+    """A note if the environment sets OpenMP's wait policy, which affects results on a busy machine."""
     policy = os.environ.get(_POLICY)
     return [f"All systems are measured with {_POLICY}={policy}, as the environment says."] if policy else []
 

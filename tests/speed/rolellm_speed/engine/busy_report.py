@@ -1,4 +1,4 @@
-"""From samples beside background processes to what is told of them; pure."""
+"""Pure functions that summarize measurements beside background processes."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -9,14 +9,14 @@ from rolellm_speed.engine.load import MachineLoad, disturbance, most
 
 
 class Beside(NamedTuple):
-    """What runs in the background."""
+    """The background load of a measurement."""
 
     neighbour: str
     """The kind of the processes; empty for none."""
     processes: int
 
     def __str__(self) -> str:
-        """For people."""
+        """The load in words."""
         return f"{self.processes} {self.neighbour}" if self.processes else "nothing"
 
 
@@ -24,7 +24,7 @@ ALONE = Beside("", 0)
 
 
 class Cell(NamedTuple):
-    """What one figure is of."""
+    """The key of one figure."""
 
     beside: Beside
     system: str
@@ -44,11 +44,11 @@ class Measurement(NamedTuple):
 def report(
     samples: Mapping[Cell, Sequence[Measurement]], shares: Mapping[Beside, float]
 ) -> list[dict[str, Any]]:
-    """A row for each system beside each number of background processes.
+    """Rows for each system and number of background processes.
 
     Args:
-        samples: of each figure one for each round.
-        shares: the fair share beside each; 1 where there is no background process.
+        samples: the measurements of each figure, one for each round.
+        shares: the fair share for each load; 1 without background processes.
     """
     rows: dict[tuple[Beside, str], dict[str, Any]] = {}
     for cell in samples:
@@ -79,13 +79,13 @@ def _figure(here: Sequence[Measurement], alone: Sequence[Measurement], share: fl
 
 
 def middle(samples: Sequence[Measurement]) -> float | None:
-    """The median of the rounds; None when one of them did not finish."""
+    """The median of the rounds; None if a round did not finish."""
     seconds = [sample.seconds for sample in samples if sample.seconds is not None]
     return round(median(seconds), 3) if seconds and len(seconds) == len(samples) else None
 
 
 def omission(here: Sequence[Measurement], alone: Sequence[Measurement]) -> str | None:
-    """Why a figure is not compared with the one alone, or None when it is."""
+    """The reason why a figure is not compared with the one without load; None if it is compared."""
     for samples, when in ((here, ""), (alone, " while it was measured alone")):
         if middle(samples) is None:
             return f"it did not finish in time{when}"
@@ -96,12 +96,12 @@ def omission(here: Sequence[Measurement], alone: Sequence[Measurement]) -> str |
 
 
 def time_left(took: Sequence[float], remaining: int) -> float:
-    """Seconds that so many measurements will take if they are like those before; 0 before the first."""
+    """Estimated seconds of the remaining measurements, from the previous ones; 0 before the first."""
     return sum(took) / len(took) * remaining if took else 0.0
 
 
 def duration(seconds: float) -> str:
-    """For people."""
+    """A duration in minutes or seconds, as text."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 

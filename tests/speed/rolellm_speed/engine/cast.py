@@ -1,4 +1,4 @@
-"""Who plays: the bundled personas, as the `system` strategy puts them to a model."""
+"""The characters of the scene: bundled personas with their messages of the `system` strategy."""
 
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona, filter_personas, list_personas
@@ -7,7 +7,7 @@ from rolellm_speed.engine.workload import Role
 
 
 def bundled_roles() -> list[Role]:
-    """The bundled English personas by id, so that a user's own change nothing."""
+    """The bundled English personas, sorted by id; a user's own personas are ignored."""
     found = [
         one for one in filter_personas(list_personas().found, language="en") if one.origin == "bundled"
     ]
@@ -15,10 +15,10 @@ def bundled_roles() -> list[Role]:
 
 
 def take(roles: list[Role], count: int) -> list[Role]:
-    """The first `count`.
+    """The first `count` roles.
 
     Raises:
-        PersonaError: there are not so many.
+        PersonaError: there are fewer roles.
     """
     if len(roles) < count:
         raise PersonaError(
@@ -29,7 +29,7 @@ def take(roles: list[Role], count: int) -> list[Role]:
 
 
 def role_of(persona: Persona) -> Role:
-    """A persona's system turn, with what it knows after it; the scene cuts all cards to one length."""
+    """A persona's system message followed by its knowledge; the scene truncates all to one length."""
     instruction = system(persona, [], [], "")[0].text
     knowledge = (f"{known.title}: {known.text}" for known in persona.knowledge)
     return Role(persona.name, "\n\n".join((instruction, *knowledge)))

@@ -1,4 +1,4 @@
-"""A process that the benchmark starts and that never outlives it."""
+"""A child process that ends with the benchmark."""
 
 import queue
 import subprocess
@@ -15,22 +15,22 @@ _LAST_WORDS = 2000
 """Bytes."""
 _LAST_LINES = 4
 _END_SECONDS = 30
-"""What a process that has done its work may take to end."""
+"""Seconds that a finished process may take to end."""
 _GRACE_SECONDS = 5
-"""What its output may take to come to an end after that."""
+"""Seconds until the end of its output after that."""
 
 
 class Child:
-    """A Python module in a process of its own: it gets one line, and answers with lines.
+    """A Python module in a separate process, which receives one line and answers with lines.
 
-    Its standard input stays open, so that a `ParentWatch` in it notices when this process is gone. It
-    stays in this process's session: Linux may share processors between sessions first
-    (`sched_autogroup`), and processes in another one would not compete thread by thread.
+    Its standard input stays open, so that its `ParentWatch` detects the end of this process. It stays in
+    this process's session: Linux may divide CPU time between sessions first (`sched_autogroup`), and
+    processes in different sessions would not compete thread by thread.
     """
 
     def __init__(self, module: str, line: str) -> None:
-        """Start it."""
-        # A pipe that nobody reads would fill up, and llama.cpp says much.
+        """Start the process."""
+        # A file, because llama.cpp writes much, and an unread pipe would fill up and block it.
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed in __exit__
         self._process = subprocess.Popen(
             (sys.executable, "-m", module),
@@ -50,7 +50,7 @@ class Child:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._kill()
-        # A process that it started and left behind may still hold its output open.
+        # A process that it started may still hold its output open.
         self._talk.join(timeout=_GRACE_SECONDS)
         if not self._talk.is_alive():
             self._close_pipes()
@@ -58,22 +58,22 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def answer(self, limit: float | None) -> str:
-        """The next line of what it says; empty when it will say nothing more.
+        """The next line of its output; empty at the end of the output.
 
         Args:
-            limit: seconds to wait; None waits as long as it takes.
+            limit: seconds to wait; None for no limit.
 
         Raises:
-            TimeoutError: there was none in time.
+            TimeoutError: there was no line in time.
         """
         try:
             return self._lines.get(timeout=limit)
@@ -81,7 +81,7 @@ class Child:
             raise TimeoutError from None
 
     def end(self) -> int:
-        """Let it go, and tell its exit code; a negative one is the signal that killed it."""
+        """End the process and return its exit code; a negative code is the signal that killed it."""
         if self._process.stdin:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -92,19 +92,19 @@ class Child:
             return self._process.wait()
 
     def last_words(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The end of its standard error."""
         size = self._said.seek(0, 2)
         self._said.seek(max(0, size - _LAST_WORDS))
         lines = self._said.read().decode("utf-8", "replace").splitlines()
         return " | ".join(line.strip() for line in lines[-_LAST_LINES:] if line.strip()) or "none"
 
     def _converse(self, line: str) -> None:
-        """In a thread, since a process that is stuck reads nothing and says nothing."""
-        told, answers = self._process.stdin, self._process.stdout
-        if told and answers:
-            with suppress(OSError):  # it has ended already; its exit code tells
-                told.write(f"{line}\n")
-                told.flush()
+        """Write the line and read the output; runs in a thread, because a stuck process would block it."""
+        writer, answers = self._process.stdin, self._process.stdout
+        if writer and answers:
+            with suppress(OSError):  # it has already ended; the exit code shows why
+                writer.write(f"{line}\n")
+                writer.flush()
             for answer in answers:
                 self._lines.put(answer)
         self._lines.put("")
@@ -116,7 +116,7 @@ class Child:
                     pipe.close()
 
     def _kill(self) -> None:
-        """With all that it started."""
+        """Kill the process and its descendants."""
         if not self.alive:
             return
         with suppress(psutil.NoSuchProcess):

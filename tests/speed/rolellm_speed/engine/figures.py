@@ -1,4 +1,4 @@
-"""From measured figures to what is told: medians of the rounds, and ratios."""
+"""Medians of the rounds, and ratios between engines."""
 
 from collections.abc import Container, Mapping, Sequence
 from statistics import median
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rolellm_speed.engine.load import disturbance
 
 Figures = dict[str, float | None]
-"""One engine's, by name."""
+"""One engine's figures by name."""
 OURS = "ours"
 
 
@@ -16,7 +16,7 @@ class _Ratio(NamedTuple):
     figure: str
     other: str
     seconds: bool = False
-    """Whether the other's figure is divided by ours, so that “times as fast” is told of seconds too."""
+    """Whether to divide the other engine's figure by ours, so that times also become speedups."""
 
 
 _RATIOS = (
@@ -32,14 +32,14 @@ _RATIOS = (
 
 
 def ratios(engines: Mapping[str, Figures], omitted: Container[str] = ()) -> dict[str, float | None]:
-    """How ours compares with the others that were measured.
+    """Ratios between our engine and the other measured engines.
 
-    Scenes and decoding as how many times faster ours is; `ttft_vs_llama_server` as the share of the
-    server's wait that is left, so less is better there.
+    For scenes and decoding the ratio is our speedup. `ttft_vs_llama_server` is our time divided by the
+    server's, so lower is better.
 
     Args:
-        engines: the figures of each.
-        omitted: the ratios that are None, since their figures cannot be compared.
+        engines: the figures of each engine.
+        omitted: ratios that are None, because their figures are not comparable.
     """
     found: dict[str, float | None] = {}
     for ratio in _RATIOS:
@@ -52,10 +52,10 @@ def ratios(engines: Mapping[str, Figures], omitted: Container[str] = ()) -> dict
 
 
 def omitted_ratios(others: Mapping[str, Mapping[str, float | None]]) -> dict[str, str]:
-    """The ratios that say nothing, since other programs computed during one of their figures, and why.
+    """Ratios that are not comparable because of other programs' load, with the reasons.
 
     Args:
-        others: for each engine and figure the part of the machine that other programs used.
+        others: for each engine and figure the share of CPU time that other programs used.
     """
     found: dict[str, str] = {}
     for ratio in _RATIOS:
@@ -69,7 +69,7 @@ def omitted_ratios(others: Mapping[str, Mapping[str, float | None]]) -> dict[str
 
 
 def medians(rounds: Sequence[Figures]) -> Figures:
-    """Each figure's median over the rounds; a figure that one of them lacks is left out."""
+    """Each figure's median over the rounds; figures that are missing in a round are left out."""
     found: Figures = {}
     for name in rounds[0]:
         values = [value for measured in rounds if (value := measured.get(name)) is not None]

@@ -1,4 +1,4 @@
-"""Read the system's counters before and during a measurement."""
+"""Reads the system's counters before and during a measurement."""
 
 import time
 from collections.abc import Iterator
@@ -9,55 +9,55 @@ import psutil
 from rolellm_speed.engine.load import CounterReading, MachineLoad, others_share
 
 _LOOK_S = 0.5
-"""How long the machine is looked at before a measurement."""
+"""Seconds of the reading before a measurement."""
 
 
 class LoadMeter:
-    """How busy the machine was before and during one measurement."""
+    """Measures the machine's load before and during one measurement."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Create a meter without readings."""
         self.before: MachineLoad | None = None
         self.during: MachineLoad | None = None
         self._first: CounterReading | None = None
 
     def to_json(self) -> dict[str, dict[str, float] | None]:
-        """What is known."""
+        """The readings as JSON values."""
         return {
             "before": self.before._asdict() if self.before else None,
             "during": self.during._asdict() if self.during else None,
         }
 
     def look_before(self) -> None:
-        """Look at the machine for a moment."""
+        """Measure the load before the measurement, which takes half a second."""
         first = read()
         time.sleep(_LOOK_S)
         self.before = _load(first, read())
 
     def start(self) -> None:
-        """The measurement begins."""
+        """Record the start of the measurement."""
         self._first = read()
 
     def stop(self) -> None:
-        """The measurement has ended, and its process still lives, so that its time can be read."""
+        """Record the end of the measurement, before its process ends and its CPU time is lost."""
         if self._first:
             self.during = _load(self._first, read())
 
 
 def read(root: psutil.Process | None = None) -> CounterReading:
-    """The counters now.
+    """Read the counters.
 
     Args:
-        root: the process that is not “others”, with all that it started; this one if None.
+        root: the process that, with its descendants, does not count as others; defaults to this process.
     """
     return CounterReading(time.monotonic(), _busy_seconds(), own_seconds(root or psutil.Process()))
 
 
 def own_seconds(root: psutil.Process) -> float:
-    """What a process and its living descendants have computed, and those that they waited for."""
+    """CPU time of a process, its running descendants, and ended child processes that they waited for."""
     total = 0.0
     for process in _family(root):
-        # One that ends while we look counts as nothing; those that matter are held until they are read.
+        # Processes that end meanwhile are ignored; the measured ones stay alive until they are read.
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             times = process.cpu_times()
             total += times.user + times.system + times.children_user + times.children_system
@@ -71,13 +71,13 @@ def _family(root: psutil.Process) -> Iterator[psutil.Process]:
 
 
 def _busy_seconds() -> float:
-    """Of the processors that this process may use; what a hypervisor took away counts as busy."""
+    """Busy time of the processors that this process may use, including time stolen by a hypervisor."""
     processors = psutil.cpu_times(percpu=True)
     return sum(_busy(processors[number]) for number in _usable() if number < len(processors))
 
 
 def _busy(times: tuple[float, ...]) -> float:
-    # Linux counts guests' time within the user's, and waiting for a disk is not computing.
+    # On Linux, user time includes guest time, and iowait is idle time.
     uncounted = ("idle", "iowait", "guest", "guest_nice")
     return sum(times) - sum(getattr(times, name, 0.0) for name in uncounted)
 

@@ -1,4 +1,4 @@
-"""Run all engines, one after another, and put their figures side by side."""
+"""Runs all engines, one after the other, and compares their figures."""
 
 import platform
 import time
@@ -31,10 +31,10 @@ CONTENDERS = {
     "llama_server_tuned": Entry(f"{_HERE}.server", needs=_SERVER),
     "raw": Entry(f"{_HERE}.raw"),
 }
-"""In the order in which they run and are shown."""
+"""The engines, in the order of runs and reports."""
 _OURS_INSTALLED = "ours, as installed"
 _OTHERS_INSTALLED = ("llama_server", "llama_cpp")
-"""With whom the second pass compares: what somebody would get without looking for settings."""
+"""The engines of the second comparison, which use their default settings."""
 
 
 class _EngineRun(NamedTuple):
@@ -45,19 +45,19 @@ class _EngineRun(NamedTuple):
 @dataclass
 class _Measured:
     rounds: dict[str, list[Figures]] = field(default_factory=dict)
-    """Of each run the figures of each round."""
+    """The figures of each run, one set for each round."""
     features: dict[str, list[str]] = field(default_factory=dict)
     others: dict[str, dict[str, float | None]] = field(default_factory=dict)
-    """Of each run and figure the part of the machine that other programs used, the most of all rounds."""
+    """For each run and figure the highest share of CPU time that other programs used in a round."""
     load: list[dict[str, Any]] = field(default_factory=list)
-    """How busy the machine was before and during each measurement."""
+    """The machine's load before and during each measurement."""
 
     def figures(self, name: str) -> Figures:
         """The medians of a run's rounds."""
         return medians(self.rounds[name])
 
     def note_load(self, name: str, figures: Figures, meter: LoadMeter) -> None:
-        """What others used counts for each of the figures that were measured meanwhile."""
+        """Record other programs' load for each figure of a measurement."""
         known = self.others.setdefault(name, {})
         during = meter.during.others if meter.during else None
         for figure in figures:
@@ -73,22 +73,22 @@ def measure_engine(
     flash_attention: bool | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Play the scene with every engine on the embedded model's file, and once more as installed.
+    """Play the scene with every engine on the embedded model's file, and again as installed.
 
-    In the first pass all have the same weights. In the second one ours has the format it chooses on
-    this machine; the others keep the file, since they would not choose, and so their figures too.
+    In the first comparison all engines use the same weights. In the second one our engine uses the weight
+    format that it selects on this machine; the others always use the file, so their figures are reused.
 
     Args:
-        characters: how many speak in turn.
-        turns: lines in all.
-        reply: tokens of a line.
-        rounds: how often everything is measured; the medians are told.
-        flash_attention: for those with the best settings; None takes what was found best here.
-        progress: is told what is being done.
+        characters: number of characters, who speak in turn.
+        turns: number of lines.
+        reply: number of tokens of a line.
+        rounds: number of rounds, of which the medians are reported.
+        flash_attention: setting of the tuned engines; None uses the calibrated setting.
+        progress: called with a description of each step.
 
     Raises:
         ModelError: an engine failed, or the scene is too long for the model.
-        PersonaError: there are not so many characters.
+        PersonaError: there are fewer characters.
     """
     weights = embedded_gguf()
     plan = make_plan(weights, Size(characters, turns, reply), flash_attention)
@@ -114,7 +114,7 @@ def installed() -> dict[str, Entry]:
 
 
 def missing_notes() -> list[str]:
-    """A sentence for each package without which engines are not measured."""
+    """A sentence for each missing package that an engine needs."""
     missing = {entry.needs for name, entry in CONTENDERS.items() if name not in installed()}
     return [
         f"llama.cpp's own server is not measured, since {package} is not installed; "
@@ -124,7 +124,7 @@ def missing_notes() -> list[str]:
 
 
 def _runs(weights: Path) -> dict[str, _EngineRun]:
-    """Whom to run, by name; ours a second time on the format it chooses."""
+    """The runs by name; our engine also runs with the weight format that it selects."""
     runs = {name: _EngineRun(entry, weights) for name, entry in installed().items()}
     if OURS in runs:
         chosen = fastest_weights(weights, tuning_for(weights).weights)
@@ -135,7 +135,7 @@ def _runs(weights: Path) -> dict[str, _EngineRun]:
 def _measure_rounds(
     plan: EnginePlan, runs: Mapping[str, _EngineRun], rounds: int, progress: Progress
 ) -> _Measured:
-    """All engines within each round, so that a slow hour hits all alike."""
+    """Measure all engines in each round, so that slow periods affect all equally."""
     began = time.monotonic()
     measured = _Measured()
     for number in range(1, rounds + 1):
@@ -146,7 +146,7 @@ def _measure_rounds(
                 progress(f"Round {number} of {rounds}, {name}: {what} ({spent:.0f} s so far)")
                 meter = LoadMeter()
                 outcome = run_job(name, job, meter=meter)
-                # What the scene has measured stays: the memory told is what the scene took.
+                # The scene's figures take precedence, so that the reported memory is the scene's.
                 new = {figure: value for figure, value in outcome.figures.items() if figure not in found}
                 found |= new
                 measured.features[name] = outcome.features
@@ -157,10 +157,10 @@ def _measure_rounds(
 
 
 def machine(features: Mapping[str, list[str]]) -> dict[str, Any]:
-    """What was measured on, and the versions of llama.cpp.
+    """The machine, and the versions of llama.cpp.
 
     Args:
-        features: of each engine's build of llama.cpp.
+        features: CPU features by engine, as its build of llama.cpp reports them.
     """
     server = features.get("llama_server")
     return {
@@ -169,7 +169,7 @@ def machine(features: Mapping[str, list[str]]) -> dict[str, Any]:
         "features": list(library.features()),
         "llama_cpp": version("llama-cpp-python"),
         "llama_server": version(_SERVER) if server else None,
-        # The wheel's build may use less of the processor than one compiled here.
+        # The wheel's build may use fewer CPU features than a local build.
         "llama_server_features": server,
     }
 

@@ -1,4 +1,4 @@
-"""`llama_cpp.Llama`, one call a turn: what LangChain's wrapper does, without the wrapper's own work."""
+"""`llama_cpp.Llama` with one call per turn, like LangChain's wrapper, but without its overhead."""
 
 import time
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ def open_engine(job: EngineTask) -> "OneCall":
 
 
 class OneCall:
-    """A `Engine` that keeps one conversation at a time, which is all that `Llama` can."""
+    """An `EngineUnderTest` with one cached conversation, which is the limit of `Llama`."""
 
     at_once = 1
 
     def __init__(self, job: EngineTask) -> None:
-        """Load the model with `Llama`'s own settings, but for the threads and the context."""
+        """Load the model with `Llama`'s default settings, except for threads and context."""
         self.features = library.features()
         self._llama = _CountingLlama(
             job.weights,
@@ -36,7 +36,7 @@ class OneCall:
         )
 
     def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
-        """`Llama.generate`, which goes on past end tokens; it keeps what begins like the last prompt."""
+        """Call `Llama.generate`, which continues after end tokens and reuses the last prompt's prefix."""
         began = time.perf_counter()
         before = self._llama.evaluated
         answer = self._llama.generate(prompt, temp=0)
@@ -48,10 +48,10 @@ class OneCall:
         return SpokenTurn(tokens, first, evaluated)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
-        """Nothing: it answers when called."""
+        """Do nothing, because `Llama` has no prefetch."""
 
     def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
-        """One prompt only."""
+        """Decode one prompt; `Llama` supports no more."""
         (prompt,) = prompts
         answer = self._llama.generate(prompt, temp=0)
         moments = [time.perf_counter() for _ in islice(answer, n)]
@@ -64,7 +64,7 @@ class OneCall:
 
 
 class _CountingLlama(llama_cpp.Llama):
-    """Counts the tokens that are computed."""
+    """Counts the computed tokens."""
 
     evaluated = 0
 
@@ -74,7 +74,7 @@ class _CountingLlama(llama_cpp.Llama):
 
 
 def _forbid_repacking() -> None:
-    """`Llama` cannot be told, and with AMX it would crash; this process has no other use for them."""
+    """Disable repacked weights, which crash with AMX; `Llama` has no option for this."""
     default_params = functions.llama_model_default_params
 
     def without_extra_buffers() -> Any:

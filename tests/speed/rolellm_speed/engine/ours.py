@@ -1,4 +1,4 @@
-"""This project's engine: what `ChatLlamaCpp` runs on, with everything that a chat would use of it."""
+"""This project's engine, as `ChatLlamaCpp` uses it."""
 
 import queue
 import time
@@ -27,7 +27,7 @@ def open_engine(job: EngineTask) -> "Ours":
 
 
 class Ours:
-    """A `Engine`."""
+    """This project's `EngineUnderTest`."""
 
     def __init__(self, job: EngineTask) -> None:
         """Load the model with the settings calibrated for it, or the defaults."""
@@ -38,32 +38,32 @@ class Ours:
         self._threads = AdaptiveThreads(job.threads)
         room = job.sequences * job.n_ctx
         limits = CacheLimits(n_ctx=job.n_ctx, slots=job.sequences, idle=room, parked=room)
-        # Twice, since what moves to a larger context is held in memory meanwhile.
+        # Twice the size, because a move to a larger context keeps both in memory.
         cache = KVCache(self._make_context, limits, free_cells=lambda: 2 * room)
-        sampler = _Endless(self._model)
-        self._engine = Engine(cache, _Numbers(), lambda *_: sampler, n_batch=self._tuning.n_batch)
+        sampler = _EndlessSampler(self._model)
+        self._engine = Engine(cache, _NumberVocabulary(), lambda *_: sampler, n_batch=self._tuning.n_batch)
         self._evaluated = 0
 
     def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
-        """Ask for a line and hear it."""
+        """Generate one line."""
         ((tokens, moments),), began = self._ask([prompt], n)
         counted = self._engine.counters
         evaluated, self._evaluated = counted.evaluated - self._evaluated - (n - 1), counted.evaluated
         return SpokenTurn(tokens, moments[0] - began, evaluated)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
-        """Everybody reads what was said, as while a person reads it."""
+        """Prefetch all characters' next prompts, as a chat does while a person reads."""
         for reading in [self._engine.prefetch(tokens) for tokens in heard]:
             while not reading.done:
                 time.sleep(0.001)
 
     def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
-        """Ask for all at once."""
+        """Submit all prompts at once."""
         answers, _ = self._ask(prompts, n)
         return together_rate([moments for _, moments in answers], n)
 
     def close(self) -> None:
-        """End the engine."""
+        """Close the engine."""
         self._engine.close()
 
     def _make_context(self, slots: int, cells: int) -> LlamaContext:
@@ -74,24 +74,24 @@ class Ours:
     def _ask(
         self, prompts: Sequence[Sequence[int]], n: int
     ) -> tuple[list[tuple[list[int], list[float]]], float]:
-        """The tokens of each answer, when they came, and when they were asked for."""
+        """The tokens of each answer with their arrival times, and the time of the requests."""
         began = time.perf_counter()
-        heard = [_Ear() for _ in prompts]
-        for ear, prompt in zip(heard, prompts, strict=True):
-            self._engine.submit(prompt, Sampling(temperature=0, max_tokens=n), ear.hear)
-        return [ear.all() for ear in heard], began
+        collectors = [_AnswerCollector() for _ in prompts]
+        for collector, prompt in zip(collectors, prompts, strict=True):
+            self._engine.submit(prompt, Sampling(temperature=0, max_tokens=n), collector.add)
+        return [collector.result() for collector in collectors], began
 
 
-class _Ear:
-    """Hears one answer and looks at the clock."""
+class _AnswerCollector:
+    """Collects the parts of one answer with their arrival times."""
 
     def __init__(self) -> None:
         self._parts: queue.SimpleQueue[tuple[StreamItem, float]] = queue.SimpleQueue()
 
-    def hear(self, part: StreamItem) -> None:
+    def add(self, part: StreamItem) -> None:
         self._parts.put((part, time.perf_counter()))
 
-    def all(self) -> tuple[list[int], list[float]]:
+    def result(self) -> tuple[list[int], list[float]]:
         tokens: list[int] = []
         moments: list[float] = []
         while True:
@@ -104,8 +104,8 @@ class _Ear:
             moments.append(moment)
 
 
-class _Numbers:
-    """A vocabulary in which the text of a token is its number, and nothing ends an answer."""
+class _NumberVocabulary:
+    """A vocabulary in which a token's text is its number, and without end tokens."""
 
     def bytes_of(self, token: int) -> bytes:
         return f"{token} ".encode()
@@ -114,11 +114,11 @@ class _Numbers:
         return False
 
 
-class _Endless(Sampler):
-    """Takes the likeliest token that does not end the answer."""
+class _EndlessSampler(Sampler):
+    """Chooses the most probable token that is not an end token."""
 
     def __init__(self, model: LlamaModel) -> None:
-        """No llama.cpp sampler is needed for that."""
+        """Collect the end tokens; no llama.cpp sampler is needed."""
         self._n_vocabulary = model.n_vocabulary
         self._ends = [token for token in range(model.n_vocabulary) if model.is_end(token)]
 

@@ -1,4 +1,4 @@
-"""What all engines are given to do, in the model's tokens."""
+"""The work of all engines, in the model's tokens."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,14 +15,14 @@ from rolellm_speed.engine.workload import OPENING, WorkloadScene, make_scene, sl
 
 CARD_TOKENS = 350
 PROMPT_TOKENS = 200
-"""What stands before what is decoded together."""
+"""Number of prompt tokens before concurrent decoding."""
 ANSWER_PROMPT_TOKENS = 350
-"""Of the prompt of one answer, which is read before the clock runs."""
+"""Number of prompt tokens of a single answer, which are prefilled before the measurement."""
 _DECODING_ROOM = 1024
 
 
 class Size(NamedTuple):
-    """How much is played."""
+    """The size of the scene."""
 
     characters: int = 4
     turns: int = 24
@@ -30,28 +30,28 @@ class Size(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """How an engine is found."""
+    """The module of an engine, and its requirements."""
 
     module: str
     tuned: bool = True
     needs: str = ""
-    """A package that may be missing."""
+    """An optional package that it needs."""
 
 
 @dataclass(frozen=True)
 class EnginePlan:
-    """The same for all."""
+    """The work, which is the same for all engines."""
 
     scene: WorkloadScene
     prompts: list[list[int]]
-    """To be gone on with at once."""
+    """Prompts for concurrent decoding."""
     warm_up: list[int]
     threads: int
     flash_attention: bool
     cache_type: str
 
     def jobs(self, entry: Entry, weights: Path) -> dict[str, EngineTask]:
-        """An engine's two jobs; a process for each, so that the scene's memory is the scene's alone."""
+        """An engine's two jobs, which run in separate processes to measure the scene's memory alone."""
         scene = EngineTask(
             module=entry.module,
             weights=str(weights),
@@ -70,12 +70,12 @@ class EnginePlan:
         return {"scene": scene, "decoding": decoding}
 
     def short_jobs(self, entry: Entry, weights: Path, limit: float) -> dict[str, EngineTask]:
-        """What an engine does beside background processes: one answer, and the scene.
+        """An engine's jobs beside background processes: one answer, and the scene.
 
         Args:
             entry: the engine.
-            weights: its file.
-            limit: seconds for each of the two.
+            weights: the model's file.
+            limit: seconds for each job.
         """
         scene = replace(self.jobs(entry, weights)["scene"], limit=limit)
         prompt = (
@@ -88,16 +88,16 @@ class EnginePlan:
 
 
 def make_plan(weights: Path, size: Size, flash_attention: bool | None) -> EnginePlan:
-    """Cast the scene and put everything into tokens.
+    """Create the scene and tokenize it.
 
     Args:
         weights: the file whose vocabulary and chat template are used.
-        size: how much is played.
-        flash_attention: for those with the best settings; None takes what was found best here.
+        size: the size of the scene.
+        flash_attention: setting of the tuned engines; None uses the calibrated setting.
 
     Raises:
-        ModelError: the model cannot hold the scene.
-        PersonaError: there are not so many characters.
+        ModelError: the scene is too long for the model.
+        PersonaError: there are fewer characters.
     """
     model = LlamaModel(weights)
 

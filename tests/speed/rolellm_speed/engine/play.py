@@ -1,4 +1,4 @@
-"""An engine's job, and what the clock says; this is what runs in its process."""
+"""Runs and times an engine's job, in the engine's process."""
 
 import math
 import sys
@@ -14,26 +14,26 @@ from rolellm_speed.engine.system import EngineTask, EngineUnderTest
 from rolellm_speed.engine.workload import WorkloadScene, WorkloadTalk
 
 AT_ONCE = (1, 4, 8, 16)
-"""How many requests are decoded together."""
+"""Numbers of requests that are decoded together."""
 DECODED = 32
-"""Tokens each of them writes."""
+"""Number of tokens of each of these answers."""
 _REPETITIONS = 3
 
 
 class EngineOutcome(NamedTuple):
-    """What an engine's process tells."""
+    """The results of an engine's process."""
 
     features: list[str]
-    """What its build of llama.cpp uses of the processor."""
+    """The CPU features that its build of llama.cpp uses."""
     figures: Figures
 
 
 def perform(job: EngineTask, ready: Callable[[], None] = lambda: None) -> EngineOutcome:
-    """Do a job in this process.
+    """Run a job in this process.
 
     Args:
-        job: what is to be done.
-        ready: is called when the model is loaded and the warm-up is over.
+        job: the job.
+        ready: called after the model is loaded and the warm-up has finished.
     """
     engine: EngineUnderTest = import_module(job.module).open_engine(job)
     figures: Figures = {}
@@ -52,7 +52,7 @@ def perform(job: EngineTask, ready: Callable[[], None] = lambda: None) -> Engine
 
 
 def play_scene(engine: EngineUnderTest, scene: WorkloadScene) -> Figures:
-    """Everybody speaks in turn, until all lines are spoken."""
+    """Let the characters speak in turn until all lines are spoken."""
     talk = WorkloadTalk(scene)
     sent = evaluated = 0
     waits = []
@@ -78,24 +78,24 @@ def play_scene(engine: EngineUnderTest, scene: WorkloadScene) -> Figures:
 
 
 def time_decoding(engine: EngineUnderTest, prompts: Sequence[Sequence[int]]) -> Figures:
-    """Tokens a second in total, by how many requests are answered at once."""
+    """Measure total tokens per second by the number of concurrent requests."""
     rates: Figures = {}
     for count in AT_ONCE:
         if count > min(engine.at_once, len(prompts)):
             break
-        engine.decode_together(prompts[:count], 2)  # reads the prompts
+        engine.decode_together(prompts[:count], 2)  # prefills the prompts
         measured = (engine.decode_together(prompts[:count], DECODED) for _ in range(_REPETITIONS))
         rates[f"decode_{count}"] = round(median(measured), 1)
     return rates
 
 
 def time_answers(engine: EngineUnderTest, prompt: Sequence[int], limit: float) -> Figures:
-    """Seconds of one answer to a prompt that is read already: the median of a few.
+    """Measure the median seconds of a few answers to a prompt that is already prefilled.
 
     Args:
-        engine: has read the prompt.
-        prompt: the same for every answer.
-        limit: seconds; another answer is begun only if it would fit into them.
+        engine: the engine, which has prefilled the prompt.
+        prompt: the prompt of all answers.
+        limit: seconds for all answers; a further answer starts only if it would fit into them.
     """
     seconds: list[float] = []
     while len(seconds) < _REPETITIONS and (not seconds or sum(seconds) + max(seconds) <= limit):
@@ -106,8 +106,8 @@ def time_answers(engine: EngineUnderTest, prompt: Sequence[int], limit: float) -
 
 
 def peak_memory_mb() -> float | None:
-    """The most memory this process has held; None where the system does not tell."""
-    # Linux hands the parent's peak down to `ru_maxrss` of a child it starts; this one begins anew.
+    """This process's peak memory; None if the system does not report it."""
+    # On Linux a child process inherits the parent's peak in `ru_maxrss`; this counter starts at zero.
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():

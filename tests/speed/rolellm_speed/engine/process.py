@@ -1,4 +1,4 @@
-"""An engine's process, seen from outside."""
+"""Starts an engine's process and waits for its outcome."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ _MODULE = __name__.rpartition(".")[0]
 
 
 class TimedOutError(ModelError):
-    """A system under test that did not finish in time; its process is gone."""
+    """A system under test did not finish in time; its process was killed."""
 
 
 def run_job(
@@ -22,15 +22,15 @@ def run_job(
     """Start a process for the job and wait for its outcome.
 
     Args:
-        name: the engine's, for the error.
-        job: what is to be done.
-        limit: seconds until it is ready, and again as many until it has finished; then it is killed
-            with all that it started. None waits as long as it takes.
-        meter: is told when to look at the machine.
+        name: the engine's name in error messages.
+        job: the job.
+        limit: seconds until the process is ready, and again until it has finished; afterwards it is killed
+            with its descendants. None for no limit.
+        meter: measures the machine's load.
 
     Raises:
-        TimedOutError: it was not ready, or did not finish, in time.
-        ModelError: the process failed; the end of what it said tells why.
+        TimedOutError: the process was not ready, or did not finish, in time.
+        ModelError: the process failed; the message contains the end of its output.
     """
     if meter:
         meter.look_before()
@@ -46,7 +46,7 @@ def run_job(
 
 
 def _ask(name: str, child: Child, limit: float | None, meter: LoadMeter | None) -> str:
-    """Its outcome as JSON; empty when it ended before."""
+    """The outcome as JSON; empty if the process ended without one."""
     doing = "was not ready"
     if meter:
         meter.start()
@@ -55,7 +55,7 @@ def _ask(name: str, child: Child, limit: float | None, meter: LoadMeter | None) 
         if answer.strip() == READY:
             doing = "did not finish"
             if meter:
-                meter.start()  # anew: what disturbed the loading only does not matter
+                meter.start()  # restart, because load during the loading does not matter
             answer = child.answer(limit)
     except TimeoutError:
         raise TimedOutError(f"The engine {name!r} {doing} in {limit:g} s.") from None

@@ -1,7 +1,7 @@
-"""A bare loop over llama.cpp's C functions: nothing in Python can be faster on the same build.
+"""A minimal loop over llama.cpp's C functions: the upper bound for Python code on the same build.
 
-One sequence for each character with keys and values of its own, only new tokens computed, the best
-settings known. It can do nothing else: no samplers, no queue, no text.
+Each character has its own sequence in the KV cache, only new tokens are computed, and the settings are the
+best known. There are no samplers, no queue and no text.
 """
 
 import time
@@ -28,10 +28,10 @@ def open_engine(job: EngineTask) -> "RawLoop":
 
 
 class RawLoop:
-    """A `Engine`."""
+    """The minimal `EngineUnderTest`."""
 
     def __init__(self, job: EngineTask) -> None:
-        """Load the model and make room."""
+        """Load the model and allocate the context."""
         self.at_once = job.sequences
         self.features = library.features()
         self._model = LlamaModel(Path(job.weights))
@@ -43,7 +43,7 @@ class RawLoop:
         self._held: list[list[int]] = [[] for _ in range(job.sequences)]
 
     def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
-        """Compute what is new of the prompt, then token after token."""
+        """Prefill the new part of the prompt, then decode token by token."""
         began = time.perf_counter()
         evaluated, row = self._read(character, prompt)
         tokens = [self._choose(row)]
@@ -54,10 +54,10 @@ class RawLoop:
         return SpokenTurn(tokens, first, evaluated)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
-        """Nothing: reading ahead takes as long."""
+        """Do nothing, because prefilling earlier would take the same time."""
 
     def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
-        """One batch a step, with a row for each prompt."""
+        """Decode all prompts in one batch per step, with one row for each prompt."""
         for sequence, prompt in enumerate(prompts):
             self._read(sequence, prompt[:-1])
         last = [prompt[-1] for prompt in prompts]
@@ -69,15 +69,15 @@ class RawLoop:
         return together_rate([moments] * len(prompts), n)
 
     def close(self) -> None:
-        """Free what is not the model's."""
+        """Free the context."""
         llama_cpp.llama_batch_free(self._batch)
         llama_cpp.llama_free(self._context)
         self._model.close()
 
     def _read(self, sequence: int, prompt: Sequence[int]) -> tuple[int, int]:
-        """How many tokens were computed, and the row of the last batch after which the answer begins."""
+        """Prefill a prompt; returns the number of computed tokens and the row of the answer's logits."""
         held = self._held[sequence]
-        # What follows the last token is only known after computing it.
+        # The last token is always computed, because the answer needs its logits.
         common = min(shared_prefix(held, prompt), len(prompt) - 1)
         if common < len(held):
             memory = llama_cpp.llama_get_memory(self._context)
@@ -90,7 +90,7 @@ class RawLoop:
         return len(new), len(part) - 1
 
     def _decode(self, rows: Sequence[tuple[int, int]], *, all_wanted: bool = True) -> None:
-        """Put a token behind each row's sequence; what follows is wanted of all, or of the last one."""
+        """Append a token to each row's sequence; compute logits for all rows, or for the last one only."""
         batch = self._batch
         batch.n_tokens = len(rows)
         for place, (sequence, token) in enumerate(rows):

@@ -1,6 +1,6 @@
 """llama.cpp's own server, from the wheel `xllamacpp`, with a slot for each character.
 
-Imports nothing of llama-cpp-python's: two builds of llama.cpp must not meet in one process.
+It does not import llama-cpp-python, because one process must not load two builds of llama.cpp.
 """
 
 import json
@@ -26,43 +26,43 @@ def open_engine(job: EngineTask) -> "LlamaServer":
 
 
 class _ServerReply(NamedTuple):
-    """What came of a request."""
+    """The result of a request."""
 
     tokens: list[int]
     text: str
     moments: list[float]
-    """When tokens came."""
+    """Arrival times of the tokens."""
     read: int
-    """Prompt tokens that were computed."""
+    """Number of computed prompt tokens."""
 
 
 class LlamaServer:
-    """A `Engine` behind HTTP on loopback; its client is as thin as can be."""
+    """An `EngineUnderTest` behind HTTP on the loopback interface, with a minimal client."""
 
     def __init__(self, job: EngineTask) -> None:
-        """Start the server in this process, in threads of its own."""
+        """Start the server in threads of this process."""
         self.at_once = job.sequences
         self.features = features_in(xllamacpp.get_system_info())
         self._server = xllamacpp.Server(_server_params(job, self.features))
         self._address = urlsplit(self._server.listening_address).netloc
-        # The default chain sorts forty candidates to take the first of them.
+        # The default sampler chain would sort forty candidates to select the first one.
         self._sampling = {"samplers": ["top_k"], "top_k": 1} if job.tuned else {}
 
     def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
-        """One streamed request to the character's slot."""
+        """Send one streaming request to the character's slot."""
         began = time.perf_counter()
         answer = self._complete(character, prompt, n)
         tokens = answer.tokens
         if len(tokens) < n:
-            # Of a character in several tokens the stream tells the last one only.
+            # If a character consists of several tokens, the stream contains only the last one.
             tokens = self._ask("/tokenize", {"content": answer.text})["tokens"][:n]
         return SpokenTurn(tokens, answer.moments[0] - began, answer.read)
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
-        """Nothing: a server computes when asked."""
+        """Do nothing, because the server has no prefetch."""
 
     def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
-        """As many requests at once, after each slot has read its prompt."""
+        """Send all requests concurrently, after each slot has prefilled its prompt."""
         for slot, prompt in enumerate(prompts):
             self._complete(slot, prompt, 1)
         ready = Barrier(len(prompts))
@@ -94,7 +94,7 @@ class LlamaServer:
                 **self._sampling,
             },
         )
-        # Between tokens only the clock is read; what they are is looked at in the end.
+        # Only the arrival times are recorded meanwhile; the tokens are parsed at the end.
         events = []
         while line := response.readline():
             if line.startswith(b"data: "):
@@ -114,7 +114,7 @@ class LlamaServer:
         return json.loads(self._post(path, body).read())
 
     def _post(self, path: str, body: dict[str, Any]) -> HTTPResponse:
-        # It closes the connection after a stream, so each request has one of its own.
+        # The server closes the connection after a stream, so each request opens a new one.
         connection = HTTPConnection(self._address, timeout=_ANSWER_SECONDS)
         connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
         response = connection.getresponse()
@@ -141,6 +141,6 @@ def _server_params(job: EngineTask, features: Sequence[str]) -> Any:
             else kinds.LLAMA_FLASH_ATTN_TYPE_DISABLED
         )
         params.kv_unified = False
-        params.cache_ram_mib = 0  # no copies of slots that nobody will ask for
+        params.cache_ram_mib = 0  # no unused copies of slots
         params.no_extra_bufts = any(feature.startswith("AMX") for feature in features)
     return params

@@ -1,4 +1,4 @@
-"""What an engine is: a module with `open_engine(job)` that gives an `EngineUnderTest`."""
+"""The interface of engines: a module with `open_engine(job)`, which returns an `EngineUnderTest`."""
 
 import json
 import re
@@ -9,103 +9,103 @@ from typing import NamedTuple, Protocol
 from rolellm_speed.engine.workload import WorkloadScene
 
 READY = "ready"
-"""What a process says when its model is loaded and the clock begins to run."""
+"""The line that a process prints when its model is loaded and the measurement starts."""
 
 
 @dataclass(frozen=True)
 class EngineTask:
-    """What an engine's process is asked to do; travels as JSON."""
+    """The job of an engine's process, which is passed as JSON."""
 
     module: str
-    """Where `open_engine` is."""
+    """The module that contains `open_engine`."""
     weights: str
-    """A GGUF file."""
+    """The path of a GGUF file."""
     threads: int
     n_ctx: int
-    """Tokens a sequence can hold."""
+    """Context size of a sequence, in tokens."""
     sequences: int
-    """Characters of the scene, or requests at once."""
+    """Number of the scene's characters, or of concurrent requests."""
     tuned: bool = True
-    """Whether to use the best settings known, and not the engine's own defaults."""
+    """Whether to use the best known settings instead of the engine's defaults."""
     flash_attention: bool = False
-    """The best known setting on this machine, for whom is tuned."""
+    """The best known setting on this machine, for tuned engines."""
     cache_type: str = "f16"
-    """The same, for keys and values."""
+    """The best known data type of keys and values, for tuned engines."""
     warm_up: list[int] = field(default_factory=list)
-    """A prompt to be answered once before the clock runs."""
+    """A prompt that is answered once before the measurement."""
     scene: WorkloadScene | None = None
-    """Play it."""
+    """The scene to play, if any."""
     prompts: list[list[int]] = field(default_factory=list)
-    """Go on with as many of them at once as is asked for."""
+    """Prompts for concurrent decoding."""
     answer_to: list[int] = field(default_factory=list)
-    """Answer this prompt alone, which was the warm-up and so is read already."""
+    """A prompt to answer alone, which the warm-up has already prefilled."""
     limit: float | None = None
-    """Seconds for all answers to it; when another one would not fit, there is none."""
+    """Seconds for all answers to `answer_to`; an answer that would exceed them is not started."""
 
     def to_json(self) -> str:
-        """For the other process."""
+        """The job as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "EngineTask":
-        """What `to_json` made."""
+        """Parse the JSON of `to_json`."""
         fields = json.loads(text)
         scene = fields.pop("scene")
         return cls(**fields, scene=WorkloadScene(**scene) if scene else None)
 
 
 class SpokenTurn(NamedTuple):
-    """A line that was spoken."""
+    """A generated line."""
 
     tokens: list[int]
     first_token_s: float
-    """From the moment it was asked for."""
+    """Seconds from the request to the first token."""
     evaluated: int
-    """Prompt tokens computed since the turn before, what was read between the turns included."""
+    """Prompt tokens computed since the previous turn, including those between the turns."""
 
 
 class EngineUnderTest(Protocol):
     """An engine with its model loaded."""
 
     at_once: int
-    """How many requests it can answer at once."""
+    """The number of requests that it can answer concurrently."""
     features: Sequence[str]
-    """What its build of llama.cpp uses of the processor, in llama.cpp's words."""
+    """The CPU features that its build of llama.cpp uses, by llama.cpp's names."""
 
     def turn(self, character: int, prompt: Sequence[int], n: int) -> SpokenTurn:
-        """Answer with exactly `n` tokens, the likeliest each time, and none that ends the answer.
+        """Answer with exactly `n` tokens, with greedy decoding and without end tokens.
 
-        A character's prompt begins with its last prompt and what it answered to it.
+        A character's prompt begins with its previous prompt and its previous answer.
         """
 
     def between(self, heard: Sequence[Sequence[int]]) -> None:
-        """A line was spoken and nobody is asked yet; whoever likes may read ahead.
+        """Optionally prefill the next prompts after a line.
 
-        Counts for the scene's seconds, not for the next turn's first token.
+        The time counts towards the scene's seconds, not towards the next turn's first token.
 
         Args:
-            heard: for each character what its next prompt will begin with.
+            heard: the beginning of each character's next prompt.
         """
 
     def decode_together(self, prompts: Sequence[Sequence[int]], n: int) -> float:
-        """Go on with all prompts at once, `n` tokens each; gives `together_rate`.
+        """Continue all prompts concurrently with `n` tokens each; returns `together_rate`.
 
-        The same prompts come again and again, the same one in the same place.
+        Repeated calls pass the same prompts in the same order.
         """
 
     def close(self) -> None:
-        """End."""
+        """Close the engine."""
 
 
 def together_rate(arrivals: Sequence[Sequence[float]], n: int) -> float:
-    """Tokens a second of several answers, from when all have begun to the last token of all.
+    """Tokens per second of several answers, from the time when all have started to the last token.
 
-    So neither reading the prompts counts nor that requests cannot be sent at one instant.
+    This excludes the prefill, and differences between the times at which requests were sent.
 
     Args:
-        arrivals: for each answer the moments at which tokens arrived. There may be fewer than `n`:
-            a server holds the parts of a character back and sends them at once.
-        n: tokens of an answer.
+        arrivals: arrival times of each answer's tokens. There may be fewer than `n`, because a server sends
+            a character that consists of several tokens as one chunk.
+        n: number of tokens of an answer.
     """
     begin = max(answer[0] for answer in arrivals)
     end = max(answer[-1] for answer in arrivals)
@@ -114,5 +114,5 @@ def together_rate(arrivals: Sequence[Sequence[float]], n: int) -> float:
 
 
 def features_in(system_info: str) -> list[str]:
-    """The features that are on, in what llama.cpp says of the system."""
+    """The enabled CPU features in llama.cpp's system information."""
     return re.findall(r"(\w+) = 1\b", system_info)

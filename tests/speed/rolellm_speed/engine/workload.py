@@ -1,4 +1,4 @@
-"""The scene as tokens, the same for every engine; nothing here knows a model."""
+"""The scene in tokens, which is the same for every engine and independent of the model."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 Tokenize = Callable[[str], list[int]]
 Render = Callable[[Sequence[dict[str, str]]], str]
-"""A chat template: turns to the prompt's text, ready for the model's answer."""
+"""A chat template: converts turns to a prompt that ends where the model's answer begins."""
 
 OPENING = (
     "The storm has closed the road, and the last train has gone. In the waiting room there is one lamp, "
@@ -15,66 +15,66 @@ OPENING = (
 )
 NARRATOR = "Narrator"
 ROOM = 4096
-"""Tokens of context that every character has, or more where the scene needs it."""
+"""The least context of a character, in tokens."""
 
 
 class Role(NamedTuple):
-    """Somebody on the stage."""
+    """A character of the scene."""
 
     name: str
     card: str
-    """The system turn's text."""
+    """The text of the system message."""
 
 
 @dataclass(frozen=True)
 class WorkloadScene:
-    """All that is known before anybody speaks."""
+    """The scene before the first line."""
 
     heads: list[list[int]]
-    """For each character the card and the narrator's opening, up to its last word."""
+    """For each character the card and the narrator's opening."""
     names: list[list[int]]
-    """What stands before a character's line in the others' prompts."""
+    """The name before each character's lines in the other characters' prompts."""
     to_user: list[int]
-    """From a user's turn to the next user's turn."""
+    """Template tokens between two user turns."""
     to_reply: list[int]
-    """From a user's turn to where the answer begins."""
+    """Template tokens between a user turn and the answer."""
     after_reply: list[int]
-    """From the end of an answer to the next user's turn."""
+    """Template tokens between an answer and the next user turn."""
     turns: int
     reply: int
-    """Tokens of every line."""
+    """Number of tokens of every line."""
 
     @property
     def longest(self) -> int:
-        """More tokens than any character's prompt and answer can come to."""
+        """An upper bound of the tokens of a character's prompt and answer."""
         marks = max(map(len, (self.to_user, self.to_reply, self.after_reply)))
         line = marks + max(map(len, self.names)) + self.reply
         return max(map(len, self.heads)) + self.turns * line + marks
 
     @property
     def room(self) -> int:
-        """Tokens of context for a character."""
+        """The context size of a character, in tokens."""
         return max(ROOM, -(-self.longest // 256) * 256)
 
 
 class WorkloadTalk:
-    """A scene under way: what each character has heard, each prompt going on where its last one ended."""
+    """A running scene with each character's prompt, which continues its previous one."""
 
     def __init__(self, scene: WorkloadScene) -> None:
-        """Begin with the narrator's opening."""
+        """Start with the narrator's opening."""
         self._scene = scene
         self.heard = [list(head) for head in scene.heads]
-        """For each character all tokens so far; its next prompt begins with them."""
+        """All tokens of each character so far, with which its next prompt begins."""
         self._spoke_last: int | None = None
 
     def prompt(self, character: int) -> list[int]:
-        """What a character is asked with."""
+        """The next prompt of a character."""
         if character == self._spoke_last:
             raise ValueError("nobody speaks twice in a row: the others' lines stand between one's own")
         return self.heard[character] + self._scene.to_reply
 
     def say(self, speaker: int, line: Sequence[int]) -> None:
-        """Let everybody hear a line: the speaker as its own answer, the others with its name."""
+        """Add a line to all prompts, as an answer for the speaker and with the name for the others."""
         scene = self._scene
         for character, heard in enumerate(self.heard):
             if character == speaker:
@@ -91,12 +91,12 @@ def make_scene(
     """The scene in a model's tokens and its own chat template.
 
     Args:
-        roles: who is on the stage, two at least.
-        tokenize: text, special marks and all, to tokens; nothing is put first.
+        roles: at least two characters.
+        tokenize: converts text with special tokens to tokens, without a BOS token.
         render: the model's chat template.
-        card_tokens: where a card is cut.
-        turns: lines to be spoken, in turn.
-        reply: tokens of a line.
+        card_tokens: the number of tokens to which cards are truncated.
+        turns: number of lines.
+        reply: number of tokens of a line.
     """
     before_card, after_card, *between = map(tokenize, _marks(render))
     opening = tokenize(f"{NARRATOR}: {OPENING}")
@@ -113,21 +113,21 @@ def make_scene(
 
 
 def _marks(render: Render) -> list[str]:
-    """What a template writes around contents: before system, to user, user, assistant, user, answer."""
+    """A template's text around contents: before system, then to user, user, assistant, user, answer."""
     roles = ("system", "user", "user", "assistant", "user")
     said = [{"role": role, "content": f"@{place}@"} for place, role in enumerate(roles)]
     return re.split(r"@\d@", render(said))
 
 
 def slices(tokens: Sequence[int], count: int, length: int) -> list[list[int]]:
-    """`count` prompts of `length` tokens, one after another from a text."""
+    """`count` consecutive slices of a text, of `length` tokens each."""
     if len(tokens) < count * length:
         raise ValueError(f"the text has {len(tokens)} tokens and not {count} times {length}")
     return [list(tokens[start : start + length]) for start in range(0, count * length, length)]
 
 
 def shared_prefix(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two prompts begin with in common."""
+    """The number of tokens of the common prefix of two prompts."""
     for place, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return place

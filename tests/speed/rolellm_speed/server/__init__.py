@@ -1,1 +1,1 @@
-"""The server measured: against llama.cpp's own with the same weights and prompts, and in a long soak."""
+"""Benchmarks of the server: a comparison with llama.cpp's own server, and a soak test."""

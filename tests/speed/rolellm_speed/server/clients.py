@@ -1,4 +1,4 @@
-"""Clients that ask side by side and look at their watches."""
+"""Concurrent clients that measure response times."""
 
 import asyncio
 import json
@@ -17,23 +17,23 @@ from rolellm_speed.server.workload import Request
 
 _SECONDS = 600.0
 _REFUSALS: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-"""How servers say that they have too much to do."""
+"""Status codes of overloaded servers."""
 
 
 @dataclass(frozen=True)
 class TimedRequest:
-    """One request, from its sending on."""
+    """Times of one request, from when it was sent."""
 
     first_s: float
-    """To the first words."""
+    """Seconds until the first words."""
     whole_s: float
     chunks: int
-    """Pieces with words in them."""
+    """Number of chunks that contain text."""
 
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Times in milliseconds, of which so many of a hundred are not exceeded."""
+    """Percentiles of times in milliseconds."""
 
     p50: float
     p95: float
@@ -42,64 +42,64 @@ class Percentiles:
 
 @dataclass(frozen=True)
 class ClientLoad:
-    """What so many clients got."""
+    """The results of a number of concurrent clients."""
 
     clients: int
     requests: int
-    """Answered or refused."""
+    """Number of requests, answered or refused."""
     refused: int
     per_s: float
-    """Answers."""
+    """Answers per second."""
     first_ms: float
-    """The median time to the first words."""
+    """Median time to the first words, in milliseconds."""
     chunks_per_s: float
     first: Percentiles
-    """Of the time to the first words."""
+    """Percentiles of the time to the first words."""
     whole: Percentiles
-    """Of the time to the end of the answer."""
+    """Percentiles of the time to the end of the answer."""
 
 
 async def ask_together(
     url: str, talks: Sequence[Sequence[Request]], body_of: Callable[[Request], dict[str, Any]]
 ) -> ClientLoad:
-    """Let each conversation be led by a client of its own, all at once.
+    """Send all conversations concurrently, each from a separate client.
 
     Args:
-        url: up to and with `/v1`.
-        talks: each client's turns, one after the other.
-        body_of: a turn as this server is asked.
+        url: the base URL, including `/v1`.
+        talks: the turns of each client's conversation.
+        body_of: returns the request body of a turn for this server.
 
     Raises:
-        httpx.HTTPError: a request failed otherwise than by being refused for too much load.
-        ModelError: all of them were refused.
+        httpx.HTTPError: a request failed for another reason than overload.
+        ModelError: the server refused all requests.
     """
-    # llama.cpp's server closes a connection after a stream; so all requests have one of their own.
+    # llama.cpp's server closes the connection after a stream, so each request opens a new one.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=_SECONDS, limits=limits) as client:
         began = time.perf_counter()
-        told = await asyncio.gather(*(_talk(client, [body_of(turn) for turn in talk]) for talk in talks))
+        replies = await asyncio.gather(*(_talk(client, [body_of(turn) for turn in talk]) for talk in talks))
         passed = time.perf_counter() - began
-    return load_of(len(talks), [answer for talk in told for answer in talk], passed)
+    return load_of(len(talks), [answer for talk in replies for answer in talk], passed)
 
 
-def load_of(clients: int, told: Sequence[TimedRequest | None], passed: float) -> ClientLoad:
-    """What so many clients got.
+def load_of(clients: int, replies: Sequence[TimedRequest | None], passed: float) -> ClientLoad:
+    """The results of a number of concurrent clients.
 
     Args:
-        clients: that asked at a time.
-        told: their answers; None where a request was refused.
+        clients: number of clients.
+        replies: the answers of all clients; None for refused requests.
         passed: seconds from the first request to the last answer.
 
     Raises:
         ModelError: all requests were refused.
     """
-    answers = [answer for answer in told if answer is not None]
+    answers = [answer for answer in replies if answer is not None]
     if not answers:
         raise ModelError("The server refused all requests; there is nothing to measure.")
     return ClientLoad(
         clients=clients,
-        requests=len(told),
-        refused=len(told) - len(answers),
+        requests=len(replies),
+        refused=len(replies) - len(answers),
         per_s=len(answers) / passed,
         first_ms=1000 * median(answer.first_s for answer in answers),
         chunks_per_s=sum(answer.chunks for answer in answers) / passed,
@@ -109,10 +109,10 @@ def load_of(clients: int, told: Sequence[TimedRequest | None], passed: float) ->
 
 
 def percentiles(times: Sequence[float]) -> Percentiles:
-    """The times by nearest rank: each of the figures is one that was measured.
+    """Percentiles by the nearest-rank method, so that each is a measured value.
 
     Args:
-        times: at least one, in any order.
+        times: at least one time, in any order.
     """
     ordered = sorted(times)
     p50, p95, p99 = (ordered[math.ceil(len(ordered) * part / 100) - 1] for part in (50, 95, 99))
@@ -124,7 +124,7 @@ async def _talk(client: httpx.AsyncClient, bodies: Sequence[dict[str, Any]]) -> 
 
 
 async def _ask(client: httpx.AsyncClient, body: dict[str, Any]) -> TimedRequest | None:
-    """The answer; None when the server refused it for too much load."""
+    """Send a request; None if the overloaded server refused it."""
     began = time.perf_counter()
     first: float | None = None
     chunks = 0

@@ -1,6 +1,6 @@
 """`python -m rolellm_speed.server.llama GGUF SLOTS CLIENTS CONTEXT THREADS`: llama.cpp's server.
 
-Imports nothing of llama-cpp-python's: two builds of llama.cpp must not meet in one process.
+It does not import llama-cpp-python, because one process must not load two builds of llama.cpp.
 """
 
 import sys
@@ -9,7 +9,7 @@ import xllamacpp
 
 
 def main() -> None:
-    """Serve till standard input is closed; the first line that is printed is the base URL."""
+    """Serve until standard input is closed; the first printed line is the base URL."""
     path, slots, clients, context, threads = sys.argv[1:]
     params = xllamacpp.CommonParams()
     params.model.path = path
@@ -18,7 +18,7 @@ def main() -> None:
     params.n_parallel = int(slots)
     params.n_ctx = int(context) * int(slots)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
-    params.n_threads_http = int(clients) + 4  # else some of the clients wait for a thread
+    params.n_threads_http = int(clients) + 4  # otherwise some clients wait for a thread
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
     params.no_extra_bufts = True  # they crash on processors with AMX
     params.verbosity = 0

@@ -1,4 +1,4 @@
-"""Our server against llama.cpp's own, and what it adds to the bare model call."""
+"""Compares our server with llama.cpp's own, and measures its overhead over the model call."""
 
 import asyncio
 import time
@@ -26,15 +26,15 @@ _SPEC = "llamacpp:smollm2"
 
 
 async def measure_servers(clients: Sequence[int], *, max_tokens: int, rounds: int) -> dict[str, Any]:
-    """Both servers with each number of clients, in turn, each round with conversations not asked before.
+    """Measure both servers alternately with each number of clients, and new conversations in each round.
 
     Args:
-        clients: how many ask at a time.
-        max_tokens: of each answer.
-        rounds: the best of so many is told; both servers take turns.
+        clients: numbers of concurrent clients.
+        max_tokens: limit of each answer in tokens.
+        rounds: number of rounds, of which the best is reported.
 
     Returns:
-        Rows of loads, with refusals and percentiles; and for each number of clients our requests a second
+        Rows of loads, with refusals and percentiles; and for each number of clients our requests per second
         and our time to the first words as multiples of llama.cpp's.
     """
     model = get_model(_SPEC)
@@ -42,8 +42,8 @@ async def measure_servers(clients: Sequence[int], *, max_tokens: int, rounds: in
         raise TypeError(model)
     loaded = model.load()
     most = max(clients)
-    slots = min(most, ServerOptions().concurrent)  # as `rolellm serve` comes; further clients wait
-    # What ours computes with where nothing was measured on this machine.
+    slots = min(most, ServerOptions().concurrent)  # the default of `rolellm serve`; further clients wait
+    # The settings that our engine uses on a machine without calibration.
     weights, threads = str(loaded.model.path), str(len(psutil.Process().cpu_affinity()))
     talks = iter(conversations(rounds * sum(clients)))
     rows: list[dict[str, Any]] = []
@@ -95,14 +95,14 @@ def _ratios(rows: Sequence[dict[str, Any]], clients: Sequence[int]) -> list[dict
 
 
 async def measure_overhead(rounds: int) -> dict[str, float]:
-    """What persona, graph and server each add to the call of a model that answers at once.
+    """Measure the overhead of persona, graph and server over the call of a model that answers immediately.
 
     Args:
-        rounds: of each, one after the other; the median is told.
+        rounds: number of sequential calls of each, of which the median is reported.
 
     Returns:
-        Milliseconds: of the bare call, and added by `RoleChatModel`, by `role_graph`, and by the server
-        over `RoleChatModel`.
+        Milliseconds of the model call, and the overhead of `RoleChatModel`, of `role_graph`, and of the
+        server over `RoleChatModel`.
     """
     spec = "scripted:Aye."
     model = get_model(spec)

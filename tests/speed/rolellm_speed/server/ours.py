@@ -9,7 +9,7 @@ from rolellm_speed.server.workload import STRATEGY
 
 
 def main() -> None:
-    """Serve till it is ended; the first line that is printed is the base URL."""
+    """Serve until the process is terminated; the first printed line is the base URL."""
     options = ServerOptions(models=(sys.argv[1],), strategy=STRATEGY, concurrent=int(sys.argv[2]))
     asyncio.run(serve(options, port=0, patience=1, tell=lambda url: print(url, flush=True)))
 

@@ -1,4 +1,4 @@
-"""Servers in processes of their own."""
+"""Starts servers in separate processes."""
 
 import subprocess
 import sys
@@ -12,10 +12,10 @@ _GRACE = 20.0
 
 @contextmanager
 def served(module: str, *arguments: str) -> Iterator[tuple[str, int]]:
-    """Run a module of this folder; gives its base URL, up to and with `/v1`, and its process id.
+    """Run a module of this package; yields its base URL, including `/v1`, and its process id.
 
     Raises:
-        ModelError: it did not come up.
+        ModelError: the server did not start.
     """
     command = [sys.executable, "-m", f"{__package__}.{module}", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

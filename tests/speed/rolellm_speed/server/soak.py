@@ -1,4 +1,4 @@
-"""An hour's worth of requests of all kinds, one after the other: memory must stay, nothing break."""
+"""Soak test: sends requests of all kinds for an hour's worth of load, and checks memory and errors."""
 
 import asyncio
 import random
@@ -14,31 +14,31 @@ from rolellm_speed.server.processes import served
 
 _AT_ONCE = 8
 _WARM = 0.2
-"""The part after which memory is looked at first: agents, pools and caches have their size by then."""
+"""The share of requests before the first memory reading, after which pools and caches are filled."""
 _SPEC = "scripted:Aye, and the tide with it. What would you have me say to that?"
 
 
 async def soak(requests: int, *, seed: int) -> dict[str, Any]:
-    """Ask a server in a process of its own at random: answers and streams, scenes, nonsense, hang-ups.
+    """Send random requests to a server in a separate process, including errors and disconnects.
 
     Args:
-        requests: how many.
-        seed: of what is asked.
+        requests: number of requests.
+        seed: seed of the requests.
 
     Returns:
-        How many requests had which status (0 is a hang-up of ours), the server's memory in MiB when it
-        was warm and at the end, and answers still on their way when all had ended.
+        The number of requests by status (0 is a disconnect by the client), the server's memory in MiB after
+        the warm-up and at the end, and the number of answers that were still running at the end.
     """
-    drawn = random.Random(seed)  # no secret
+    rng = random.Random(seed)  # no secret
     personas = [found.persona.id for found in list_personas().found]
     statuses: Counter[int] = Counter()
     with served("ours", _SPEC, "16") as (url, process):
         server = psutil.Process(process)
         async with httpx.AsyncClient(base_url=url, timeout=120) as client:
             warm = round(requests * _WARM)
-            await _ask_all(client, warm, personas, drawn, statuses)
+            await _ask_all(client, warm, personas, rng, statuses)
             before = server.memory_info().rss
-            await _ask_all(client, requests - warm, personas, drawn, statuses)
+            await _ask_all(client, requests - warm, personas, rng, statuses)
             health = (await client.get(url.removesuffix("/v1") + "/health")).json()
             after = server.memory_info().rss
     return {
@@ -57,7 +57,7 @@ async def _ask_all(
     client: httpx.AsyncClient,
     requests: int,
     personas: list[str],
-    drawn: random.Random,
+    rng: random.Random,
     statuses: Counter[int],
 ) -> None:
     left = requests
@@ -66,15 +66,15 @@ async def _ask_all(
         nonlocal left
         while left > 0:
             left -= 1
-            statuses[await _ask(client, personas, drawn)] += 1
+            statuses[await _ask(client, personas, rng)] += 1
 
     await asyncio.gather(*(ask() for _ in range(_AT_ONCE)))
 
 
-async def _ask(client: httpx.AsyncClient, personas: list[str], drawn: random.Random) -> int:
-    body = _body(personas, drawn)
-    if drawn.random() < 0.1:
-        return await _hang_up(client, body, drawn.random() * 0.03)
+async def _ask(client: httpx.AsyncClient, personas: list[str], rng: random.Random) -> int:
+    body = _body(personas, rng)
+    if rng.random() < 0.1:
+        return await _hang_up(client, body, rng.random() * 0.03)
     answer = await client.post("chat/completions", json=body)
     return answer.status_code
 
@@ -88,33 +88,30 @@ async def _hang_up(client: httpx.AsyncClient, body: Any, after: float) -> int:
     return HTTPStatus.OK
 
 
-def _body(personas: list[str], drawn: random.Random) -> Any:
+def _body(personas: list[str], rng: random.Random) -> Any:
     words = " ".join(
-        drawn.choice(["lamp", "sea", "灯", "Watson?", "why", "𝔘", "\n"])
-        for _ in range(drawn.randint(1, 60))
+        rng.choice(["lamp", "sea", "灯", "Watson?", "why", "𝔘", "\n"]) for _ in range(rng.randint(1, 60))
     )
-    turns = drawn.randint(1, 6)
+    turns = rng.randint(1, 6)
     messages = [
         {"role": ("user", "assistant")[turn % 2], "content": words} for turn in range(2 * turns - 1)
     ]
     body: dict[str, Any] = {
-        "model": drawn.choice(personas),
+        "model": rng.choice(personas),
         "messages": messages,
-        "seed": drawn.randint(0, 9),
+        "seed": rng.randint(0, 9),
     }
-    match drawn.randint(0, 9):
+    match rng.randint(0, 9):
         case 0:
-            body["model"] = drawn.choice(
+            body["model"] = rng.choice(
                 ["nobody", "scene:nowhere", "x@y@z", "scene:", "@", "sherlock-holmes@"]
             )
         case 1:
-            body["model"] = drawn.choice(["scene:last-booth", "scene:ten-oclock"])
+            body["model"] = rng.choice(["scene:last-booth", "scene:ten-oclock"])
         case 2:
-            body[drawn.choice(["temperature", "n", "stop", "messages"])] = drawn.choice(
-                [None, -1, "x", [], {}]
-            )
+            body[rng.choice(["temperature", "n", "stop", "messages"])] = rng.choice([None, -1, "x", [], {}])
         case 3 | 4 | 5:
             body["stream"] = True
         case 6:
-            body["n"] = drawn.randint(1, 3)
+            body["n"] = rng.randint(1, 3)
     return body

@@ -1,4 +1,4 @@
-"""What is asked: conversations of characters, the same for every server."""
+"""The workload: conversations with characters, the same for every server."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +18,17 @@ class Request:
     """One turn of one conversation."""
 
     persona: str
-    """The id."""
+    """The persona's id."""
     messages: list[dict[str, str]]
-    """As a client of ours sends them."""
+    """The messages that a client sends to our server."""
     prompt: list[dict[str, Any]]
-    """What they become for the model: what another server must be sent to be asked the same."""
+    """The prompt that our server creates from them, which is sent to the other server."""
 
 
 def conversations(count: int) -> list[list[Request]]:
-    """So many conversations of three turns, each with another character, from the cast's own lines.
+    """Conversations of three turns, each with a different character, from the cast's demonstrations.
 
-    What the character said before is written down, not what a server answered: all are asked the same.
+    Earlier answers in a conversation are demonstrations, too, so that all servers get the same prompts.
     """
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
     return [_conversation(cast[number % len(cast)], number // len(cast)) for number in range(count)]

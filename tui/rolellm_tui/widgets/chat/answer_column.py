@@ -95,12 +95,12 @@ class AnswerColumn(Vertical, can_focus=True):
         if self._waiting:
             self.fail("Stopped before it started.")
 
-    def _show(self, trouble: str, numbers: str) -> None:
-        words, told = self.query_one(".words", Static), self.query_one(".trouble", Static)
-        words.update(prose(self._text))
-        words.display = bool(self._text)
-        told.update(plain(trouble))
-        told.display = bool(trouble)
+    def _show(self, sentence: str, numbers: str) -> None:
+        text, error = self.query_one(".words", Static), self.query_one(".trouble", Static)
+        text.update(prose(self._text))
+        text.display = bool(self._text)
+        error.update(plain(sentence))
+        error.display = bool(sentence)
         self.query_one(".numbers", Static).update(numbers)
 
     def action_scroll_words(self, lines: int) -> None:
@@ -110,14 +110,14 @@ class AnswerColumn(Vertical, can_focus=True):
 
 def numbers_of(message: Message) -> str:
     """Figures of an answer: length, times and prompt size."""
-    made, usage = message.made_by, message.usage or {}
-    told = [_length(message.text)]
-    if "seconds" in made:
-        told.append(f"{made['seconds']:.1f} s")
-    if "first_token_s" in made:
-        told.append(f"first {made['first_token_s']:.1f} s")
+    provenance, usage = message.made_by, message.usage or {}
+    figures = [_length(message.text)]
+    if "seconds" in provenance:
+        figures.append(f"{provenance['seconds']:.1f} s")
+    if "first_token_s" in provenance:
+        figures.append(f"first {provenance['first_token_s']:.1f} s")
     prompt = f"\nprompt of {usage['input_tokens']:,} tokens" if "input_tokens" in usage else ""
-    return " · ".join(told) + prompt
+    return " · ".join(figures) + prompt
 
 
 def _length(text: str) -> str:

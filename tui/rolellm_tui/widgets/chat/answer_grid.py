@@ -71,14 +71,14 @@ class AnswerGrid(Grid):
         self.toggle_class("alone")
         self._arrange()
 
-    def _choose(self, place: int) -> None:
-        self._mark(place)
-        self.columns[place].focus()
+    def _choose(self, index: int) -> None:
+        self._mark(index)
+        self.columns[index].focus()
 
-    def _mark(self, place: int) -> None:
-        self._chosen = place
+    def _mark(self, index: int) -> None:
+        self._chosen = index
         for number, column in enumerate(self.columns):
-            column.set_class(number == place, "chosen")
+            column.set_class(number == index, "chosen")
 
     def _arrange(self) -> None:
         count = 1 if self.has_class("alone") else len(self.columns)

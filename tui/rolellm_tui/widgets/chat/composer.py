@@ -74,14 +74,14 @@ class Composer(PromptInput):
             ModelError: the model cannot answer.
             MessageError: an answer is being generated.
         """
-        before, self.text = self.text, ""
+        previous, self.text = self.text, ""
         try:
-            async with aclosing(self._session.suggest_line()) as words:
-                async for word in words:
-                    self.insert(word)
+            async with aclosing(self._session.suggest_line()) as chunks:
+                async for chunk in chunks:
+                    self.insert(chunk)
         finally:
             if not self.text.strip():
-                self.text = before
+                self.text = previous
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of saving."""

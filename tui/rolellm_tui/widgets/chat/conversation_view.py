@@ -55,11 +55,11 @@ class ConversationView(VerticalScroll, can_focus=False):
         """Show the first page."""
         self.anchor()
         ids = [message.id for message in self._session.messages]
-        place = ids.index(self._at) if self._at in ids else len(ids)
-        self._first_shown = max(0, min(place - PAGE // 2, len(ids) - PAGE))
+        index = ids.index(self._at) if self._at in ids else len(ids)
+        self._first_shown = max(0, min(index - PAGE // 2, len(ids) - PAGE))
         await self.show()
-        if place < len(ids):
-            self.query(Bubble)[place - self._first_shown].focus()
+        if index < len(ids):
+            self.query(Bubble)[index - self._first_shown].focus()
         self.watch(self, "scroll_y", self._scrolled, init=False)
 
     def focus_last(self) -> None:
@@ -80,17 +80,17 @@ class ConversationView(VerticalScroll, can_focus=False):
         self._growing = None
         messages = self._session.messages
         self._first_shown = min(self._first_shown, max(0, len(messages) - 1))
-        wanted = messages[self._first_shown :]
+        shown = messages[self._first_shown :]
         bubbles = list(self.query(Bubble))
         same = 0
-        for bubble, message in zip(bubbles, wanted, strict=False):
+        for bubble, message in zip(bubbles, shown, strict=False):
             if bubble.message is None or bubble.message.id != message.id:
                 break
             same += 1
         with self.app.batch_update():
             for bubble in bubbles[same:]:
                 await bubble.remove()
-            new = [self._bubble_of(message) for message in wanted[same:]]
+            new = [self._bubble_of(message) for message in shown[same:]]
             if not messages and self._session.persona.greeting:
                 new = [self._greeting_bubble()]
             await self.mount_all(new)
@@ -116,13 +116,16 @@ class ConversationView(VerticalScroll, can_focus=False):
         self._growing.say(self._growing.text + text)
 
     def _bubble_of(self, message: Message) -> Bubble:
-        mine = message.speaker == USER
+        by_user = message.speaker == USER
         return Bubble(
-            self._mine if mine else self._session.persona.name, message.text, mine=mine, message=message
+            self._users_name if by_user else self._session.persona.name,
+            message.text,
+            mine=by_user,
+            message=message,
         )
 
     @property
-    def _mine(self) -> str:
+    def _users_name(self) -> str:
         name = self._session.user_name
         return "You" if name == DEFAULT_USER else name
 
@@ -137,7 +140,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         """Only displayed messages."""
         for bubble in self.query(Bubble):
             if bubble.message is not None:
-                ids = [one.id for one in self._session.swipes(bubble.message.id)]
+                ids = [swipe.id for swipe in self._session.swipes(bubble.message.id)]
                 bubble.set_swipes(ids.index(bubble.message.id) + 1, len(ids))
 
     # Earlier messages
@@ -181,11 +184,11 @@ class ConversationView(VerticalScroll, can_focus=False):
             await self.mount(self._greeting_bubble())
             return
         swipes = self._session.swipes(bubble.message.id)
-        place = [one.id for one in swipes].index(bubble.message.id) + step
-        if 0 <= place < len(swipes):
-            self._session.choose(swipes[place].id)
+        index = [swipe.id for swipe in swipes].index(bubble.message.id) + step
+        if 0 <= index < len(swipes):
+            self._session.choose(swipes[index].id)
             await self.show()
-        elif place >= len(swipes) and bubble is self.query(Bubble).last() and not bubble.mine:
+        elif index >= len(swipes) and bubble is self.query(Bubble).last() and not bubble.mine:
             self.post_message(self.AnotherWanted())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

@@ -56,9 +56,9 @@ class Meter(Static):
         """
         full = fullness(message.usage, context_size)
         dropped = integer(message.made_by.get("dropped_messages")) > 0
-        told = [_context(message.usage, full), _pace(message)]
-        told += ["oldest messages left out"] if dropped else []
-        self.update(" · ".join(filter(None, told)))
+        figures = [_context(message.usage, full), _pace(message)]
+        figures += ["oldest messages left out"] if dropped else []
+        self.update(" · ".join(filter(None, figures)))
         self.set_class(dropped or (full is not None and full > _FULL), "-full")
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
@@ -79,13 +79,13 @@ def words_in(text: str) -> int:
 
 def words_per_second(message: Message) -> float | None:
     """Words per second after the first; None if not measured."""
-    lasted = number(message.made_by.get("seconds")) - number(message.made_by.get("first_token_s"))
+    duration = number(message.made_by.get("seconds")) - number(message.made_by.get("first_token_s"))
     words = words_in(message.text)
-    written = integer((message.usage or {}).get("output_tokens"))
-    if written > 0:
+    tokens = integer((message.usage or {}).get("output_tokens"))
+    if tokens > 0:
         # A continued answer has words that were generated before.
-        words = min(words, written)
-    return (words - 1) / lasted if lasted > 0 and words > 1 else None
+        words = min(words, tokens)
+    return (words - 1) / duration if duration > 0 and words > 1 else None
 
 
 def rate(value: float) -> str:

@@ -41,8 +41,8 @@ def prose(text: str) -> Content:
     pieces: list[Piece] = []
     for block in _Reading(_reader().parse(safe)).blocks():
         for number, line in enumerate(block.lines):
-            between = "\n\n" if block.apart and not number else "\n"
-            pieces += [(between, ""), *line] if pieces else line
+            separator = "\n\n" if block.apart and not number else "\n"
+            pieces += [(separator, ""), *line] if pieces else line
     return Content.assemble(*pieces)
 
 
@@ -156,9 +156,9 @@ def _inline(children: Sequence[Token], base: str) -> list[list[Piece]]:
 
 def _speech_apart(text: str, style: str) -> Iterator[Piece]:
     """Style speech outside of actions."""
-    at = 0
+    position = 0
     for match in _SPOKEN.finditer("" if style else text):
-        yield text[at : match.start()], ""
+        yield text[position : match.start()], ""
         yield match.group(), _SPEECH
-        at = match.end()
-    yield text[at:], style
+        position = match.end()
+    yield text[position:], style

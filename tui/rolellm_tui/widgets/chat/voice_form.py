@@ -95,12 +95,12 @@ class VoiceForm(Vertical):
     def on_mount(self) -> None:
         """Focus the strategies."""
         self.query_one(".strategies", SelectionList).focus()
-        self._tell()
+        self._show_outcome()
 
     @property
     def choices(self) -> list[VoiceChoice]:
         """The selected voices, in order."""
-        strategies, models = self._ticked(".strategies"), self._ticked(".models")
+        strategies, models = self._selected_in(".strategies"), self._selected_in(".models")
         return [
             VoiceChoice(strategy, model)
             for model in self._models
@@ -109,12 +109,12 @@ class VoiceForm(Vertical):
             if strategy in strategies
         ]
 
-    def _ticked(self, which: str) -> Sequence[str]:
-        ticked: SelectionList[str] = self.query_one(which, SelectionList)
-        return ticked.selected
+    def _selected_in(self, selector: str) -> Sequence[str]:
+        selection_list: SelectionList[str] = self.query_one(selector, SelectionList)
+        return selection_list.selected
 
     @on(SelectionList.SelectedChanged)
-    def _tell(self) -> None:
+    def _show_outcome(self) -> None:
         count = len(self.choices)
         outcome = self.query_one(".outcome", Static)
         outcome.set_class(not 2 <= count <= MOST, "wrong")
@@ -136,5 +136,5 @@ class VoiceForm(Vertical):
         self.query(SelectionList)[side].focus()
 
 
-def _line(name: str, about: str) -> Content:
-    return Content.assemble(one_line(name), (f"  {about}", _MUTED))
+def _line(name: str, note: str) -> Content:
+    return Content.assemble(one_line(name), (f"  {note}", _MUTED))

@@ -25,14 +25,16 @@ def cells_of(amounts: Sequence[int], total: int, width: int) -> list[int]:
         total: of the bar; at least the sum of the amounts.
         width: of the bar in cells.
     """
-    whole = max(total, sum(amounts), 1)
-    exact = [amount * width / whole for amount in amounts]
-    there = sorted((place for place, amount in enumerate(amounts) if amount), key=lambda p: -amounts[p])
+    full = max(total, sum(amounts), 1)
+    exact = [amount * width / full for amount in amounts]
+    positive = sorted(
+        (index for index, amount in enumerate(amounts) if amount), key=lambda index: -amounts[index]
+    )
     cells = [0] * len(amounts)
-    for place in there[:width]:
-        cells[place] = 1
-    wanted = min(width, round(sum(exact)))
-    while sum(cells) < wanted:
-        short = max(there, key=lambda place: exact[place] - cells[place])
+    for index in positive[:width]:
+        cells[index] = 1
+    target = min(width, round(sum(exact)))
+    while sum(cells) < target:
+        short = max(positive, key=lambda index: exact[index] - cells[index])
         cells[short] += 1
     return cells

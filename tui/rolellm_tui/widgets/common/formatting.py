@@ -15,17 +15,17 @@ def relative_time(moment: str, now: datetime) -> str:
         moment: ISO 8601 with its time zone, as in the transcript.
         now: with its time zone.
     """
-    then = datetime.fromisoformat(moment).astimezone(now.tzinfo)
-    clock = f"{then:%H:%M}"
-    days = (now.date() - then.date()).days
+    time = datetime.fromisoformat(moment).astimezone(now.tzinfo)
+    clock = f"{time:%H:%M}"
+    days = (now.date() - time.date()).days
     if days == 0:
         return f"today {clock}"
     if days == 1:
         return f"yesterday {clock}"
     if 1 < days < 7:
-        return f"{_DAYS[then.weekday()]} {clock}"
-    date = f"{then.day} {_MONTHS[then.month - 1]}"
-    return f"{date} {clock}" if then.year == now.year else f"{date} {then.year}"
+        return f"{_DAYS[time.weekday()]} {clock}"
+    date = f"{time.day} {_MONTHS[time.month - 1]}"
+    return f"{date} {clock}" if time.year == now.year else f"{date} {time.year}"
 
 
 def local_now() -> datetime:

@@ -40,12 +40,12 @@ class PathInput(Input):
     @work(group="complete", exclusive=True, exit_on_error=False)
     async def action_complete(self) -> None:
         """Complete the path, or report the possible completions."""
-        before = self.value
-        found = await asyncio.to_thread(completed, before)
-        if self.value == before:
-            self.value = found.text
-            self.cursor_position = len(found.text)
-            self.post_message(self.Ways(found.names))
+        typed = self.value
+        completion = await asyncio.to_thread(completed, typed)
+        if self.value == typed:
+            self.value = completion.text
+            self.cursor_position = len(completion.text)
+            self.post_message(self.Ways(completion.names))
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()

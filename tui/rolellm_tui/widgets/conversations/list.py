@@ -132,21 +132,21 @@ class ConversationList(OptionList):
             hits: messages, listed below them.
             now: what “today” means.
         """
-        before, top = self.highlighted_option, self.scroll_offset.y
-        options = [Option(_row_of(one, now), id=f"conversation {one.id}") for one in conversations]
-        places = [RowTarget(one.id) for one in conversations]
+        highlighted, top = self.highlighted_option, self.scroll_offset.y
+        options = [Option(_row_of(item, now), id=f"conversation {item.id}") for item in conversations]
+        places = [RowTarget(item.id) for item in conversations]
         if hits:
             options += [Option(_heading("Messages"), id="heading", disabled=True)]
-            options += [Option(_row_of_hit(one, now), id=f"message {one.found.message}") for one in hits]
+            options += [Option(_row_of_hit(item, now), id=f"message {item.found.message}") for item in hits]
             places += [RowTarget("")]
-            places += [RowTarget(one.found.conversation, one.found.message) for one in hits]
+            places += [RowTarget(item.found.conversation, item.found.message) for item in hits]
         ids = [option.id or "" for option in options]
         self._places = dict(zip(ids, places, strict=True))
         self.set_options(options)
         # Without options the list does not notice that it has fewer lines.
         self.refresh(layout=not options)
-        if before is not None and before.id in ids:
-            self.highlighted = ids.index(before.id)
+        if highlighted is not None and highlighted.id in ids:
+            self.highlighted = ids.index(highlighted.id)
             self.scroll_to(y=top, animate=False, immediate=True)
         else:
             self.action_first()
@@ -161,17 +161,17 @@ class ConversationList(OptionList):
     def beside(self) -> RowTarget | None:
         """The target of the next row, or of the previous one if the last is highlighted."""
         rows = list(self._places.values())
-        at = self.highlighted or 0
-        return next((place for place in (*rows[at + 1 : at + 2], *rows[:at][-1:])), None)
+        index = self.highlighted or 0
+        return next((target for target in (*rows[index + 1 : index + 2], *rows[:index][-1:])), None)
 
     def action_cursor_up(self) -> None:
         """Move up; from the first row, out of the list."""
-        before = self.highlighted
+        row = self.highlighted
         self.action_first()
-        if self.highlighted == before:
+        if self.highlighted == row:
             self.post_message(self.LeftUpwards())
             return
-        self.highlighted = before
+        self.highlighted = row
         super().action_cursor_up()
 
     def action_select(self) -> None:
@@ -180,37 +180,37 @@ class ConversationList(OptionList):
             self.post_message(self.Picked(self.place))
 
 
-def _heading(words: str) -> DrawnLines:
+def _heading(title: str) -> DrawnLines:
     def draw(width: int) -> Iterator[Content]:
         yield Content(" ")
-        rule = "─" * max(0, width - len(words) - 1)
-        yield Content.assemble((words, "bold $text-primary"), " ", (rule, "$primary-muted"))
+        rule = "─" * max(0, width - len(title) - 1)
+        yield Content.assemble((title, "bold $text-primary"), " ", (rule, "$primary-muted"))
 
     return DrawnLines(2, draw)
 
 
-def _row_of(one: ConversationItem, now: datetime) -> DrawnLines:
-    summary = one.summary
+def _row_of(item: ConversationItem, now: datetime) -> DrawnLines:
+    summary = item.summary
 
     def draw(width: int) -> Iterator[Content]:
-        said = Content.assemble((one_line(one.persona), _WHO), "  ", (summary.last, MUTED))
-        yield _apart(
-            Content.styled(one_line(one.title), "bold"), relative_time(summary.updated, now), width
+        last_line = Content.assemble((one_line(item.persona), _WHO), "  ", (summary.last, MUTED))
+        yield _two_parts(
+            Content.styled(one_line(item.title), "bold"), relative_time(summary.updated, now), width
         )
-        yield _apart(said, counted(summary.messages, "message"), width)
+        yield _two_parts(last_line, counted(summary.messages, "message"), width)
 
     return DrawnLines(2, draw)
 
 
 def _row_of_hit(hit: MessageItem, now: datetime) -> DrawnLines:
-    found = hit.found
+    message = hit.found
 
     def draw(width: int) -> Iterator[Content]:
-        speaker = {USER: "You", found.persona: hit.persona}.get(found.speaker, found.speaker)
-        below = Content.assemble((one_line(speaker), _WHO), "  ", (f"in {one_line(hit.title)}", MUTED))
-        when = relative_time(found.created, now)
-        yield _apart(_marked(found, _room(width, when)), when, width)
-        yield below.truncate(width, ellipsis=True)
+        speaker = {USER: "You", message.persona: hit.persona}.get(message.speaker, message.speaker)
+        source = Content.assemble((one_line(speaker), _WHO), "  ", (f"in {one_line(hit.title)}", MUTED))
+        time = relative_time(message.created, now)
+        yield _two_parts(_marked(message, _room(width, time)), time, width)
+        yield source.truncate(width, ellipsis=True)
 
     return DrawnLines(2, draw)
 
@@ -220,23 +220,23 @@ def _room(width: int, right: str) -> int:
     return max(0, width - len(right) - 2)
 
 
-def _apart(left: Content, right: str, width: int) -> Content:
+def _two_parts(left: Content, right: str, width: int) -> Content:
     """A line with a left and a right part; the left one is cut."""
     cut = left.truncate(_room(width, right), ellipsis=True)
     gap = " " * (width - cut.cell_length - len(right))
     return Content.assemble(cut, gap, (right, MUTED))
 
 
-def _marked(found: FoundMessage, room: int) -> Content:
+def _marked(message: FoundMessage, room: int) -> Content:
     """The snippet with its matches marked, cut so that the first is visible."""
-    start, end = found.hits[0]
+    start, end = message.hits[0]
     drop = 0
-    if cell_len(found.snippet[:end]) >= room:
-        while drop < start and cell_len(found.snippet[drop:start]) > room // 3:
+    if cell_len(message.snippet[:end]) >= room:
+        while drop < start and cell_len(message.snippet[drop:start]) > room // 3:
             drop += 1
     pieces: list[tuple[str, str]] = [("…", "")] if drop else []
-    at = drop
-    for start, end in found.hits:
-        pieces += [(found.snippet[at:start], ""), (found.snippet[start:end], HIT)]
-        at = end
-    return Content.assemble(*pieces, (found.snippet[at:], ""))
+    position = drop
+    for start, end in message.hits:
+        pieces += [(message.snippet[position:start], ""), (message.snippet[start:end], HIT)]
+        position = end
+    return Content.assemble(*pieces, (message.snippet[position:], ""))

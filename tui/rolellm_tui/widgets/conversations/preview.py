@@ -40,7 +40,7 @@ class ConversationPreview(VerticalScroll, can_focus=False):
             found: the message with marked matches.
         """
         parts = [
-            Content.assemble(_head(message, names), "\n", _words(message, found)) for message in messages
+            Content.assemble(_head(message, names), "\n", _content(message, found)) for message in messages
         ]
         self.query_one(Static).update(Content("\n\n").join(parts))
         if found is None:
@@ -56,14 +56,14 @@ def _head(message: Message, names: Mapping[str, str]) -> Content:
     return Content.assemble((speaker, f"bold {colour}"), (ending, "italic $text-warning"))
 
 
-def _words(message: Message, found: FoundMessage | None) -> Content:
-    words = prose(_shortened(message.text))
+def _content(message: Message, found: FoundMessage | None) -> Content:
+    content = prose(_shortened(message.text))
     if found is None or found.message != message.id:
-        return words
+        return content
     hits = {found.snippet[start:end] for start, end in found.hits}
-    return words.highlight_regex("|".join(map(re.escape, hits)), style=HIT)
+    return content.highlight_regex("|".join(map(re.escape, hits)), style=HIT)
 
 
 def _shortened(text: str) -> str:
-    words = plain(text).strip()
-    return words if len(words) <= _LONGEST else words[:_LONGEST].rstrip() + "…"
+    shown = plain(text).strip()
+    return shown if len(shown) <= _LONGEST else shown[:_LONGEST].rstrip() + "…"

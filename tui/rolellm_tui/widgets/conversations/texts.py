@@ -21,7 +21,7 @@ def names_of_personas() -> Mapping[str, str]:
 
 def first_lines(transcript: Transcript, conversations: Sequence[str]) -> dict[str, str]:
     """The user's first line of each conversation, by id; may be empty."""
-    return {one: _first_line(transcript, one) for one in conversations}
+    return {conversation: _first_line(transcript, conversation) for conversation in conversations}
 
 
 def glance(transcript: Transcript, conversation: str, message: str | None) -> list[Message]:
@@ -33,8 +33,8 @@ def glance(transcript: Transcript, conversation: str, message: str | None) -> li
     if message is None:
         return transcript.path(conversation, transcript.latest_branch(conversation))[-_GLANCE:]
     path = transcript.path_through(message)
-    at = [one.id for one in path].index(message)
-    return path[max(0, at - 1) :][:_GLANCE]
+    index = [node.id for node in path].index(message)
+    return path[max(0, index - 1) :][:_GLANCE]
 
 
 def words_of(search: str) -> list[str]:

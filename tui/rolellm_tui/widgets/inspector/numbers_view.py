@@ -87,15 +87,15 @@ def tables_of(
 ) -> Sequence[NumberTable]:
     """All known figures, without empty tables."""
     tables = (
-        NumberTable("Asked", tuple(_asked(message, sampling))),
-        NumberTable("Read", tuple(_read(message, context_size))),
-        NumberTable("Written", tuple(_written(message))),
-        NumberTable("Kept", tuple(_kept(message))),
+        NumberTable("Asked", tuple(_request_rows(message, sampling))),
+        NumberTable("Read", tuple(_prompt_rows(message, context_size))),
+        NumberTable("Written", tuple(_answer_rows(message))),
+        NumberTable("Kept", tuple(_record_rows(message))),
     )
     return [table for table in tables if table.rows]
 
 
-def _asked(message: Message, sampling: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+def _request_rows(message: Message, sampling: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     made_by = message.made_by
     for name in ("model", "strategy"):
         if value := one_line(text(made_by.get(name))):
@@ -108,26 +108,26 @@ def _asked(message: Message, sampling: Mapping[str, Any] | None) -> Iterator[tup
         yield "seed", one_line(str(seed))
 
 
-def _read(message: Message, context_size: int | None) -> Iterator[tuple[str, str]]:
+def _prompt_rows(message: Message, context_size: int | None) -> Iterator[tuple[str, str]]:
     usage = message.usage or {}
-    if read := integer(usage.get("input_tokens")):
-        yield "prompt", counted(read, "token")
+    if tokens := integer(usage.get("input_tokens")):
+        yield "prompt", counted(tokens, "token")
         if context_size:
-            yield "context", f"{context_size:,} tokens, {percent(read, context_size)} of it taken"
+            yield "context", f"{context_size:,} tokens, {percent(tokens, context_size)} of it taken"
     if cached := integer(mapping(usage.get("input_token_details")).get("cache_read")):
-        share = f", {percent(cached, read)} of the prompt" if read > 0 else ""
+        share = f", {percent(cached, tokens)} of the prompt" if tokens > 0 else ""
         yield "from the cache", counted(cached, "token") + share
     if dropped := integer(message.made_by.get("dropped_messages")):
-        were = "message was" if dropped == 1 else "messages were"
-        yield "left out", f"{dropped:,} oldest {were} dropped because the context was full"
+        noun = "message was" if dropped == 1 else "messages were"
+        yield "left out", f"{dropped:,} oldest {noun} dropped because the context was full"
 
 
-def _written(message: Message) -> Iterator[tuple[str, str]]:
+def _answer_rows(message: Message) -> Iterator[tuple[str, str]]:
     made_by = message.made_by
     if words := words_in(message.text):
         yield "words", f"{words:,}"
-    if written := integer((message.usage or {}).get("output_tokens")):
-        yield "tokens", f"{written:,}"
+    if tokens := integer((message.usage or {}).get("output_tokens")):
+        yield "tokens", f"{tokens:,}"
     for label, key in (("first word after", "first_token_s"), ("ready after", "seconds")):
         if seconds := number(made_by.get(key)):
             yield label, f"{seconds:.2f} seconds"
@@ -143,7 +143,7 @@ def _threads(used: int, most: int) -> str:
     return f"{used} of {most}: the machine is busy" if used < most else str(used)
 
 
-def _kept(message: Message) -> Iterator[tuple[str, str]]:
+def _record_rows(message: Message) -> Iterator[tuple[str, str]]:
     yield "when", f"{one_line(message.created[:19].replace('T', ' '))} UTC"
     if prompt := one_line(text(message.made_by.get("prompt"))):
         yield "prompt's hash", prompt
@@ -154,6 +154,6 @@ def _kept(message: Message) -> Iterator[tuple[str, str]]:
 def _reused(message: Message) -> float | None:
     """Share of the prompt from the cache; None if unknown."""
     usage = message.usage or {}
-    read = integer(usage.get("input_tokens"))
+    tokens = integer(usage.get("input_tokens"))
     cached = mapping(usage.get("input_token_details")).get("cache_read")
-    return integer(cached) / read if read > 0 and cached is not None else None
+    return integer(cached) / tokens if tokens > 0 and cached is not None else None

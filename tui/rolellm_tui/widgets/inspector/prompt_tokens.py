@@ -56,9 +56,9 @@ def counted(
     texts = [part.text for part in parts]
     by_part, exact = _count(model, texts) if model else _estimate(texts)
     sums: Counter[Kind] = Counter()
-    for place, part in enumerate(parts):
-        if place not in left_out:
-            sums[part.part] += by_part[place]
+    for index, part in enumerate(parts):
+        if index not in left_out:
+            sums[part.part] += by_part[index]
     if exact and read > sums.total():
         sums["turn marks"] = read - sums.total()
     kinds: tuple[Kind, ...] = (*KINDS, "turn marks")
@@ -77,11 +77,11 @@ def left_out(parts: Sequence[PromptPart], dropped: int) -> frozenset[int]:
         parts: of the prompt.
         dropped: number of dropped messages.
     """
-    asked = [place for place, part in enumerate(parts) if part.role == "user"]
-    last = asked[-1] if asked else len(parts) - 1
-    turns = [place for place in range(last) if parts[place].role != "system"]
-    own = [place for place in turns if parts[place].part != "example"]
-    examples = [place for place in turns if parts[place].part == "example"]
+    questions = [index for index, part in enumerate(parts) if part.role == "user"]
+    last = questions[-1] if questions else len(parts) - 1
+    turns = [index for index in range(last) if parts[index].role != "system"]
+    own = [index for index in turns if parts[index].part != "example"]
+    examples = [index for index in turns if parts[index].part == "example"]
     return frozenset([*own, *examples][: max(0, dropped)])
 
 

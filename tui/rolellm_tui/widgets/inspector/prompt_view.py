@@ -111,22 +111,22 @@ class PromptView(ScrollView, can_focus=True):
 
     # Finding
 
-    def find(self, words: str) -> None:
+    def find(self, query: str) -> None:
         """Mark all matches and go to the next one; empty text ends the search."""
-        sought = re.compile(re.escape(visible(words)), re.IGNORECASE)
-        found = (
-            (place, match)
-            for place, text in enumerate(self._texts if words else ())
-            for match in sought.finditer(text)
+        pattern = re.compile(re.escape(visible(query)), re.IGNORECASE)
+        matches = (
+            (index, match)
+            for index, text in enumerate(self._texts if query else ())
+            for match in pattern.finditer(text)
         )
         self._hits = [
-            _Hit(number, place, match.start(), match.end()) for number, (place, match) in enumerate(found)
+            _Hit(number, index, match.start(), match.end()) for number, (index, match) in enumerate(matches)
         ]
         self._hits_in = {
-            place: tuple(hits) for place, hits in groupby(self._hits, key=lambda hit: hit.part)
+            index: tuple(hits) for index, hits in groupby(self._hits, key=lambda hit: hit.part)
         }
-        onwards = [number for number, hit in enumerate(self._hits) if hit.part >= self.current]
-        self._show_hit(onwards[0] if onwards else 0)
+        following = [number for number, hit in enumerate(self._hits) if hit.part >= self.current]
+        self._show_hit(following[0] if following else 0)
 
     def next_hit(self, step: int) -> None:
         """Go to another match, wrapping around."""
@@ -157,9 +157,10 @@ class PromptView(ScrollView, can_focus=True):
     def action_step(self, step: int) -> None:
         """Go to the previous or next part; scroll through parts larger than the screen."""
         top, bottom = self._extent(self.current)
-        above, below = self.scroll_offset.y, self.scroll_offset.y + self.scrollable_content_region.height
-        if (step > 0 and bottom > below) or (step < 0 and top < above):
-            self.scroll_to(y=above + step, animate=False)
+        top_row = self.scroll_offset.y
+        bottom_row = top_row + self.scrollable_content_region.height
+        if (step > 0 and bottom > bottom_row) or (step < 0 and top < top_row):
+            self.scroll_to(y=top_row + step, animate=False)
         else:
             self.action_go_to(max(0, min(len(self._parts) - 1, self.current + step)), from_end=step < 0)
 
@@ -171,12 +172,12 @@ class PromptView(ScrollView, can_focus=True):
         top, bottom = self._extent(self.current)
         room = self.scrollable_content_region.height
         if from_end:
-            wanted = min(self.scroll_offset.y, max(top, bottom - room))
-            wanted = max(wanted, bottom - room)
+            target = min(self.scroll_offset.y, max(top, bottom - room))
+            target = max(target, bottom - room)
         else:
-            wanted = max(self.scroll_offset.y, min(top, bottom - room))
-            wanted = min(wanted, top)
-        self.scroll_to(y=wanted, animate=False)
+            target = max(self.scroll_offset.y, min(top, bottom - room))
+            target = min(target, top)
+        self.scroll_to(y=target, animate=False)
 
     def action_fold(self) -> None:
         """Unfold or fold the part."""
@@ -186,8 +187,8 @@ class PromptView(ScrollView, can_focus=True):
 
     def action_fold_all(self) -> None:
         """Unfold all parts, or fold them if all are unfolded."""
-        everything = set(range(len(self._parts)))
-        self._open = set() if self._open == everything else everything
+        all_parts = set(range(len(self._parts)))
+        self._open = set() if self._open == all_parts else all_parts
         self._lay_out()
         self.action_go_to(self.current)
 
@@ -197,20 +198,20 @@ class PromptView(ScrollView, can_focus=True):
         if not self._tops:
             return
         top, bottom = self._extent(self.current)
-        above = self.scroll_offset.y
-        below = above + self.scrollable_content_region.height
-        if bottom <= above:
-            self.current = self._part_at(above)
-        elif top >= below:
-            self.current = self._part_at(below - 1)
+        top_row = self.scroll_offset.y
+        bottom_row = top_row + self.scrollable_content_region.height
+        if bottom <= top_row:
+            self.current = self._part_at(top_row)
+        elif top >= bottom_row:
+            self.current = self._part_at(bottom_row - 1)
 
     def on_click(self, event: events.Click) -> None:
         """Select a part; a second click folds or unfolds it."""
-        place = self._part_at(self.scroll_offset.y + event.y)
-        if place == self.current:
+        index = self._part_at(self.scroll_offset.y + event.y)
+        if index == self.current:
             self.action_fold()
         else:
-            self.current = place
+            self.current = index
 
     # Layout
 
@@ -225,15 +226,15 @@ class PromptView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if not width:
             return
-        self._blocks = [self._block(place, width - _MARGIN - _EDGE) for place in range(len(self._parts))]
+        self._blocks = [self._block(index, width - _MARGIN - _EDGE) for index in range(len(self._parts))]
         self._tops = list(accumulate((block.height for block in self._blocks), initial=0))
         self.virtual_size = Size(width, self._tops[-1])
         self.refresh()
 
-    def _block(self, place: int, width: int) -> _PartBlock:
-        text = self._texts[place]
+    def _block(self, index: int, width: int) -> _PartBlock:
+        text = self._texts[index]
         rows = rows_of(text, width)
-        if place in self._open:
+        if index in self._open:
             return _PartBlock(tuple(rows), 0)
         # One more may be shown: the line that tells of it would take its place.
         first = tuple(islice(rows, FOLDED + 2))
@@ -241,9 +242,9 @@ class PromptView(ScrollView, can_focus=True):
             return _PartBlock(first, 0)
         return _PartBlock(first[:FOLDED], len(text) - first[FOLDED].start)
 
-    def _extent(self, place: int) -> tuple[int, int]:
+    def _extent(self, index: int) -> tuple[int, int]:
         """First row of a part, and end row (exclusive)."""
-        return self._tops[place], self._tops[place + 1] - 1
+        return self._tops[index], self._tops[index + 1] - 1
 
     def _part_at(self, line: int) -> int:
         return min(bisect_right(self._tops, line), len(self._parts)) - 1
@@ -256,41 +257,41 @@ class PromptView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if not self._tops or line >= self._tops[-1]:
             return Strip.blank(width, self.rich_style)
-        place = self._part_at(line)
-        row = line - self._tops[place]
-        ends = row == self._blocks[place].height - 1
+        index = self._part_at(line)
+        row = line - self._tops[index]
+        ends = row == self._blocks[index].height - 1
         style = self.visual_style
-        if place == self.current and self.has_focus and not ends:
+        if index == self.current and self.has_focus and not ends:
             style += self.get_visual_style("prompt-view--current", partial=True)
-        content = Content() if ends else self._row(place, row, width)
+        content = Content() if ends else self._row(index, row, width)
         return Visual.to_strips(self, content, width, 1, style, pad=True)[0]
 
-    def _row(self, place: int, row: int, width: int) -> Content:
-        part, block = self._parts[place], self._blocks[place]
-        mark = ("▌" if place == self.current else "▎", COLOURS[part.part])
+    def _row(self, index: int, row: int, width: int) -> Content:
+        part, block = self._parts[index], self._blocks[index]
+        mark = ("▌" if index == self.current else "▎", COLOURS[part.part])
         if row == 0:
-            return Content.assemble(mark, " ", self._heading(place, width - _MARGIN - _EDGE))
+            return Content.assemble(mark, " ", self._heading(index, width - _MARGIN - _EDGE))
         if row <= len(block.rows):
-            return Content.assemble(mark, " ", self._words(place, block.rows[row - 1]))
+            return Content.assemble(mark, " ", self._content(index, block.rows[row - 1]))
         return Content.assemble(
             mark, " ", (f"… {block.more:,} more characters", "$foreground-muted italic")
         )
 
-    def _heading(self, place: int, width: int) -> Content:
-        part = self._parts[place]
-        told = "dropped, context full" if place in self._left_out else ""
-        if self._counts and not told:
-            told = f"{self._counts[place]:,} token{'s' if self._counts[place] != 1 else ''}"
+    def _heading(self, index: int, width: int) -> Content:
+        part = self._parts[index]
+        note = "dropped, context full" if index in self._left_out else ""
+        if self._counts and not note:
+            note = f"{self._counts[index]:,} token{'s' if self._counts[index] != 1 else ''}"
         name = Content.assemble((part.title, "bold"), (f"  {part.role}", "$foreground-muted"))
-        gap = max(2, width - name.cell_length - len(told))
-        return Content.assemble(name, " " * gap, (told, "$foreground-muted"))
+        gap = max(2, width - name.cell_length - len(note))
+        return Content.assemble(name, " " * gap, (note, "$foreground-muted"))
 
-    def _words(self, place: int, span: slice) -> Content:
-        words = Content(self._texts[place][span])
-        if place in self._left_out:
-            words = words.stylize("$foreground-disabled")
-        for hit in self._hits_in.get(place, ()):
+    def _content(self, index: int, span: slice) -> Content:
+        content = Content(self._texts[index][span])
+        if index in self._left_out:
+            content = content.stylize("$foreground-disabled")
+        for hit in self._hits_in.get(index, ()):
             if hit.start < span.stop and hit.end > span.start:
                 style = "$background on $warning" if hit.number == self._hit else "on $warning 35%"
-                words = words.stylize(style, max(0, hit.start - span.start), hit.end - span.start)
-        return words
+                content = content.stylize(style, max(0, hit.start - span.start), hit.end - span.start)
+        return content

@@ -58,7 +58,7 @@ class RecalledView(VerticalScroll, can_focus=True):
         """
         super().__init__()
         self._recalled = recalled
-        self._words = _Words(persona, user)
+        self._words = _ItemTexts(persona, user)
         self._note = note
 
     def compose(self) -> ComposeResult:
@@ -70,32 +70,32 @@ class RecalledView(VerticalScroll, can_focus=True):
             yield Static(_NOTHING, classes="nothing", markup=False)
         yield from self._section("lore", sections.pop("lore", ()))
         yield Vertical(id="silent")
-        for kind, found in sections.items():
-            yield from self._section(kind, found)
+        for kind, found_items in sections.items():
+            yield from self._section(kind, found_items)
 
-    def _section(self, kind: str, found: Sequence[Item]) -> ComposeResult:
-        if found:
-            yield Static(_heading(_HEADINGS[kind], len(found)), classes="heading", markup=False)
-        for item in found:
-            told = self._words.of(item)
-            yield Static(_title(item), classes="title" if told else "title last", markup=False)
-            if told:
-                yield Static(told, classes="words", markup=False)
+    def _section(self, kind: str, section: Sequence[Item]) -> ComposeResult:
+        if section:
+            yield Static(_heading(_HEADINGS[kind], len(section)), classes="heading", markup=False)
+        for item in section:
+            content = self._words.of(item)
+            yield Static(_title(item), classes="title" if content else "title last", markup=False)
+            if content:
+                yield Static(content, classes="words", markup=False)
 
     async def show_silent(self, silent: SilentLore | None) -> None:
         """Show the inactive lorebook entries; None if unknown."""
-        place = self.query_one("#silent", Vertical)
-        await place.remove_children()
+        container = self.query_one("#silent", Vertical)
+        await container.remove_children()
         if silent is None:
-            await place.mount(Static(_NOT_KNOWN, classes="nothing", markup=False))
+            await container.mount(Static(_NOT_KNOWN, classes="nothing", markup=False))
         elif count := len(silent.near) + len(silent.unheard):
             lines = [Static(line, classes="silent", markup=False) for line in _silent_lines(silent)]
             lines[-1].add_class("last")
             heading = _heading("Inactive lore", count)
-            await place.mount(Static(heading, classes="heading", markup=False), *lines)
+            await container.mount(Static(heading, classes="heading", markup=False), *lines)
 
 
-class _Words:
+class _ItemTexts:
     """The text of an item; for a record, from the persona file."""
 
     def __init__(self, persona: Persona, user: str) -> None:
@@ -106,8 +106,8 @@ class _Words:
     def of(self, item: Item) -> Content | None:
         if item.get("kind") == "demonstration":
             return self._demonstration(integer(item.get("index"), -1))
-        words = text(item.get("text")) or self._knowledge.get(text(item.get("source")), "")
-        return Content(plain(words).strip()) if words.strip() else None
+        passage = text(item.get("text")) or self._knowledge.get(text(item.get("source")), "")
+        return Content(plain(passage).strip()) if passage.strip() else None
 
     def _demonstration(self, index: int) -> Content:
         if not 0 <= index < len(self._persona.demonstrations):
@@ -133,36 +133,36 @@ def _sections(recalled: Sequence[Item]) -> dict[str, list[Item]]:
     sections: dict[str, list[Item]] = {kind: [] for kind in _HEADINGS}
     for item in recalled:
         sections[_kind(item)].append(item)
-    return {kind: found for kind, found in sections.items() if found}
+    return {kind: section for kind, section in sections.items() if section}
 
 
 def _kind(item: Item) -> str:
-    kind, of = text(item.get("kind")), text(item.get("of"))
+    kind, source = text(item.get("kind")), text(item.get("of"))
     if kind == "passage":
-        kind = {"lore": "recalled lore"}.get(of, of)
+        kind = {"lore": "recalled lore"}.get(source, source)
     return kind if kind in _HEADINGS else "passage"
 
 
-def _heading(words: str, count: int) -> Content:
-    return Content.assemble((words, "bold $text-accent"), (f"  {count:,}", "$foreground-muted"))
+def _heading(title: str, count: int) -> Content:
+    return Content.assemble((title, "bold $text-accent"), (f"  {count:,}", "$foreground-muted"))
 
 
 def _title(item: Item) -> Content:
     """The reason and the source of an item."""
-    why = one_line(text(item.get("why")))
+    reason = one_line(text(item.get("why")))
     if item.get("kind") == "lore":
         name = one_line(text(item.get("name")) or text(item.get("uid")))
         parts = [
-            (why or f"“{name}” is active.", ""),
+            (reason or f"“{name}” is active.", ""),
             (one_line(text(item.get("book"))), "$foreground-muted"),
         ]
     else:
         parts = [
             (f"{number(item.get('score')):.2f}", "bold"),
-            (why, ""),
+            (reason, ""),
             (_source(item), "$foreground-muted"),
         ]
-    return Content("  ·  ").join(Content.styled(words, style) for words, style in parts if words)
+    return Content("  ·  ").join(Content.styled(part, style) for part, style in parts if part)
 
 
 def _source(item: Item) -> str:
@@ -178,6 +178,6 @@ def _silent_lines(silent: SilentLore) -> Iterator[Content]:
         yield Content.styled(f"… and {len(silent.near) - _MOST:,} more", "$foreground-muted")
     if silent.unheard:
         names = ", ".join(f"“{one_line(name, 60)}”" for name in silent.unheard[:_MOST])
-        more = len(silent.unheard) - _MOST
-        others = f" and {more:,} more" if more > 0 else ""
-        yield Content.assemble(("No key matched for ", "$foreground-muted"), f"{names}{others}.")
+        hidden = len(silent.unheard) - _MOST
+        rest = f" and {hidden:,} more" if hidden > 0 else ""
+        yield Content.assemble(("No key matched for ", "$foreground-muted"), f"{names}{rest}.")

@@ -38,18 +38,18 @@ def rows_of(text: str, width: int) -> Iterator[slice]:
     room = max(2, width)
     start = used = 0
     for match in _WORDS.finditer(text):
-        at, word = match.start(), match.group()
+        begin, word = match.start(), match.group()
         if word == "\n":
-            yield slice(start, at)
+            yield slice(start, begin)
             start, used = match.end(), 0
             continue
         needed = cell_len(word.rstrip())
         if used and used + needed > room:
-            yield slice(start, at)
-            start, used = at, 0
+            yield slice(start, begin)
+            start, used = begin, 0
         for piece in chop_cells(word, room)[:-1] if needed > room else ():
             yield slice(start, start + len(piece))
             start += len(piece)
             used = 0
-        used += cell_len(text[max(start, at) : match.end()])
+        used += cell_len(text[max(start, begin) : match.end()])
     yield slice(start, len(text))

@@ -71,10 +71,10 @@ def silent_lore(
 
 def conversation_in(prompted: Prompted) -> list[BaseMessage]:
     """The messages of a prompt up to the user's line; empty without one."""
-    said = [part for part in prompted.parts if part.part in ("history", "line")]
-    if not said or said[-1].part != "line":
+    messages = [part for part in prompted.parts if part.part in ("history", "line")]
+    if not messages or messages[-1].part != "line":
         return []
-    return [HumanMessage(part.text) if part.role == "user" else AIMessage(part.text) for part in said]
+    return [HumanMessage(part.text) if part.role == "user" else AIMessage(part.text) for part in messages]
 
 
 def _silent(activation: Activation) -> SilentLore:
@@ -87,5 +87,5 @@ def _silent(activation: Activation) -> SilentLore:
     )
 
 
-def _nearest_first(one: LoreTrace, other: LoreTrace) -> int:
-    return is_closer(other.why, one.why) - is_closer(one.why, other.why)
+def _nearest_first(left: LoreTrace, right: LoreTrace) -> int:
+    return is_closer(right.why, left.why) - is_closer(left.why, right.why)

@@ -41,12 +41,15 @@ class TokenChart(Vertical):
 
     def show(self, counts: TokenCounts) -> None:
         """Draw the counts."""
-        about = "" if counts.exact else "about "
-        told = [f"{about}{counts.total:,} tokens"]
+        prefix = "" if counts.exact else "about "
+        figures = [f"{prefix}{counts.total:,} tokens"]
         if counts.context_size:
             share = percent(counts.total, counts.context_size)
-            told = [f"{about}{counts.total:,} of {counts.context_size:,} tokens", f"{share} of the context"]
-        self.query_one(".total", Static).update("  ·  ".join(told))
+            figures = [
+                f"{prefix}{counts.total:,} of {counts.context_size:,} tokens",
+                f"{share} of the context",
+            ]
+        self.query_one(".total", Static).update("  ·  ".join(figures))
         self.query_one(_Bar).show(counts)
         self.query_one(_Legend).show(counts)
 
@@ -64,8 +67,8 @@ class _Bar(Widget):
     def render(self) -> Content:
         width = self.size.width
         kinds = self._counts.by_kind if self._counts else {}
-        whole = _whole(self._counts) if self._counts else 0
-        cells = cells_of(list(kinds.values()), whole, width)
+        reference = _reference(self._counts) if self._counts else 0
+        cells = cells_of(list(kinds.values()), reference, width)
         blocks = [(_BLOCK * count, COLOURS[kind]) for kind, count in zip(kinds, cells, strict=True)]
         return Content.assemble(*blocks, (_FREE * (width - sum(cells)), "$foreground 30%"))
 
@@ -77,7 +80,7 @@ class _Legend(Widget):
     _entries: Sequence[Content] = ()
 
     def show(self, counts: TokenCounts) -> None:
-        self._entries = [_entry(kind, count, _whole(counts)) for kind, count in counts.by_kind.items()]
+        self._entries = [_entry(kind, count, _reference(counts)) for kind, count in counts.by_kind.items()]
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -87,9 +90,9 @@ class _Legend(Widget):
         return Content("\n").join(in_columns(self._entries, self.size.width))
 
 
-def percent(count: float, whole: float) -> str:
+def percent(count: float, reference: float) -> str:
     """A percentage; non-zero shares are never 0 %."""
-    share = 100 * count / whole
+    share = 100 * count / reference
     return "<1 %" if 0 < share < 0.5 else f"{share:.0f} %"
 
 
@@ -108,13 +111,16 @@ def in_columns(entries: Sequence[Content], width: int) -> list[Content]:
     return []
 
 
-def _entry(kind: Kind, count: int, whole: int) -> Content:
+def _entry(kind: Kind, count: int, reference: int) -> Content:
     return Content.assemble(
-        ("■ ", COLOURS[kind]), f"{kind} ", (f"{count:,}", "bold"), (f"  {percent(count, whole)}", _QUIET)
+        ("■ ", COLOURS[kind]),
+        f"{kind} ",
+        (f"{count:,}", "bold"),
+        (f"  {percent(count, reference)}", _QUIET),
     )
 
 
-def _whole(counts: TokenCounts) -> int:
+def _reference(counts: TokenCounts) -> int:
     """The reference of a share."""
     return counts.context_size or counts.total
 

@@ -80,9 +80,9 @@ class TryLine(Vertical):
             view.scroll_relative(y=step, animate=False)
 
     async def _replace(self, view: RecalledView | None) -> None:
-        place = self.query_one("#tried")
+        container = self.query_one("#tried")
         with self.app.batch_update():
-            await place.remove_children()
+            await container.remove_children()
             if view:
-                await place.mount(view)
+                await container.mount(view)
         self.query_one(".hint").display = view is None

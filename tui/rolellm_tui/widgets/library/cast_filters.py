@@ -1,22 +1,39 @@
-"""The filters of the library, and its order."""
+"""The search line of the library, its filters and its order."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Select
+from textual.widgets import Input, Select
 
 from rolellm_agents.persona import FoundPersona
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.library.filtering import Order
+from rolellm_tui.widgets.library.incoming import is_card
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
 
 _ORDERS: dict[Order, str] = {"name": "by name", "recent": "most recent"}
+
+
+class SearchLine(Input):
+    """An input that passes pasted or dropped cards on."""
+
+    @dataclass
+    class CardPasted(Message):
+        """A card's JSON, or the path of a file that may hold one."""
+
+        text: str
+
+    def _on_paste(self, event: events.Paste) -> None:
+        if is_card(event.text):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.CardPasted(event.text))
 
 
 class CastFilters(Horizontal):
@@ -36,11 +53,11 @@ class CastFilters(Horizontal):
 
     def compose(self) -> ComposeResult:
         """The four menus."""
-        nothing: list[tuple[Text, str]] = []
-        yield Select(nothing, prompt="any language", id="language", compact=True)
-        yield Select(nothing, prompt="any category", id="category", compact=True)
-        yield Select(nothing, prompt="any tag", id="tag", compact=True)
-        orders = [(Text(words), order) for order, words in _ORDERS.items()]
+        no_options: list[tuple[Text, str]] = []
+        yield Select(no_options, prompt="any language", id="language", compact=True)
+        yield Select(no_options, prompt="any category", id="category", compact=True)
+        yield Select(no_options, prompt="any tag", id="tag", compact=True)
+        orders = [(Text(label), order) for order, label in _ORDERS.items()]
         yield Select(orders, value="name", allow_blank=False, id="order", compact=True)
 
     @property
@@ -67,11 +84,6 @@ class CastFilters(Horizontal):
     def order(self, order: Order) -> None:
         self._menu("order").value = order
 
-    @property
-    def any_set(self) -> bool:
-        """Whether somebody is kept out."""
-        return any((self.language, self.category, self.tag))
-
     def offer(self, cast: Sequence[FoundPersona]) -> None:
         """Fill the menus from the cast and keep valid choices."""
         personas = [found.persona for found in cast]
@@ -97,11 +109,11 @@ class CastFilters(Horizontal):
 
     def _fill(self, name: str, options: Iterable[tuple[str, str, int]]) -> None:
         menu = self._menu(name)
-        before = menu.selection
+        selected = menu.selection
         offered = {value: Text(f"{one_line(label)}  {count}") for value, label, count in options}
         menu.set_options((label, value) for value, label in offered.items())
-        if before in offered:
-            menu.value = before
+        if selected in offered:
+            menu.value = selected
 
     def _menu(self, name: str) -> Select[str]:
         return self.query_one(f"#{name}", Select)

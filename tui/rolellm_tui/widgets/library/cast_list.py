@@ -41,8 +41,8 @@ class CastList(OptionList):
             )
             # Without options the list does not notice that it has fewer lines.
             self.refresh(layout=not ids)
-        place = ids.index(highlight) if highlight in ids else 0
-        self.highlighted = place if ids else None
+        index = ids.index(highlight) if highlight in ids else 0
+        self.highlighted = index if ids else None
 
     def move(self, steps: int) -> None:
         """Move the highlight; it wraps around."""
@@ -59,14 +59,14 @@ class CastList(OptionList):
 
 def _lines(persona: Persona, width: int) -> tuple[Content, Content]:
     name = Content.styled(one_line(persona.name), "bold")
-    about = Content.styled(_about(persona), MUTED)
+    facts = Content.styled(_facts(persona), MUTED)
     description = Content.styled(one_line(persona.description[:_DESCRIPTION]), MUTED)
     if width >= _BROAD:
-        return Content.assemble(name, "  ", about), description
-    return name, about or description
+        return Content.assemble(name, "  ", facts), description
+    return name, facts or description
 
 
-def _about(persona: Persona) -> str:
+def _facts(persona: Persona) -> str:
     work = work_and_year(persona)
     parts = (persona.category, work) if persona.category or work else persona.tags
     return " · ".join(one_line(part) for part in parts if part)

@@ -56,20 +56,20 @@ def words_of(search: str) -> tuple[str, ...]:
     return tuple(_folded(search).split())
 
 
-def narrowed(cast: Sequence[Indexed], wanted: PersonaQuery) -> list[FoundPersona]:
+def narrowed(cast: Sequence[Indexed], query: PersonaQuery) -> list[FoundPersona]:
     """The matching personas, best match first, otherwise in the order of `cast`.
 
     A Latin word must start a word of some field, or occur anywhere in the name; a Chinese word may occur
     anywhere. The rank of a persona is the sum over words.
     """
-    near: list[tuple[int, FoundPersona]] = []
-    for one in cast:
-        if _passes(one, wanted):
-            ranks = [rank for word in wanted.words if (rank := _rank(one, word)) is not None]
-            if len(ranks) == len(wanted.words):
-                near.append((sum(ranks), one.found))
-    near.sort(key=lambda pair: pair[0])
-    return [found for _, found in near]
+    ranked: list[tuple[int, FoundPersona]] = []
+    for entry in cast:
+        if _passes(entry, query):
+            ranks = [rank for word in query.words if (rank := _rank(entry, word)) is not None]
+            if len(ranks) == len(query.words):
+                ranked.append((sum(ranks), entry.found))
+    ranked.sort(key=lambda pair: pair[0])
+    return [found for _, found in ranked]
 
 
 def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tuple[Indexed, ...]:
@@ -82,30 +82,30 @@ def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tup
     """
     if order == "name":
         return tuple(cast)
-    place = {persona_id: number for number, persona_id in enumerate(dict.fromkeys(recent))}
-    return tuple(sorted(cast, key=lambda one: place.get(one.found.persona.id, len(place))))
+    positions = {persona_id: number for number, persona_id in enumerate(dict.fromkeys(recent))}
+    return tuple(sorted(cast, key=lambda entry: positions.get(entry.found.persona.id, len(positions))))
 
 
-def _passes(one: Indexed, wanted: PersonaQuery) -> bool:
-    persona = one.found.persona
+def _passes(entry: Indexed, query: PersonaQuery) -> bool:
+    persona = entry.found.persona
     return (
-        wanted.language in (None, persona.language)
-        and wanted.category in (None, persona.category)
-        and (wanted.tag is None or wanted.tag in persona.tags)
+        query.language in (None, persona.language)
+        and query.category in (None, persona.category)
+        and (query.tag is None or query.tag in persona.tags)
     )
 
 
-def _rank(one: Indexed, word: str) -> Rank | None:
+def _rank(entry: Indexed, word: str) -> Rank | None:
     beginning = f" {word}"
-    if any(name.startswith(beginning) for name in one.names):
+    if any(name.startswith(beginning) for name in entry.names):
         return Rank.NAME_BEGINS
-    if any(beginning in name for name in one.names):
+    if any(beginning in name for name in entry.names):
         return Rank.NAME_WORD
-    if any(word in name for name in one.names):
+    if any(word in name for name in entry.names):
         return Rank.NAME_PART
-    sought = beginning if word.isascii() else word
-    for rank, field in ((Rank.WORK, one.work), (Rank.LABEL, one.labels), (Rank.TEXT, one.text)):
-        if sought in field:
+    text = beginning if word.isascii() else word
+    for rank, field in ((Rank.WORK, entry.work), (Rank.LABEL, entry.labels), (Rank.TEXT, entry.text)):
+        if text in field:
             return rank
     return None
 

@@ -98,22 +98,22 @@ def path_in(text: str) -> Path:
     if os.name == "nt":
         return _expanded(Path(raw.strip('"')))
     try:
-        words = shlex.split(raw)
+        parts = shlex.split(raw)
     except ValueError:
-        words = []
-    return _expanded(Path(words[0] if len(words) == 1 else raw))
+        parts = []
+    return _expanded(Path(parts[0] if len(parts) == 1 else raw))
 
 
-def look(given: str) -> list[Preview]:
+def look(source: str) -> list[Preview]:
     """Preview the items of a card.
 
     Args:
-        given: a path, or JSON of a card.
+        source: a path, or JSON of a card.
 
     Raises:
         PersonaError: the file is missing, or neither a card nor a lorebook.
     """
-    with _as_file(given) as path:
+    with _as_file(source) as path:
         try:
             return [_of_card(card, path) for card in read_cards(path)]
         except CardError as no_card:
@@ -122,31 +122,31 @@ def look(given: str) -> list[Preview]:
             except CardError:
                 raise PersonaError(str(no_card)) from no_card
             name = book.name or path.stem
-            there = user_paths().lorebooks / f"{id_of(name)}.json"
+            target = user_paths().lorebooks / f"{id_of(name)}.json"
             form = f"lorebook · {_container(path)}"
             lore = len(book.entries)
-            return [Preview("lorebook", one_line(name), form, "", lore, 0, 0, there.exists())]
+            return [Preview("lorebook", one_line(name), form, "", lore, 0, 0, target.exists())]
 
 
-def bring_in(given: str, *, replace: bool) -> list[ImportedFile]:
+def bring_in(source: str, *, replace: bool) -> list[ImportedFile]:
     """Import a card into the user's folders.
 
     Args:
-        given: a path, or JSON of a card.
+        source: a path, or JSON of a card.
         replace: whether existing files may be overwritten.
 
     Raises:
         PersonaError: it is invalid, a file exists, or the folder is not writable.
     """
     paths = user_paths()
-    with _as_file(given) as path:
+    with _as_file(source) as path:
         return import_file(path, paths.personas, paths.lorebooks, force=replace)
 
 
 def completed(text: str) -> PathCompletion:
     """Complete a path with folders and possible cards."""
-    begun = _expanded(Path(text)) if text else Path()
-    folder, stem = (begun, "") if not text or text.endswith(os.sep) else (begun.parent, begun.name)
+    typed = _expanded(Path(text)) if text else Path()
+    folder, stem = (typed, "") if not text or text.endswith(os.sep) else (typed.parent, typed.name)
     try:
         names = sorted(
             entry.name + os.sep if entry.is_dir() else entry.name
@@ -157,14 +157,14 @@ def completed(text: str) -> PathCompletion:
         )
     except (OSError, ValueError):
         names = []
-    further = _shared_beginning(names)[len(stem) :]
-    return PathCompletion(text + further, tuple(names) if len(names) > 1 else ())
+    completion = _shared_beginning(names)[len(stem) :]
+    return PathCompletion(text + completion, tuple(names) if len(names) > 1 else ())
 
 
 def _shared_beginning(names: list[str]) -> str:
     """The common prefix of sorted names."""
     pairs = zip(names[0], names[-1], strict=False) if names else ()
-    return "".join(mine for mine, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return "".join(letter for letter, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _of_card(card: Card, path: Path) -> Preview:
@@ -187,17 +187,17 @@ def _container(path: Path) -> str:
 
 
 @contextmanager
-def _as_file(given: str) -> Iterator[Path]:
+def _as_file(source: str) -> Iterator[Path]:
     """The named file, or the pasted text as a temporary file."""
-    if not is_json(given):
-        path = path_in(given)
+    if not is_json(source):
+        path = path_in(source)
         if _exists(path) and path.is_dir():
             raise PersonaError(f"{path} is a folder; enter a file name.")
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="rolellm-pasted-") as folder:
         path = Path(folder) / "pasted.json"
-        write_atomically(path, whole(given), PersonaError)
+        write_atomically(path, whole(source), PersonaError)
         yield path
 
 

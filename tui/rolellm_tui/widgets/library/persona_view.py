@@ -80,7 +80,7 @@ class PersonaView(Vertical):
     def watch_found(self, found: FoundPersona | None) -> None:
         """Fill the card."""
         self.query_one(Portrait).found = found
-        self._tell("")
+        self._show_note("")
         self._fill()
         self.query_one(".body").scroll_home(animate=False)
         self.set_class(found is None, "nobody")
@@ -90,10 +90,10 @@ class PersonaView(Vertical):
         self._fill()
 
     def _fill(self) -> None:
-        for part, words in (_words(self.found, self.user) if self.found else {}).items():
+        for part, content in (_contents(self.found, self.user) if self.found else {}).items():
             static = self.query_one(f".{part}", Static)
-            static.update(words)
-            static.display = bool(words)
+            static.update(content)
+            static.display = bool(content)
 
     def focus_words(self) -> None:
         """Focus the text."""
@@ -108,15 +108,15 @@ class PersonaView(Vertical):
     def _portrait_failed(self, event: Portrait.Failed) -> None:
         event.stop()
         if event.found is self.found:
-            self._tell(event.sentence)
+            self._show_note(event.sentence)
 
-    def _tell(self, sentence: str) -> None:
+    def _show_note(self, sentence: str) -> None:
         note = self.query_one(".note", Static)
         note.update(plain(sentence))
         note.display = bool(sentence)
 
 
-def _words(found: FoundPersona, user: str) -> dict[str, Content]:
+def _contents(found: FoundPersona, user: str) -> dict[str, Content]:
     """Content of the parts, by class; empty parts are hidden."""
     persona = with_macros(found.persona, user)
     language = LANGUAGES.get(persona.language, persona.language)
@@ -125,14 +125,14 @@ def _words(found: FoundPersona, user: str) -> dict[str, Content]:
         "work": Content(work_and_year(persona)),
         "labels": _joined((persona.category, language, *persona.tags)),
         "counts": _joined((*_counts(persona), _ORIGINS[found.origin])),
-        "description": Content(_begun(persona.description)),
-        "greeting": Content(_begun(persona.greeting)),
+        "description": Content(_shortened(persona.description)),
+        "greeting": Content(_shortened(persona.greeting)),
         "samples": Content("\n\n").join(_sample(pair) for pair in persona.demonstrations[:SAMPLES]),
-        "phrases": Content("\n").join(Content(f"“{one_line(one)}”") for one in persona.catchphrases),
+        "phrases": Content("\n").join(Content(f"“{one_line(phrase)}”") for phrase in persona.catchphrases),
     }
 
 
-def _begun(text: str) -> str:
+def _shortened(text: str) -> str:
     """A text, cut to the size of the card."""
     return plain(text if len(text) <= _ROOM else f"{text[:_ROOM].rstrip()}…").strip()
 
@@ -144,14 +144,14 @@ def _joined(parts: tuple[str, ...]) -> Content:
 def _counts(persona: Persona) -> Iterator[str]:
     entries = (persona.lorebook or {}).get("entries")
     lore = len(entries) if isinstance(entries, list | dict) else 0
-    for count, one, many in (
+    for count, singular, plural in (
         (len(persona.demonstrations), "demonstration", "demonstrations"),
         (len(persona.knowledge), "piece of knowledge", "pieces of knowledge"),
         (lore, "lore entry", "lore entries"),
     ):
         if count:
-            yield counted(count, one, many)
+            yield counted(count, singular, plural)
 
 
 def _sample(pair: Demonstration) -> Content:
-    return Content.assemble((_begun(pair.user), "$foreground-muted"), "\n", _begun(pair.reply))
+    return Content.assemble((_shortened(pair.user), "$foreground-muted"), "\n", _shortened(pair.reply))

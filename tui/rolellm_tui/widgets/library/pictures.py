@@ -95,7 +95,7 @@ def fitted(width: int, height: int, columns: int, rows: int) -> tuple[int, int]:
     return max(1, min(columns, round(width * scale))), max(1, min(rows, round(height * scale / 2)))
 
 
-def half_blocks(image: "Image", columns: int, rows: int, behind: tuple[int, int, int]) -> list[Strip]:
+def half_blocks(image: "Image", columns: int, rows: int, background: tuple[int, int, int]) -> list[Strip]:
     """A picture as lines of half blocks, two pixels in a cell.
 
     textual-image draws such blocks too, but its import asks the terminal for what it can do, and while the
@@ -105,17 +105,17 @@ def half_blocks(image: "Image", columns: int, rows: int, behind: tuple[int, int,
         image: an RGBA image.
         columns: cells in a line.
         rows: lines.
-        behind: the colour that shows through where the picture is transparent, as red, green and blue.
+        background: the colour that shows through where the picture is transparent, as red, green and blue.
     """
     from PIL import Image
 
     small = image.resize((columns, 2 * rows))
-    flat = Image.alpha_composite(Image.new("RGBA", small.size, (*behind, 255)), small)
+    flat = Image.alpha_composite(Image.new("RGBA", small.size, (*background, 255)), small)
     points = flat.convert("RGB").tobytes()
 
     def colour(column: int, line: int) -> Color:
-        at = 3 * (line * columns + column)
-        return Color.from_rgb(*points[at : at + 3])
+        offset = 3 * (line * columns + column)
+        return Color.from_rgb(*points[offset : offset + 3])
 
     return [
         Strip(

@@ -160,8 +160,8 @@ class Portrait(Container):
     def _drawn(self, image: "Image") -> Widget:
         columns, rows = fitted(image.width, image.height, *self.box)
         if self._pixels is None:
-            behind = self.background_colors[1].rgb
-            return _HalfBlocks(half_blocks(image, columns, rows, behind), columns)
+            background = self.background_colors[1].rgb
+            return _HalfBlocks(half_blocks(image, columns, rows, background), columns)
         picture = self._pixels(image)
         # It knows how high a cell of this terminal is.
         picture.styles.width, picture.styles.height = columns, "auto"

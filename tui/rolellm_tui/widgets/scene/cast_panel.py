@@ -66,8 +66,8 @@ class CastPanel(OptionList):
 
     def on_mount(self) -> None:
         """List the seats."""
-        everything, *seats = map(Option, self._drawn())
-        self.add_options([everything, None, *seats])
+        all_lines, *seats = map(Option, self._drawn_rows())
+        self.add_options([all_lines, None, *seats])
         self.highlighted = 0
 
     @property
@@ -82,8 +82,8 @@ class CastPanel(OptionList):
             speaking: the seat that is speaking, if any.
         """
         self._speaking = speaking
-        for place, row in enumerate(self._drawn()):
-            self.replace_option_prompt_at_index(place, row)
+        for index, row in enumerate(self._drawn_rows()):
+            self.replace_option_prompt_at_index(index, row)
 
     def look_as(self, seat: str | None) -> None:
         """Highlight the seat of the view."""
@@ -114,7 +114,7 @@ class CastPanel(OptionList):
         if self.seat not in (None, NARRATOR):
             self.post_message(self.SpeechWanted(str(self.seat)))
 
-    def _drawn(self) -> Iterator[DrawnLines]:
+    def _drawn_rows(self) -> Iterator[DrawnLines]:
         lines, present = self._stage.lines, self._stage.present
         for seat in self._rows:
             if seat is None:
@@ -122,24 +122,22 @@ class CastPanel(OptionList):
             elif seat == NARRATOR:
                 yield self._narrators_row()
             else:
-                yield self._row(seat, lines, is_there=seat in present)
+                yield self._row(seat, lines, present=seat in present)
 
     def _narrators_row(self) -> DrawnLines:
-        told = "you" if NARRATOR in self._stage.persons else ""
-        return _seat_row(Content.styled("  Narrator", f"bold {MUTED}"), told, "narrates")
+        state = "you" if NARRATOR in self._stage.persons else ""
+        return _seat_row(Content.styled("  Narrator", f"bold {MUTED}"), state, "narrates")
 
-    def _row(self, seat: str, lines: Sequence[SceneLine], *, is_there: bool) -> DrawnLines:
+    def _row(self, seat: str, lines: Sequence[SceneLine], *, present: bool) -> DrawnLines:
         speaks, is_person = seat == self._speaking, seat in self._stage.persons
-        mark = "▸ " if speaks else "✎ " if is_person else "● " if is_there else "○ "
-        name = (
-            self._speakers.content(seat) if is_there else Content.styled(self._speakers.name(seat), MUTED)
-        )
-        colour = f"$text-{self._speakers.colours[seat]}" if is_there else MUTED
+        mark = "▸ " if speaks else "✎ " if is_person else "● " if present else "○ "
+        name = self._speakers.content(seat) if present else Content.styled(self._speakers.name(seat), MUTED)
+        colour = f"$text-{self._speakers.colours[seat]}" if present else MUTED
         knows = f"knows {len(witnessed(lines, seat)):,} of {len(lines):,}" if lines else ""
-        told = " · ".join(filter(None, ("" if is_there else "not there", knows)))
+        detail = " · ".join(filter(None, ("" if present else "not there", knows)))
         talkative = round(_TALK * self._stage.loaded.seats[seat].talkativeness)
         state = "speaks" if speaks else "you" if is_person else ""
-        return _seat_row(Content.assemble((mark, colour), name), state, told, talkative)
+        return _seat_row(Content.assemble((mark, colour), name), state, detail, talkative)
 
 
 def _seat_row(name: Content, state: str, detail: str, talkative: int | None = None) -> DrawnLines:

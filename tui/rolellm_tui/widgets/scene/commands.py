@@ -50,32 +50,38 @@ def typed_in_scene(
     Raises:
         MessageError: the command or name is unknown, or the text is missing.
     """
-    found = _TYPED.fullmatch(text.strip())
-    command = _COMMANDS.get(found[1].casefold()) if found else None
-    if found is None or command is None:
+    match = _TYPED.fullmatch(text.strip())
+    command = _COMMANDS.get(match[1].casefold()) if match else None
+    if match is None or command is None:
         return parse_typed_line(text, heard)
     if command not in _OF_SOMEBODY:
         return SceneCommand(command)
-    seat, words = _named(found[1], found[2], names)
-    return SceneCommand(command, seat, words)
+    seat, rest = _split_name(match[1], match[2], names)
+    return SceneCommand(command, seat, rest)
 
 
-def _named(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]:
+def _split_name(command: str, rest: str, names: Mapping[str, str]) -> tuple[str, str]:
     """Split the name from the text."""
-    word = rest.split(maxsplit=1)[0] if rest else ""
+    first_word = rest.split(maxsplit=1)[0] if rest else ""
     mention = index_names(names).at(rest, 0, typed=True)
-    if word in names and (mention is None or mention.end < len(word)):
-        return word, rest[len(word) :].strip()
+    if first_word in names and (mention is None or mention.end < len(first_word)):
+        return first_word, rest[len(first_word) :].strip()
     if mention is None:
-        near = did_you_mean(word, [*names, *map(one_line, names.values())]) if word else ""
-        whom = f"No one is named {one_line(word, 40)!r}{near}" if word else f"/{command} needs a name"
-        raise MessageError(f"{whom}; known are {_told(names.values())}.")
+        suggestion = (
+            did_you_mean(first_word, [*names, *map(one_line, names.values())]) if first_word else ""
+        )
+        problem = (
+            f"No one is named {one_line(first_word, 40)!r}{suggestion}"
+            if first_word
+            else f"/{command} needs a name"
+        )
+        raise MessageError(f"{problem}; known are {_listed(names.values())}.")
     if len(mention.seats) > 1:
         raise MessageError(
-            f"Ambiguous name: {_told(names[one] for one in mention.seats)}; write the name in full."
+            f"Ambiguous name: {_listed(names[seat] for seat in mention.seats)}; write the name in full."
         )
     return mention.seats[0], rest[mention.end :].lstrip(" ,，:：")
 
 
-def _told(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(one_line(name, 40) for name in names)

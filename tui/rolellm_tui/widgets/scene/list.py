@@ -37,15 +37,15 @@ class SceneList(OptionList):
 
     def show(self, scenes: Sequence[OfferedScene]) -> None:
         """List scenes and keep the position of the highlight."""
-        place = min(self.highlighted or 0, len(scenes) - 1)
+        index = min(self.highlighted or 0, len(scenes) - 1)
         self.scenes = scenes
-        self.set_options(Option(DrawnLines(4, partial(_lines, one))) for one in scenes)
-        self.highlighted = place if scenes else None
+        self.set_options(Option(DrawnLines(4, partial(_lines, scene))) for scene in scenes)
+        self.highlighted = index if scenes else None
 
 
 def _lines(offered: OfferedScene, width: int) -> tuple[Content, ...]:
-    scene, begun = offered.scene, offered.begun
-    played = counted(begun.messages, "line") if begun else ""
+    scene, conversation = offered.scene, offered.begun
+    played = counted(conversation.messages, "line") if conversation else ""
     title = Content.styled(one_line(scene.title), "bold")
     room = max(0, width - len(played) - 2)
     return (

@@ -158,10 +158,10 @@ class Player(Static):
     def show(self) -> None:
         """Show director, progress and state."""
         scene = self._stage.loaded.scene
-        told = f"{scene.director.kind}, seed {self._stage.seed}"
+        settings = f"{scene.director.kind}, seed {self._stage.seed}"
         turn = f"turn {self._stage.turns:,} of {scene.stop.turns:,}"
         state = (self._state(), "$text-accent" if self.playing else "")
-        self.update(Content.assemble(f"{told} · {turn} · ", state))
+        self.update(Content.assemble(f"{settings} · {turn} · ", state))
 
     def _state(self) -> str:
         if self._stage.ended and not self.busy:

@@ -105,16 +105,16 @@ class ScenePrompt(PromptInput):
             self.post_message(self.Empty())
             return
         try:
-            meant = self._meant(event.text)
+            parsed = self._parse(event.text)
         except RoleLLMError as error:
             self.post_message(self.NotUnderstood(error))
             return
         typed = self.take()
         self.post_message(
-            self.Ordered(meant) if isinstance(meant, SceneCommand) else self.Said(meant, typed)
+            self.Ordered(parsed) if isinstance(parsed, SceneCommand) else self.Said(parsed, typed)
         )
 
-    def _meant(self, text: str) -> SceneCommand | PersonsLine:
+    def _parse(self, text: str) -> SceneCommand | PersonsLine:
         """Parse the input.
 
         Raises:
@@ -122,15 +122,15 @@ class ScenePrompt(PromptInput):
         """
         loaded, narrates = self._stage.loaded, self.seat == NARRATOR
         names = {**loaded.names, NARRATOR: "Narrator"}
-        heard = {} if narrates else heard_by_name(loaded, self.seat, self._stage.lines)
-        meant = typed_in_scene(text, names, heard)
-        if isinstance(meant, SceneCommand):
-            return meant
-        if narrates and meant.kind not in ("say", "narrate"):
+        addressees = {} if narrates else heard_by_name(loaded, self.seat, self._stage.lines)
+        parsed = typed_in_scene(text, names, addressees)
+        if isinstance(parsed, SceneCommand):
+            return parsed
+        if narrates and parsed.kind not in ("say", "narrate"):
             raise MessageError("The narrator only narrates; F4 lets you speak as another.")
-        if narrates or meant.kind == "narrate":
-            return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=meant.text)
-        return PersonsLine(seat=self.seat, kind=meant.kind, to=[*meant.to], text=meant.text)
+        if narrates or parsed.kind == "narrate":
+            return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=parsed.text)
+        return PersonsLine(seat=self.seat, kind=parsed.kind, to=[*parsed.to], text=parsed.text)
 
     def give_back(self, text: str) -> None:
         """Restore text of a failed turn, unless there is new text."""

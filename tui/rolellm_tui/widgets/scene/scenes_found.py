@@ -34,17 +34,17 @@ def offered_scenes(transcript: Transcript) -> tuple[list[OfferedScene], list[str
         StorageError: the transcript cannot be read.
     """
     found, notes = list_scenes()
-    names = {one.persona.id: one.persona.name for one in list_personas().found}
-    begun: dict[str, ConversationSummary] = {}
-    for one in transcript.conversations():
-        begun.setdefault(one.persona, one)
+    names = {entry.persona.id: entry.persona.name for entry in list_personas().found}
+    latest: dict[str, ConversationSummary] = {}
+    for entry in transcript.conversations():
+        latest.setdefault(entry.persona, entry)
     offered = [
         OfferedScene(
-            one,
-            [_name(seat, names) for seat in one.scene.cast],
-            begun.get(f"{SCENE}{one.scene.id}"),
+            entry,
+            [_name(seat, names) for seat in entry.scene.cast],
+            latest.get(f"{SCENE}{entry.scene.id}"),
         )
-        for one in found
+        for entry in found
     ]
     return offered, notes
 
@@ -55,8 +55,8 @@ def names_in_scene(transcript: Transcript, conversation: str) -> dict[str, str]:
     Raises:
         StorageError: the transcript cannot be read.
     """
-    kept = mapping(transcript.extensions(conversation).get("scene"))
-    seats = [mapping(seat) for seat in kept.get("cast", ())]
+    record = mapping(transcript.extensions(conversation).get("scene"))
+    seats = [mapping(seat) for seat in record.get("cast", ())]
     names = {text(seat.get("id")): text(seat.get("name")) for seat in seats}
     return {**names, NARRATOR: "Narrator"} if names else {}
 

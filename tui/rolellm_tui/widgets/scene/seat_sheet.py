@@ -45,17 +45,18 @@ class SeatSheet(VerticalScroll, can_focus=False):
 def sheet_of(scene: LoadedScene, seat: str) -> Content:
     """The private content of a seat."""
     return Content("\n\n").join(
-        Content.assemble(Content.styled(what, MUTED), "\n", text) for what, text in _told(scene, seat)
+        Content.assemble(Content.styled(label, MUTED), "\n", text)
+        for label, text in _labelled_texts(scene, seat)
     )
 
 
-def _told(scene: LoadedScene, seat: str) -> Iterator[tuple[str, str]]:
+def _labelled_texts(scene: LoadedScene, seat: str) -> Iterator[tuple[str, str]]:
     own, speakers = scene.seats[seat], speakers_of(scene)
     about = (own.about,) if own.about.strip() else ()
     parts = (("is here", about), ("wants", own.goals), ("hides", own.secrets), ("knows", own.knows))
-    for what, texts in parts:
+    for label, texts in parts:
         if texts:
-            yield what, "\n".join(one_line(text) for text in texts)
+            yield label, "\n".join(one_line(text) for text in texts)
     for other, text in own.relations.items():
         yield f"of {speakers.name(other)}", one_line(text)
 
@@ -63,5 +64,6 @@ def _told(scene: LoadedScene, seat: str) -> Iterator[tuple[str, str]]:
 def _help() -> Content:
     width = max(len(keys) for keys, _ in _HELP)
     return Content("\n").join(
-        Content.assemble((f"{keys:<{width}}  ", "$text-accent"), (does, MUTED)) for keys, does in _HELP
+        Content.assemble((f"{keys:<{width}}  ", "$text-accent"), (meaning, MUTED))
+        for keys, meaning in _HELP
     )

@@ -117,39 +117,42 @@ class SceneText(VerticalScroll):
 
     async def settle(self) -> None:
         """Forget the line being generated."""
-        grown, self._growing = self._growing, None
-        self._let_go_of_the_first()
+        finished, self._growing = self._growing, None
+        self._drop_early_lines()
         await self.show()
         for line in self._lines:
-            if grown is not None and line.message.id == grown.id:
+            if finished is not None and line.message.id == finished.id:
                 self._count_swipes(line)
 
-    def _let_go_of_the_first(self) -> None:
+    def _drop_early_lines(self) -> None:
         """Remove early lines from the screen while playing."""
-        seen = len(self._seen())
-        if seen - self._first_shown > _MOST and self._cursor is None and self.is_vertical_scroll_end:
-            self._first_shown = seen - PAGE
+        count = len(self._visible_messages())
+        if count - self._first_shown > _MOST and self._cursor is None and self.is_vertical_scroll_end:
+            self._first_shown = count - PAGE
 
     async def show(self) -> None:
         """Synchronize the lines with the stage, keeping unchanged ones."""
         async with self._showing:
-            wanted = self._seen()[self._first_shown :]
-            wanted = [*wanted, *([self._growing] if self._growing and self._is_seen(self._growing) else [])]
-            ids = {message.id for message in wanted}
-            there = {line.message.id: line for line in self._lines}
+            messages = self._visible_messages()[self._first_shown :]
+            messages = [
+                *messages,
+                *([self._growing] if self._growing and self._is_seen(self._growing) else []),
+            ]
+            ids = {message.id for message in messages}
+            present = {line.message.id: line for line in self._lines}
             with self.app.batch_update():
-                if gone := [line for id_, line in there.items() if id_ not in ids]:
-                    await self.remove_children(gone)
-                await self._put(wanted, there)
+                if removed := [line for id_, line in present.items() if id_ not in ids]:
+                    await self.remove_children(removed)
+                await self._put(messages, present)
                 self._show_ends()
             if self._cursor is not None and self._cursor.message.id not in ids:
                 self._move_cursor(None)
 
-    async def _put(self, wanted: Sequence[Message], there: dict[str, SceneLineView]) -> None:
+    async def _put(self, messages: Sequence[Message], present: dict[str, SceneLineView]) -> None:
         """Mount missing lines."""
         new: list[SceneLineView] = []
-        for message in wanted:
-            if line := there.get(message.id):
+        for message in messages:
+            if line := present.get(message.id):
                 line.mark(message)
                 if new:
                     await self.mount_all(new, before=line)
@@ -160,24 +163,28 @@ class SceneText(VerticalScroll):
             await self.mount_all(new, before=self.query_one(".over"))
 
     async def _show_last_page(self) -> None:
-        self._first_shown = max(0, len(self._seen()) - PAGE)
+        self._first_shown = max(0, len(self._visible_messages()) - PAGE)
         await self.show()
 
-    async def _grow(self, message_id: str, words: str) -> None:
+    async def _grow(self, message_id: str, chunk: str) -> None:
         """Show text of the line being generated."""
         if self._growing is None or self._growing.id != message_id:
-            begun = next(one for one in self._stage.swipes(message_id) if one.id == message_id)
-            self._growing = replace(begun, text="", status="complete")
-        self._growing = replace(self._growing, text=self._growing.text + words)
+            message = next(
+                candidate for candidate in self._stage.swipes(message_id) if candidate.id == message_id
+            )
+            self._growing = replace(message, text="", status="complete")
+        self._growing = replace(self._growing, text=self._growing.text + chunk)
         if not self._is_seen(self._growing):
             return
-        line = next((one for one in reversed(self._lines) if one.message.id == message_id), None)
+        line = next(
+            (candidate for candidate in reversed(self._lines) if candidate.message.id == message_id), None
+        )
         if line is None:
             await self.show()
         else:
             line.mark(self._growing)
 
-    def _seen(self) -> Sequence[Message]:
+    def _visible_messages(self) -> Sequence[Message]:
         return self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
 
     def _is_seen(self, message: Message) -> bool:
@@ -194,7 +201,7 @@ class SceneText(VerticalScroll):
         return line
 
     def _count_swipes(self, line: SceneLineView) -> None:
-        ids = [one.id for one in self._stage.swipes(line.message.id)]
+        ids = [swipe.id for swipe in self._stage.swipes(line.message.id)]
         line.set_swipes(ids.index(line.message.id) + 1, len(ids))
 
     # Its two ends
@@ -248,15 +255,15 @@ class SceneText(VerticalScroll):
     def action_cursor(self, step: int) -> None:
         """Move to the previous or next line."""
         lines = self._lines
-        at = lines.index(self._cursor) if self._cursor in lines else len(lines)
-        place = max(0, at + step)
-        self._move_cursor(lines[place] if place < len(lines) else None)
+        current = lines.index(self._cursor) if self._cursor in lines else len(lines)
+        index = max(0, current + step)
+        self._move_cursor(lines[index] if index < len(lines) else None)
         if self._cursor is None:
             self.anchor()
         else:
             self.release_anchor()
             self.scroll_to_widget(self._cursor, animate=False)
-            if place == 0:
+            if index == 0:
                 self.scroll_home(animate=False)
 
     def on_click(self, event: events.Click) -> None:
@@ -280,11 +287,11 @@ class SceneText(VerticalScroll):
         if line is None or self._stage.answering:
             return
         swipes = self._stage.swipes(line.message.id)
-        place = [one.id for one in swipes].index(line.message.id) + step
-        if 0 <= place < len(swipes):
-            self._stage.choose(swipes[place].id)
+        index = [swipe.id for swipe in swipes].index(line.message.id) + step
+        if 0 <= index < len(swipes):
+            self._stage.choose(swipes[index].id)
             await self.show()
-        elif place >= len(swipes) and line is self._last_turn:
+        elif index >= len(swipes) and line is self._last_turn:
             self.post_message(self.AnotherWanted())
 
     @property

@@ -21,7 +21,7 @@ COLOURS = ("primary", "success", "accent", "error", "secondary", "warning")
 
 def colours_of(scene: LoadedScene) -> dict[str, str]:
     """Each seat's colour, as one of `COLOURS`."""
-    return {seat: COLOURS[place % len(COLOURS)] for place, seat in enumerate(scene.seats)}
+    return {seat: COLOURS[index % len(COLOURS)] for index, seat in enumerate(scene.seats)}
 
 
 def ink(colours: dict[str, str], seat: str) -> str:
@@ -69,20 +69,20 @@ def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str 
         case "leave":
             return Content.assemble(("← ", MUTED), Content.styled(plain(text), MUTED), end)
         case "act":
-            words = prose(text).stylize_before("italic")
-            return Content.assemble(_actor(message, text, speakers), words, end)
+            content = prose(text).stylize_before("italic")
+            return Content.assemble(_actor(message, text, speakers), content, end)
     head = Content.assemble(speakers.content(message.speaker), (_turn_kind(message, speakers), _QUIET), end)
-    words = prose(text)
+    content = prose(text)
     if message.kind == "think":
-        words = words.stylize_before(_QUIET)
-    return Content.assemble(head, "\n", words)
+        content = content.stylize_before(_QUIET)
+    return Content.assemble(head, "\n", content)
 
 
 def _actor(message: Message, text: str, speakers: SeatStyles) -> Content:
     """The name, inline for actions and on a line of its own otherwise."""
     begins = text.strip()[:1]
-    goes_on = not begins or begins.islower() or "\u3400" <= begins <= "\u9fff"
-    return Content.assemble(speakers.content(message.speaker), " " if goes_on else "\n")
+    inline = not begins or begins.islower() or "\u3400" <= begins <= "\u9fff"
+    return Content.assemble(speakers.content(message.speaker), " " if inline else "\n")
 
 
 def _turn_kind(message: Message, speakers: SeatStyles) -> str:
@@ -90,15 +90,15 @@ def _turn_kind(message: Message, speakers: SeatStyles) -> str:
     if message.kind == "think":
         return "  thinks"
     if message.kind == "whisper":
-        heard = [speakers.name(seat) for seat in message.audience if seat != message.speaker]
-        return f"  whispers to {joined(heard)}" if heard else "  whispers to nobody"
+        addressees = [speakers.name(seat) for seat in message.audience if seat != message.speaker]
+        return f"  whispers to {joined(addressees)}" if addressees else "  whispers to nobody"
     return ""
 
 
 def joined(names: Sequence[str]) -> str:
     """Names joined with commas and “and”."""
-    *others, last = names or ("nobody",)
-    return f"{', '.join(others)} and {last}" if others else last
+    *first, last = names or ("nobody",)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def tokens_of(message: Message | None) -> str:
@@ -108,5 +108,5 @@ def tokens_of(message: Message | None) -> str:
     if read <= 0:
         return ""
     reused = integer(mapping(usage.get("input_token_details")).get("cache_read"))
-    known = f", {reused / read:.0%} reused".replace("%", " %") if reused > 0 else ""
-    return f"{read:,} + {written:,} tokens{known}"
+    share = f", {reused / read:.0%} reused".replace("%", " %") if reused > 0 else ""
+    return f"{read:,} + {written:,} tokens{share}"

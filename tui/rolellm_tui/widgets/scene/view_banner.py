@@ -26,17 +26,17 @@ class ViewBanner(Static):
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
 
-    def show(self, viewer: str | None, way_back: str) -> None:
+    def show(self, viewer: str | None, key: str) -> None:
         """Update the banner.
 
         Args:
             viewer: the seat; None for all lines.
-            way_back: the key that shows all lines.
+            key: the key that shows all lines.
         """
         self.display = viewer is not None
         if viewer is None:
             return
-        seen, there = len(self._stage.witnessed(viewer)), len(self._stage.messages)
+        witnessed, total = len(self._stage.witnessed(viewer)), len(self._stage.messages)
         name = self._speakers.content(viewer)
-        count = f" saw it · {seen:,} of {there:,} lines · "
-        self.update(Content.assemble("As ", name, count, (f"{way_back} shows all", MUTED)))
+        count = f" saw it · {witnessed:,} of {total:,} lines · "
+        self.update(Content.assemble("As ", name, count, (f"{key} shows all", MUTED)))

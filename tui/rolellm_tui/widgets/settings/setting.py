@@ -91,9 +91,9 @@ class Setting(Vertical):
         """Show a value in the control."""
         raise NotImplementedError
 
-    def explain(self, instead: str = "") -> None:
+    def explain(self, text: str = "") -> None:
         """Show the hint or another text."""
-        self._say(instead or self._hint, wrong=False)
+        self._say(text or self._hint, wrong=False)
 
     def complain(self, sentence: str) -> None:
         """Show an error."""
@@ -157,13 +157,13 @@ class TypedSetting(Setting):
 
     def put(self, value: object) -> None:
         """As it is typed."""
-        self.query_one(Input).value = _written(value)
+        self.query_one(Input).value = _as_text(value)
 
     @property
     def typed(self) -> object:
         """The typed value, or the current one if equal."""
         text = self.query_one(Input).value.strip()
-        return self._value if text == _written(self._value) else text or None
+        return self._value if text == _as_text(self._value) else text or None
 
     @on(Input.Blurred)
     @on(Input.Submitted)
@@ -193,27 +193,27 @@ class ChosenSetting(Setting):
 
     def compose_control(self) -> Iterable[Widget]:
         """A menu."""
-        yield Select(self._offered(), compact=True, allow_blank=False)
+        yield Select(self._options_offered(), compact=True, allow_blank=False)
 
     def offer(self, choices: Mapping[str, str]) -> None:
         """Other choices."""
         self._choices = choices
         with self.prevent(Select.Changed):
-            self.query_one(Select).set_options(self._offered())
+            self.query_one(Select).set_options(self._options_offered())
             self.put(self._value)
 
     def put(self, value: object) -> None:
         """Select the value, adding it if missing."""
-        wanted = _written(value)
+        text = _as_text(value)
         menu = self.query_one(Select)
         with self.prevent(Select.Changed):
-            if wanted not in self._choices and (wanted or not self._unset):
-                self._choices = {**self._choices, wanted: wanted}
-                menu.set_options(self._offered())
-            menu.value = wanted
+            if text not in self._choices and (text or not self._unset):
+                self._choices = {**self._choices, text: text}
+                menu.set_options(self._options_offered())
+            menu.value = text
 
     @on(Select.Changed)
-    def _chosen(self, event: Select.Changed) -> None:
+    def _selected(self, event: Select.Changed) -> None:
         event.stop()
         # A menu also reports its first value, possibly after another was set.
         if self._shown and event.value == event.select.value:
@@ -221,12 +221,12 @@ class ChosenSetting(Setting):
 
     def choose(self, value: str) -> None:
         """Request the selected value."""
-        self.want(self._value if value == _written(self._value) else value or None)
+        self.want(self._value if value == _as_text(self._value) else value or None)
 
-    def _offered(self) -> list[tuple[Text, str]]:
+    def _options_offered(self) -> list[tuple[Text, str]]:
         # As Text, since words from outside are no markup.
         unset = {"": self._unset} if self._unset else {}
-        return [(Text(one_line(words)), value) for value, words in {**unset, **self._choices}.items()]
+        return [(Text(one_line(label)), value) for value, label in {**unset, **self._choices}.items()]
 
 
 class OpenSetting(ChosenSetting):
@@ -303,5 +303,5 @@ class SwitchedSetting(Setting):
         self.want(event.value)
 
 
-def _written(value: object) -> str:
+def _as_text(value: object) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

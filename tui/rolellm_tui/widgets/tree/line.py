@@ -56,7 +56,7 @@ def draw_line(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
     right = Content.assemble(*_notes(drawing, place)).truncate(width * 2 // 5, ellipsis=True)
     name = _name(drawing, place, drawing.name_width(width))
     space = max(0, width - left.cell_length - name.cell_length - right.cell_length)
-    words = _words(drawing, place, space).truncate(space, ellipsis=True, pad=True)
+    words = _text(drawing, place, space).truncate(space, ellipsis=True, pad=True)
     return Content.assemble(left, name, words, right).truncate(width, ellipsis=True, pad=True)
 
 
@@ -68,14 +68,16 @@ def number_among_siblings(tree: ConversationTree, place: int) -> str:
 
 def told_apart(tree: ConversationTree, place: int) -> list[str]:
     """The number among siblings, and differing models or strategies."""
-    told = [number_among_siblings(tree, place)]
+    differences = [number_among_siblings(tree, place)]
     for key in ("model", "strategy"):
-        own, *others = (tree.messages[one].made_by.get(key) or "" for one in (place, *tree.siblings(place)))
-        if own and any(other != own for other in others):
-            told.append(_short(one_line(str(own))))
+        own, *rest = (
+            tree.messages[sibling].made_by.get(key) or "" for sibling in (place, *tree.siblings(place))
+        )
+        if own and any(value != own for value in rest):
+            differences.append(_short(one_line(str(own))))
     if "edited" in tree.messages[place].made_by:
-        told.append("edited")
-    return [part for part in told if part]
+        differences.append("edited")
+    return [part for part in differences if part]
 
 
 def _short(name: str) -> str:
@@ -112,40 +114,40 @@ def _name(drawing: TreeStyle, place: int, width: int) -> Content:
     speaker = drawing.tree.messages[place].speaker
     style = "bold $text-secondary" if speaker == USER else "bold $text-primary"
     name = Content(one_line(drawing.names.get(speaker, speaker)))
-    shown = name.truncate(width, ellipsis=True, pad=True)
-    return Content.assemble((shown.plain, style), "  ")
+    cut = name.truncate(width, ellipsis=True, pad=True)
+    return Content.assemble((cut.plain, style), "  ")
 
 
-def _words(drawing: TreeStyle, place: int, space: int) -> Content:
+def _text(drawing: TreeStyle, place: int, space: int) -> Content:
     """The first words, or those around a match."""
-    words = one_line(drawing.tree.messages[place].text[:_LOOKED_AT].replace("*", ""))
+    text = one_line(drawing.tree.messages[place].text[:_LOOKED_AT].replace("*", ""))
     style = "" if place in drawing.tree.path else _ASIDE
     if not drawing.sought:
-        return Content.assemble((words, style))
+        return Content.assemble((text, style))
     hits = re.compile(re.escape(drawing.sought), re.IGNORECASE)
-    words = _from_hit(words, hits.search(words), space)
+    text = _from_hit(text, hits.search(text), space)
     pieces: list[Piece] = []
-    at = 0
-    for hit in hits.finditer(words):
-        pieces += [(words[at : hit.start()], style), (hit.group(), _HIT)]
-        at = hit.end()
-    return Content.assemble(*pieces, (words[at:], style))
+    end = 0
+    for hit in hits.finditer(text):
+        pieces += [(text[end : hit.start()], style), (hit.group(), _HIT)]
+        end = hit.end()
+    return Content.assemble(*pieces, (text[end:], style))
 
 
-def _from_hit(words: str, hit: re.Match[str] | None, space: int) -> str:
+def _from_hit(text: str, hit: re.Match[str] | None, space: int) -> str:
     """The text from shortly before the match, if it would be hidden otherwise."""
     if hit is None or hit.end() < space:
-        return words
-    start = max(0, min(hit.start() - _BEFORE_THE_HIT, len(words) + 1 - space))
-    start = words.find(" ", start, hit.start()) + 1 or start
-    return f"…{words[start:]}"
+        return text
+    start = max(0, min(hit.start() - _BEFORE_THE_HIT, len(text) + 1 - space))
+    start = text.find(" ", start, hit.start()) + 1 or start
+    return f"…{text[start:]}"
 
 
 def _notes(drawing: TreeStyle, place: int) -> list[Piece | str]:
     """The right part: difference from siblings, ending, and branches."""
     message = drawing.tree.messages[place]
-    told = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]
-    pieces: list[Piece | str] = [("  " + " · ".join(told), _ASIDE)] if told else []
+    notes = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]
+    pieces: list[Piece | str] = [("  " + " · ".join(notes), _ASIDE)] if notes else []
     for name in drawing.branches.get(place, ()):
         pieces += ["  ", (f" {one_line(name, _WIDEST_CHIP)} ", _CHIP)]
     return [*pieces, " "] if pieces else []

@@ -31,9 +31,9 @@ class MessagePreview(VerticalScroll, can_focus=False):
             about: details.
             text: of the message.
         """
-        known = " · ".join(part for part in about if part)
+        details = " · ".join(part for part in about if part)
         self.query_one(".head", Static).update(
-            Content.assemble((plain(speaker), "bold"), "  ", (plain(known), "$foreground-muted"))
+            Content.assemble((plain(speaker), "bold"), "  ", (plain(details), "$foreground-muted"))
         )
         self.query_one(".words", Static).update(prose(text))
         self.scroll_home(animate=False)

@@ -69,24 +69,24 @@ class ConversationTree:
 
     def way_to(self, place: int | None) -> list[int]:
         """The path from the root to a message."""
-        way = []
+        path = []
         while place is not None:
-            way.append(place)
+            path.append(place)
             place = self.parents[place]
-        return way[::-1]
+        return path[::-1]
 
     def way_on(self, place: int) -> list[int]:
         """The latest descendant path of a message."""
-        way = []
+        path = []
         while followers := self.followers[place]:
             place = followers[-1]
-            way.append(place)
-        return way
+            path.append(place)
+        return path
 
     def shared_by(self, one: int, other: int) -> int:
         """Number of common ancestors of two messages."""
-        ways = zip(self.way_to(one), self.way_to(other), strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ways))
+        pairs = zip(self.way_to(one), self.way_to(other), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def follow_each_other(self, one: int, other: int) -> bool:
         """Whether one of two messages is an ancestor of the other."""
@@ -99,14 +99,14 @@ class ConversationTree:
 
     def beside(self, place: int, step: int) -> int | None:
         """The sibling some steps away, of the message or its nearest ancestor with siblings."""
-        at: int | None = place
-        while at is not None and len(self.siblings(at)) == 1:
-            at = self.parents[at]
-        if at is None:
+        ancestor: int | None = place
+        while ancestor is not None and len(self.siblings(ancestor)) == 1:
+            ancestor = self.parents[ancestor]
+        if ancestor is None:
             return None
-        siblings = self.siblings(at)
-        wanted = siblings.index(at) + step
-        return siblings[wanted] if 0 <= wanted < len(siblings) else None
+        siblings = self.siblings(ancestor)
+        index = siblings.index(ancestor) + step
+        return siblings[index] if 0 <= index < len(siblings) else None
 
     def after(self, place: int) -> int | None:
         """The child in the same lane."""
@@ -148,7 +148,7 @@ class ConversationTree:
     def _stretch(self, at: int, count: int) -> list[TreeRow]:
         if count >= LEAST_FOLDED:
             return [self._row(at, count)]
-        return [self._row(one, 1) for one in range(at, at + count)]
+        return [self._row(index, 1) for index in range(at, at + count)]
 
     def _row(self, at: int, count: int) -> TreeRow:
         return TreeRow(at, count, self._depths[at], self._begins[at])
@@ -176,16 +176,18 @@ class ConversationTree:
 
         def fork(followers: Sequence[int], heir: int | None, depth: int) -> None:
             if heir is not None:
-                waiting.append((heir, depth, False))
-                waiting.extend((one, depth + 1, True) for one in reversed(followers) if one != heir)
+                pending.append((heir, depth, False))
+                pending.extend(
+                    (follower, depth + 1, True) for follower in reversed(followers) if follower != heir
+                )
 
-        waiting: list[tuple[int, int, bool]] = []
+        pending: list[tuple[int, int, bool]] = []
         fork(self.roots, first, 0)
-        while waiting:
-            place, depth, begun = waiting.pop()
+        while pending:
+            place, depth, starts_lane = pending.pop()
             order.append(place)
             depths.append(depth)
-            begins.append(begun)
+            begins.append(starts_lane)
             fork(self.followers[place], self._next[place], depth)
         return order, depths, begins
 

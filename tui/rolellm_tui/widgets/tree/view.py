@@ -91,8 +91,8 @@ class TreeView(ScrollView, can_focus=True):
     @property
     def row(self) -> TreeRow | None:
         """The row under the cursor."""
-        at = self._cursor_row
-        return None if at is None else self._rows[at]
+        index = self._cursor_row
+        return None if index is None else self._rows[index]
 
     @property
     def rows(self) -> Sequence[TreeRow]:
@@ -130,20 +130,20 @@ class TreeView(ScrollView, can_focus=True):
         if self._drawing is None or self.cursor is None or not self._hits:
             return
         at, heights = self._drawing.tree.at(self.cursor), [self._drawing.tree.at(hit) for hit in self._hits]
-        found = bisect_right(heights, at) if step > 0 else bisect_left(heights, at) - 1
-        self.cursor = self._hits[found % len(self._hits)]
+        index = bisect_right(heights, at) if step > 0 else bisect_left(heights, at) - 1
+        self.cursor = self._hits[index % len(self._hits)]
 
     # Drawing
 
     def render_line(self, y: int) -> Strip:
         """Draw a visible line."""
-        width, at = self.scrollable_content_region.width, self.scroll_offset.y + y
-        if self._drawing is None or at >= len(self._rows):
+        width, row = self.scrollable_content_region.width, self.scroll_offset.y + y
+        if self._drawing is None or row >= len(self._rows):
             return Strip.blank(width, self.visual_style.rich_style)
         style = self.visual_style
-        if at == self._cursor_row:
+        if row == self._cursor_row:
             style = self.get_visual_style("tree-view--cursor")
-        line = draw_line(self._drawing, self._rows[at], width)
+        line = draw_line(self._drawing, self._rows[row], width)
         return Visual.to_strips(self, line, width, 1, style, apply_selection=False, pad=True)[0]
 
     def _lay_out(self) -> None:
@@ -274,5 +274,5 @@ class TreeView(ScrollView, can_focus=True):
 
     def _move_to(self, row: int) -> None:
         if self._drawing is not None and self._rows:
-            within = max(0, min(row, len(self._rows) - 1))
-            self.cursor = self._drawing.tree.order[self._rows[within].at]
+            index = max(0, min(row, len(self._rows) - 1))
+            self.cursor = self._drawing.tree.order[self._rows[index].at]
