@@ -4,7 +4,7 @@
     uvicorn --app-dir docs/examples/character_on_a_page app:app
 
 Then open http://127.0.0.1:8000. The page keeps the conversation and sends all of it with each line; the
-server keeps nothing. `ROLELLM_MODEL` names another model than the embedded one.
+server keeps nothing. `ROLELLM_MODEL` selects another model than the bundled one.
 """
 
 from collections.abc import AsyncIterator
