@@ -6,7 +6,7 @@ from typing import Any, Final
 from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.reports import rolebench_plots as plots
 from rolellm_agents.reports.content import Block, Chapter, Fold, ListBlock, Section, TableBlock, TextBlock
-from rolellm_agents.reports.figures import (
+from rolellm_agents.reports.number_format import (
     MISSING,
     cell,
     counted,
