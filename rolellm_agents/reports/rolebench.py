@@ -32,7 +32,7 @@ _MEANINGS: Final = (
 
 
 def rolebench_chapter(run: ReadRun, samples: int) -> Chapter:
-    """Build the chapter; malformed results raise `KeyError`, `TypeError` or a similar error."""
+    """Build the RoleBench chapter; malformed results raise `KeyError`, `TypeError` or a similar error."""
     results = run.results
     rows: Rows = results["rows"]
     systems = distinct(map(system_name, rows))
