@@ -1,4 +1,4 @@
-"""The columns of the result table: everything that is measured of replies.
+"""The columns of the result table: all measures of replies.
 
 Scores have intervals and differences between systems, and are repeated for new questions alone. Marks have
 means only. Pooled figures are computed over all replies of a row together.

@@ -6,11 +6,11 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.config.settings import DEFAULT_USER
-from rolellm_agents.generation.answers import cleaned, ended, prompts_of
 from rolellm_agents.generation.guiding import guided_form
 from rolellm_agents.generation.passes import Kind, Pass
 from rolellm_agents.generation.questions import GeneratedQuestion, question_form, read_questions
 from rolellm_agents.generation.segments import SourceLine, SourceSegment
+from rolellm_agents.generation.trimming import cleaned, prompts_of, trim_to_last_sentence
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.prompts import Prompt, load_prompt
@@ -116,7 +116,7 @@ class ContextPrompts:
     ) -> dict[str, Any]:
         """The item to store for the answer to one question, with labels for its faults."""
         persona = self.persona
-        answer = ended(cleaned(words, persona), at_limit=unfinished)
+        answer = trim_to_last_sentence(cleaned(words, persona), at_limit=unfinished)
         evidence = _evidence(asked, question)
         segment = asked.segment.text if asked.kind == "script_based" else None
         labels: list[Label] = ["boundary"] if asked.kind == "boundary" else []

@@ -35,12 +35,12 @@ class SamplesWritten:
 
 
 def context_rows(items: Sequence[Mapping[str, Any]]) -> Iterator[SampleRow]:
-    """The rows of one character's questions and answers, and of unreadable answers.
+    """Yield the rows of one character: questions with their answers, and unreadable answers.
 
-    Of near-duplicate clean questions, only the first stays clean.
+    Of near-duplicate clean questions, all but the first are labelled `near-duplicate`.
 
     Args:
-        items: the finished items, in the plan's order.
+        items: The finished items, in the plan's order.
     """
     samples = [_context_sample(item) for item in items if "answer" in item or "unread" in item]
     clean = [sample for sample in samples if not _faults(sample["labels"])]

@@ -31,7 +31,7 @@ def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
 
     Args:
         persona: natural logarithm of each token's probability after the persona's prompt.
-        nobody: the same after the neutral prompt.
+        nobody: the log-probabilities of the same tokens after the neutral prompt.
 
     Raises:
         ValueError: there are no tokens, or the two differ in length.

@@ -112,7 +112,11 @@ def values_by_cluster(values: Sequence[float], clusters: Sequence[str]) -> list[
 
 
 def means_of_resamples(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> "NDArray[Any]":
-    """The mean of each of `resamples` bootstrap resamples of the clusters."""
+    """The bootstrap distribution of the mean.
+
+    Each of the `resamples` resamples draws `len(groups)` clusters with replacement and averages all
+    their values.
+    """
     import numpy as np
 
     sums = np.array([math.fsum(group) for group in groups])

@@ -31,7 +31,7 @@ from transformers import (
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.template import CHATML, Turn, fold, turns_of
-from rolellm_agents.models.stopping import StoppingText
+from rolellm_agents.models.stop_strings import StoppingText
 from rolellm_agents.models.threaded import ThreadedChatModel
 from rolellm_agents.text import one_line
 

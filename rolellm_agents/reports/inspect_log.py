@@ -13,7 +13,7 @@ from typing import Any, Final
 from rolellm_agents.evaluation.columns import MAIN, SCORES
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.reports.errors import ReportError
-from rolellm_agents.reports.figures import distinct, system_name
+from rolellm_agents.reports.number_format import distinct, system_name
 from rolellm_agents.reports.reading import ReadRun, damaged
 from rolellm_agents.runs.seeds import digest_of
 

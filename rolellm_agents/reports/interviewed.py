@@ -18,7 +18,7 @@ from rolellm_agents.reports.content import (
     TableBlock,
     TextBlock,
 )
-from rolellm_agents.reports.figures import (
+from rolellm_agents.reports.number_format import (
     MISSING,
     bounds,
     counted,

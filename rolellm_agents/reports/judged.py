@@ -23,7 +23,7 @@ from rolellm_agents.reports.content import (
     TableBlock,
     TextBlock,
 )
-from rolellm_agents.reports.figures import MISSING, bounds, counted, short, unscored
+from rolellm_agents.reports.number_format import MISSING, bounds, counted, short, unscored
 from rolellm_agents.reports.plots import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.provenance import made
 from rolellm_agents.reports.reading import ReadRun

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rolellm_agents.reports.content import Block, Fold, Section, TableBlock, TextBlock
-from rolellm_agents.reports.figures import MISSING
+from rolellm_agents.reports.number_format import MISSING
 from rolellm_agents.reports.reading import ReadRun
 
 

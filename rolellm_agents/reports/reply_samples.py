@@ -7,7 +7,7 @@ from typing import Any
 from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.reply_checks.detections import DETECTIONS
 from rolellm_agents.reports.content import Block, Fold, QuestionBlock, ReplyBlock, TextBlock, VerdictBlock
-from rolellm_agents.reports.figures import MISSING, counted, short, system_name
+from rolellm_agents.reports.number_format import MISSING, counted, short, system_name
 
 _MARKS = {
     "loops" if name == "repetitive" else name.replace("-", "_"): meaning

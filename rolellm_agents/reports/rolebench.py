@@ -6,7 +6,7 @@ from typing import Any, Final
 from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.reports import rolebench_plots as plots
 from rolellm_agents.reports.content import Block, Chapter, Fold, ListBlock, Section, TableBlock, TextBlock
-from rolellm_agents.reports.figures import (
+from rolellm_agents.reports.number_format import (
     MISSING,
     cell,
     counted,
@@ -32,7 +32,7 @@ _MEANINGS: Final = (
 
 
 def rolebench_chapter(run: ReadRun, samples: int) -> Chapter:
-    """Build the chapter; malformed results raise `KeyError`, `TypeError` or a similar error."""
+    """Build the RoleBench chapter; malformed results raise `KeyError`, `TypeError` or a similar error."""
     results = run.results
     rows: Rows = results["rows"]
     systems = distinct(map(system_name, rows))

@@ -10,7 +10,7 @@ from rolellm_agents.evaluation.columns import MAIN, PAPER
 from rolellm_agents.metrics import Interval, correlated, mean_interval
 from rolellm_agents.metrics.correlation import spearman
 from rolellm_agents.reports.content import Block, Panel, Plot, TableBlock, TextBlock
-from rolellm_agents.reports.figures import bounds, distinct, short, system_name, with_bounds
+from rolellm_agents.reports.number_format import bounds, distinct, short, system_name, with_bounds
 from rolellm_agents.reports.plots import Dot, PlotRow, Point, dot_plot, scatter
 
 Lines = Sequence[Mapping[str, Any]]

@@ -102,7 +102,7 @@ def end_message(
         db: the connection.
         number: the number of a message that has not ended.
         text: the complete text.
-        status: how it ended.
+        status: how the message ended.
         made_by: the complete provenance, which replaces that of the message's start.
         usage: token counts.
         took: duration in milliseconds; None for a message that was not streamed.

@@ -281,7 +281,7 @@ class Transcript:
         Args:
             message: the message's id.
             text: the complete text.
-            status: how it ended.
+            status: how the message ended.
             usage: token counts as reported by the model.
             made_by: provenance to add to that of `begin`.
             kind: a new message kind; the audience stays the same.
@@ -316,7 +316,7 @@ class Transcript:
             return read_message(db, message)
 
     def siblings(self, message: str) -> list[Message]:
-        """A message and its swipes, which have the same parent; the oldest first."""
+        """All messages with the same parent as this one, including itself; the oldest first."""
         with self._database.reading() as db:
             return read_siblings(db, message)
 

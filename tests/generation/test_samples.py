@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from rolellm_agents.datasets import read_samples
 from rolellm_agents.errors import StorageError
-from rolellm_agents.generation.answers import ROLEGPT_STRATEGIES, TrimmedAnswer, cleaned, ended, prompts_of
 from rolellm_agents.generation.samples import SampleRow, context_rows, rolegpt_rows, write_rows
+from rolellm_agents.generation.trimming import (
+    ROLEGPT_STRATEGIES,
+    TrimmedAnswer,
+    cleaned,
+    prompts_of,
+    trim_to_last_sentence,
+)
 from rolellm_agents.persona import Persona
 
 ADA = Persona(id="ada", name="Ada", description="Ada.")
@@ -201,12 +207,12 @@ def test_every_strategy_of_the_paper_tells_its_prompts(strategy: str) -> None:
 def test_half_a_sentence_at_the_limit_is_taken_away(
     text: str, at_limit: bool, expected: TrimmedAnswer
 ) -> None:
-    assert ended(text, at_limit=at_limit) == expected
+    assert trim_to_last_sentence(text, at_limit=at_limit) == expected
 
 
 @given(st.text(st.sampled_from("ab c.!?。你\n”"), max_size=80))
 def test_what_is_kept_and_what_is_taken_are_the_whole(text: str) -> None:
-    found = ended(text, at_limit=True)
+    found = trim_to_last_sentence(text, at_limit=True)
     assert "".join((found.text + found.taken).split()) == "".join(text.split())
     assert (found.label == "shortened") == bool(found.taken)
 

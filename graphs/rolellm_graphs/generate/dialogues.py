@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 
-from rolellm_agents.generation.answers import cleaned
 from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.generation.samples import SampleRow
+from rolellm_agents.generation.trimming import cleaned
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros

@@ -16,8 +16,8 @@ from langchain_core.messages import BaseMessage
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Sample
 from rolellm_agents.errors import RoleBenchError, SettingsError
-from rolellm_agents.generation.answers import cleaned, ended
 from rolellm_agents.generation.samples import SampleRow
+from rolellm_agents.generation.trimming import cleaned, trim_to_last_sentence
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
@@ -135,7 +135,7 @@ async def _sample_all(
         async def make() -> dict[str, Any]:
             reply = await generation.calls.say(prompt(sample), seed=seed)
             persona = request.personas[sample.role]
-            answer = ended(cleaned(reply.text, persona), at_limit=reply.unfinished)
+            answer = trim_to_last_sentence(cleaned(reply.text, persona), at_limit=reply.unfinished)
             return {"answer": answer.text, **made_by(model_name, [], reply, seed)}
 
         await generation.item(number, key, make)

@@ -21,9 +21,14 @@ from typing_extensions import TypedDict
 
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.generation.answers import ROLEGPT_STRATEGIES, cleaned, ended, prompts_of
 from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.generation.samples import SampleRow, rolegpt_rows
+from rolellm_agents.generation.trimming import (
+    ROLEGPT_STRATEGIES,
+    cleaned,
+    prompts_of,
+    trim_to_last_sentence,
+)
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
@@ -312,7 +317,7 @@ class _PersonaAnswers:
 
     def _item(self, instruction: str, reply: ModelReply, seed: int) -> dict[str, Any]:
         persona = self._persona
-        answer = ended(cleaned(reply.text, persona), at_limit=reply.unfinished)
+        answer = trim_to_last_sentence(cleaned(reply.text, persona), at_limit=reply.unfinished)
         labels = answer_labels(answer.text, persona, question=instruction, templates=self._templates)
         return {
             "role": persona.name,

@@ -61,7 +61,7 @@ class RunCallbacks:
 
 @dataclass
 class Failures:
-    """Items that failed in this start; the next start tries them again."""
+    """Items that failed since the run was last started; they are retried when it is resumed."""
 
     count: int = 0
     first: str = ""

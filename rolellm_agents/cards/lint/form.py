@@ -106,7 +106,7 @@ def mains(view: View) -> Spots:
 
 
 def schemes(view: View) -> Spots:
-    """Assets with an unknown kind of address."""
+    """Yield the assets whose URI scheme is unknown."""
     for where, _, uri in _assets(view):
         is_known = uri.casefold().startswith(_WEB) or uri.startswith(("data:", EMBEDDED, LEGACY))
         if not is_known and uri != DEFAULT_URI:

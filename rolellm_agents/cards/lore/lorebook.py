@@ -121,7 +121,7 @@ class LoreEntry:
 
 @dataclass(frozen=True)
 class Lorebook:
-    """A lorebook."""
+    """A collection of lore entries, with the settings that control when they are activated."""
 
     entries: tuple[LoreEntry, ...] = ()
     name: str = ""

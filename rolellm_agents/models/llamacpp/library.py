@@ -12,8 +12,8 @@ from rolellm_agents.models.llamacpp.engine import cgroup
 def processors() -> int:
     """How many processors this process may use; containers and taskset often allow only some.
 
-    A fractional quota is rounded down: threads that exceed it together are all stopped for the rest of the
-    period.
+    A fractional quota is rounded down, because the kernel suspends all threads for the rest of the period
+    once they exceed the quota together.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cgroup.processor_quota()

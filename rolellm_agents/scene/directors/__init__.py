@@ -1,4 +1,7 @@
-"""Directors that need no model: each decides from a `Situation` who speaks next."""
+"""Directors that need no model: each decides from a `Situation` who speaks next.
+
+The directors that ask a model, `model` and `bidding`, are in `rolellm_graphs/scene/directing.py`.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

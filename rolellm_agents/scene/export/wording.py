@@ -40,7 +40,7 @@ class Wording(Protocol):
         Args:
             seat: the acting seat.
             text: the action.
-            after: what the sentence before tells about the same seat.
+            after: the content of the preceding sentence about the same seat.
         """
 
     def speech(self, seat: str, text: str, context: SpeechContext) -> str:

@@ -46,9 +46,9 @@ def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequenc
     """Pack rows densely, group by group in a random order.
 
     Args:
-        rows: none longer than `size`.
-        size: tokens of a pack at most.
-        seed: of the order.
+        rows: The rows; none may be longer than `size`.
+        size: Maximum number of tokens per pack.
+        seed: Seed for shuffling the groups.
 
     Raises:
         ValueError: a row does not fit.

@@ -27,7 +27,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
     """Trains on packs, one per batch."""
 
     def __init__(self, *, held_out: Sequence[PackedSequence], **settings: Any) -> None:
-        """Like `Trainer`, with held-out packs."""
+        """Create a `Trainer` whose evaluation uses the packs of `held_out`."""
         super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
         self._held_out = held_out
         self.model_accepts_loss_kwargs = True

@@ -11,7 +11,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.context import Context
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
-from rolellm_agents.models.stopping import StoppingText
+from rolellm_agents.models.stop_strings import StoppingText
 
 Reason = Literal["stop", "length", "cancelled"]
 """Why an answer ended: an end token or stop string, a length limit, or a cancellation."""

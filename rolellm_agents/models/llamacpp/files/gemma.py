@@ -41,7 +41,7 @@ def gemma_gguf() -> Path:
 
 
 def gemma_place() -> Path:
-    """The path of the joined file, which need not exist."""
+    """The path of the joined file, which may not exist yet."""
     return user_paths().cache / "models" / _FILE
 
 

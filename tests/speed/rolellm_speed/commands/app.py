@@ -15,7 +15,7 @@ app = typer.Typer(
     name="bench", help="Measure the speed of this machine.", no_args_is_help=True, rich_markup_mode=None
 )
 
-RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="How often each is measured.")]
+RoundsOption = Annotated[int, typer.Option("--rounds", min=1, help="Number of repetitions.")]
 
 app.command("train")(bench_train.train)
 app.command("engine")(bench_engine.engine)
@@ -25,7 +25,7 @@ app.command("soak")(bench_serve.soak)
 
 @app.command("start")
 def start(rounds: RoundsOption = 5, as_json: JsonOption = False) -> None:
-    """Time of `rolellm --help`, and of `say` to its first word in a new process and a warm one.
+    """Measure the start-up time of `--help`, and the time to first token of `say`, cold and warm.
 
     \b
     Example:
@@ -38,7 +38,7 @@ def start(rounds: RoundsOption = 5, as_json: JsonOption = False) -> None:
 
 @app.command("turn")
 def turn(rounds: RoundsOption = 50, as_json: JsonOption = False) -> None:
-    """What graph and session add to the bare model call, in milliseconds a turn.
+    """Measure the overhead per turn of the graph and the session, in milliseconds.
 
     \b
     Example:
@@ -52,11 +52,13 @@ def turn(rounds: RoundsOption = 50, as_json: JsonOption = False) -> None:
 @app.command("chat")
 def chat(
     messages: Annotated[
-        list[int] | None, typer.Option("--messages", min=2, help="Of a conversation; several may be given.")
+        list[int] | None, typer.Option("--messages", min=2, help="Number of messages. Repeatable.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Opening, appending, searching and drawing conversations of 100, 1,000 and 10,000 messages.
+    """Measure opening, appending to, searching and rendering conversations.
+
+    By default they have 100, 1,000 and 10,000 messages.
 
     \b
     Example:
@@ -82,7 +84,7 @@ def script(
     files: Annotated[list[Path], typer.Argument(help="Plays, screenplays, subtitles or novels.")],
     as_json: JsonOption = False,
 ) -> None:
-    """How fast scripts are read; for a tagged play also how much its plain text gives back.
+    """Measure script parsing speed; for tagged plays also how much is recovered from plain text.
 
     \b
     Example:
@@ -101,7 +103,7 @@ def script(
 
 @app.command("cards")
 def cards(as_json: JsonOption = False) -> None:
-    """Reading a thousand cards, the memory of a large one, and scanning a thousand lore entries.
+    """Measure reading a thousand cards, the memory of a large one, and scanning 1,000 lore entries.
 
     \b
     Example:
@@ -115,10 +117,10 @@ def cards(as_json: JsonOption = False) -> None:
 
 @app.command("data")
 def data(
-    rows: Annotated[int, typer.Option("--rows", min=1_000, help="Of the data set.")] = 100_000,
+    rows: Annotated[int, typer.Option("--rows", min=1_000, help="Number of rows.")] = 100_000,
     as_json: JsonOption = False,
 ) -> None:
-    """How long the data commands take for a data set of RoleBench's size, and how much memory.
+    """Measure time and memory of the data commands on a data set of RoleBench's size.
 
     \b
     Example:
@@ -136,14 +138,14 @@ def data(
 @app.command("scene")
 def scene(
     characters: Annotated[
-        list[int] | None, typer.Option("--characters", min=2, help="In a scene; several may be given.")
+        list[int] | None, typer.Option("--characters", min=2, help="Number of characters. Repeatable.")
     ] = None,
     turns: Annotated[
-        list[int] | None, typer.Option("--turns", min=2, help="Of a scene; several may be given.")
+        list[int] | None, typer.Option("--turns", min=2, help="Number of turns. Repeatable.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What a turn of a scene costs, beside one `llama_cpp.Llama` for the whole scene.
+    """Compare the cost of a scene turn with a single `llama_cpp.Llama` for the scene.
 
     \b
     Examples:
@@ -197,19 +199,22 @@ def scene(
 def recall(
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="A folder of RoleBench: how well questions find their answers."),
+        typer.Option("--data", help="RoleBench folder for the quality measurement."),
     ] = None,
     lines: Annotated[
         list[int] | None,
-        typer.Option("--lines", min=1, help="How fast so many lines are indexed and searched."),
+        typer.Option("--lines", min=1, help="Number of lines to index and search. Repeatable."),
     ] = None,
     embeddings: Annotated[
-        list[str] | None, typer.Option("--embeddings", help="Several may be given; lexical otherwise.")
+        list[str] | None,
+        typer.Option("--embeddings", help="Embedding model. Repeatable. Default: lexical."),
     ] = None,
-    language: Annotated[str, typer.Option("--language", help="Of the questions: en or zh.")] = "en",
+    language: Annotated[
+        str, typer.Option("--language", help="Language of the questions: en or zh.")
+    ] = "en",
     as_json: JsonOption = False,
 ) -> None:
-    """How well and how fast BM25, Chroma and both fused find what is asked for.
+    """Measure the quality and speed of BM25, Chroma and hybrid retrieval.
 
     \b
     Examples:
@@ -240,15 +245,17 @@ def recall(
 
 @app.command("rouge")
 def rouge(
-    replies: Annotated[int, typer.Option("--replies", min=100, help="To score.")] = 32_000,
+    replies: Annotated[
+        int, typer.Option("--replies", min=100, help="Number of replies to score.")
+    ] = 32_000,
     sample: Annotated[
-        int, typer.Option("--sample", min=10, help="Of them, for rouge_score to score too.")
+        int, typer.Option("--sample", min=10, help="Number of replies to also score with rouge_score.")
     ] = 2_000,
     as_json: JsonOption = False,
 ) -> None:
-    """How fast replies are scored against up to five references, beside Google's rouge_score.
+    """Compare scoring against up to five references with Google's rouge_score.
 
-    Values are compared where rouge_score is installed (“pip install rouge-score”).
+    Values are compared if rouge_score is installed (“pip install rouge-score”).
 
     \b
     Example:
@@ -269,16 +276,17 @@ def rouge(
 @app.command("generate")
 def generate(
     items: Annotated[
-        int, typer.Option("--items", min=1_000, help="To make through a scripted model.")
+        int, typer.Option("--items", min=1_000, help="Items to generate with the scripted model.")
     ] = 100_000,
     embedded: Annotated[
-        int, typer.Option("--embedded", min=0, help="To make through the embedded model; 0 is none.")
+        int,
+        typer.Option("--embedded", min=0, help="Items to generate with the embedded model; 0 skips this."),
     ] = 16,
     as_json: JsonOption = False,
 ) -> None:
-    """What the generators of data do at length: items a second, memory, a start after a kill.
+    """Measure long generator runs: throughput, memory, and the restart after a kill.
 
-    Also items a minute of the embedded model, many requests at once beside one after the other.
+    Also compares concurrent and sequential requests of the embedded model, in items per minute.
 
     \b
     Examples:

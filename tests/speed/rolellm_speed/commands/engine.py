@@ -29,19 +29,23 @@ _MOST_BUSY = 64
 def engine(
     characters: Annotated[
         int | None,
-        typer.Option("--characters", min=2, max=10, help="Who speak in turn; 4, or 2 with --busy."),
+        typer.Option(
+            "--characters", min=2, max=10, help="Number of characters. Default: 4, or 2 with --busy."
+        ),
     ] = None,
     turns: Annotated[
-        int | None, typer.Option("--turns", min=1, help="Lines of the scene; 24, or 6 with --busy.")
+        int | None, typer.Option("--turns", min=1, help="Number of lines. Default: 24, or 6 with --busy.")
     ] = None,
     reply: Annotated[
-        int | None, typer.Option("--reply", min=2, help="Tokens of a line; 32, or 16 with --busy.")
+        int | None, typer.Option("--reply", min=2, help="Tokens per line. Default: 32, or 16 with --busy.")
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often each is measured.")] = 1,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Number of repetitions.")] = 1,
     busy: Annotated[
         str,
         typer.Option(
-            "--busy", metavar="COUNTS", help="Measure beside so many background processes, as in 0,1,2,4."
+            "--busy",
+            metavar="COUNTS",
+            help="Comma-separated numbers of background processes, for example 0,1,2,4.",
         ),
     ] = "0",
     neighbour: Annotated[
@@ -49,26 +53,27 @@ def engine(
         typer.Option(
             "--neighbour",
             metavar="KIND",
-            help="What the background processes are: spin (a loop that computes), niced (the same at nice "
-            "19), training (torch) or engine (a second engine); spin if none is given. Several may be.",
+            help="Kind of background process: spin (a busy loop), niced (the same at nice 19), "
+            "training (torch) or engine (a second engine). Default: spin. Repeatable.",
         ),
     ] = None,
     limit: Annotated[
         float | None,
         typer.Option(
-            "--limit", min=1, help="Seconds that a measurement of --busy may take; 120 if not given."
+            "--limit", min=1, help="Time limit per measurement with --busy, in seconds. Default: 120."
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A scene played by our engine and by other front ends of llama.cpp; takes minutes.
+    """Compare our engine with other llama.cpp front ends on a scene (takes minutes).
 
-    Also how fast each writes one answer, or up to sixteen at once. Progress is told on standard error.
+    Also measures how fast each generates one answer, and up to sixteen at once. Progress is printed on
+    standard error.
 
-    With --busy, each answers and plays a short scene beside background processes instead. Times are told
-    in seconds, and as a multiple of the fair time: the time alone, divided by the part of the machine
-    that a fair scheduler leaves. Figures are not compared when other programs used more than 10 % of the
-    processors meanwhile.
+    With --busy, each system generates an answer and a short scene while background processes run. Times
+    are reported in seconds and as multiples of the fair time: the time without background processes,
+    divided by the share of the machine that a fair scheduler leaves. Ratios are omitted if other programs
+    used more than 10 % of the CPU.
 
     \b
     Examples:

@@ -12,18 +12,21 @@ from rolellm_tui.output import print_json, print_table, print_text
 def serve(
     clients: Annotated[
         list[int] | None,
-        typer.Option("--clients", min=1, max=1000, help="At a time; several may be given."),
+        typer.Option("--clients", min=1, max=1000, help="Concurrent clients. Repeatable."),
     ] = None,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of each answer.")] = 32,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="The best of so many is told.")] = 2,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, help="Maximum length of an answer, in tokens.")
+    ] = 32,
+    rounds: Annotated[
+        int, typer.Option("--rounds", min=1, help="Number of rounds; the best is reported.")
+    ] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Requests a second, refusals and times, beside llama.cpp's own server; and what we add.
+    """Compare throughput, rejections and latency with llama.cpp's server, and measure our overhead.
 
-    Both have the same weights and are asked the same prompts: conversations of three turns, each with
-    another character. Both answer 32 requests at a time at most; further ones wait. Times are told as
-    those that 50, 95 and 99 of a hundred requests do not exceed. Needs the extra “serve” and xllamacpp
-    (“pip install xllamacpp”).
+    Both get the same weights and prompts: conversations of three turns, each with another character.
+    Both answer at most 32 requests at a time; further requests wait. Latencies are the 50th, 95th and
+    99th percentiles. Needs the extra “serve” and xllamacpp (“pip install xllamacpp”).
 
     \b
     Examples:
@@ -77,12 +80,13 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def soak(
     requests: Annotated[
-        int, typer.Option("--requests", min=10, help="An hour has 7,200 at two a second.")
+        int,
+        typer.Option("--requests", min=10, help="Number of requests. An hour has 7,200 at two per second."),
     ] = 7200,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is asked.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the requests.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """An hour's worth of requests of all kinds to the server; its memory must stay and nothing break.
+    """Send an hour's worth of mixed requests to the server; check for errors and memory growth.
 
     \b
     Example:

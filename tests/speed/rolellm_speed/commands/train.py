@@ -9,12 +9,14 @@ from rolellm_tui.output import print_json, print_table, print_text
 
 
 def train(
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Of each, after one to get warm.")] = 3,
+    steps: Annotated[
+        int, typer.Option("--steps", min=1, help="Measured steps per trainer, after one warm-up step.")
+    ] = 3,
     as_json: JsonOption = False,
 ) -> None:
-    """Rows a second of our training and of TRL's SFTTrainer, on the same rows; takes minutes.
+    """Compare the training throughput with TRL's SFTTrainer (takes minutes).
 
-    Needs the extra “train”, and TRL (“pip install trl”).
+    Both train on the same rows. Needs the extra “train” and TRL (“pip install trl”).
 
     \b
     Examples:

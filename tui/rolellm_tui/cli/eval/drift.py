@@ -170,7 +170,7 @@ def _judge(name: str | None, model_name: str, at_once: int) -> "NamedJudge | Non
 
 def _show(system: Mapping[str, Any]) -> None:
     """Print a row for each turn, and the slopes below."""
-    from rolellm_agents.reports.figures import counted
+    from rolellm_agents.reports.number_format import counted
 
     print_text(
         f"{system['model']} · {system['strategy']}: {counted(system['interviews'], 'conversation')} with "
@@ -203,7 +203,7 @@ def _columns(figures: Mapping[tuple[str, int], Mapping[str, Any]]) -> Iterator[s
 
 
 def _figure(one: Mapping[str, Any] | None, sign: str = "") -> str:
-    from rolellm_agents.reports.figures import with_bounds
+    from rolellm_agents.reports.number_format import with_bounds
 
     if one is None:
         return ""

@@ -38,7 +38,7 @@ class TrimmedAnswer:
     """The removed sentence."""
 
 
-def ended(text: str, *, at_limit: bool) -> TrimmedAnswer:
+def trim_to_last_sentence(text: str, *, at_limit: bool) -> TrimmedAnswer:
     """Remove the incomplete last sentence of an answer that reached the token limit.
 
     Args:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.models.stopping import StoppingText
+from rolellm_agents.models.stop_strings import StoppingText
 
 # Few letters, so that marks are met, whole and in part.
 LETTERS = st.text(alphabet="abc", max_size=30)
