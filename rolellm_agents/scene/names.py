@@ -62,7 +62,7 @@ def any_of(forms: Iterable[str], *, as_said: bool = False) -> str:
     """A regular expression for any of some forms, as whole words where words are separated by blanks.
 
     Args:
-        forms: the forms of the names, in any order. Each form has one group, in the order of `longest_first`.
+        forms: the forms of the names. Each form has one group, in the order of `longest_first`.
         as_said: whether names that are ordinary words match only in their own case.
     """
     # The lookarounds enclose many forms at once, because their character ranges compile slowly.

@@ -180,7 +180,7 @@ def test_the_command_tells_what_the_embedded_model_is_worth(tmp_path: Path) -> N
     again = rolellm(*asked)
     assert again.returncode == 0, again.stderr
     assert "too-polite" in again.stdout
-    assert "With most people's preference: 1.00" in again.stdout
+    assert "Agreement with the majority of people: 1.00" in again.stdout
 
 
 @pytest.mark.parametrize(

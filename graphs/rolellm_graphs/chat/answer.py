@@ -37,7 +37,7 @@ class PendingAnswer:
         branch: str,
         seed: int | None = None,
         note: str = "",
-        begun: str = "",
+        prefix: str = "",
     ) -> None:
         """Prepare the answer; iterating over `events` starts it.
 
@@ -48,12 +48,12 @@ class PendingAnswer:
             branch: the branch that points to the answer from its first word on.
             seed: sampling seed; None uses the model's own.
             note: the author's note, which is inserted a few messages before the end of the prompt.
-            begun: prefix that the answer continues.
+            prefix: text of an earlier answer that this one continues.
         """
         self._voice = voice
         self._path = list(path)
         self._seed = seed
-        self._begun = begun
+        self._prefix = prefix
         self._recording = Recording(
             transcript,
             self._path[-1].conversation,
@@ -89,7 +89,7 @@ class PendingAnswer:
             # The consumer is gone: record the part that was received.
             if self._conclusion:
                 await asyncio.wait({self._conclusion})
-            elif self._recording.begun:
+            elif self._recording.started:
                 self._conclude()
             raise
         except Exception as error:
@@ -108,7 +108,7 @@ class PendingAnswer:
         return self._voice.graph.astream(
             said,
             {"recursion_limit": _STEPS},
-            context=RoleContext(seed=self._seed, note=note, begun=self._begun),
+            context=RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix),
             stream_mode=["messages", "updates"],
             version="v2",
         )
@@ -143,9 +143,9 @@ class PendingAnswer:
             "strategy": self._voice.strategy,
             "prompt": self._prompt_hash,
         }
-        begun = "" if self._recording.begun else self._begun
+        prefix = "" if self._recording.started else self._prefix
         audience = (USER, self._voice.persona.id)
-        return self._recording.add(begun + words, audience=audience, made_by=made_by)
+        return self._recording.add(prefix + words, audience=audience, made_by=made_by)
 
     def _conclude(self) -> Event:
         seed = {} if self._seed is None else {"seed": self._seed}

@@ -50,7 +50,7 @@ class Recording:
         self._first_word_s = 0.0
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether any text was stored."""
         return self._id is not None
 

@@ -38,7 +38,7 @@ class Opening(NamedTuple):
     """The messages up to the one that is answered; None when nothing is answered."""
     said: Message | None = None
     """The user's line that was recorded for this turn."""
-    begun: str = ""
+    prefix: str = ""
     """Prefix that the answer continues."""
 
 
@@ -210,7 +210,7 @@ class Session(ConversationCursor):
             path = self._path_to_line()
             if len(self._path) != len(path) + 1:
                 raise MessageError("There is no answer to go on with; say something first.")
-            return Opening(path, begun=self._path[-1].text)
+            return Opening(path, prefix=self._path[-1].text)
 
         return self._answer(last_answer)
 
@@ -384,7 +384,7 @@ class Session(ConversationCursor):
                 branch=self._branch,
                 seed=self._next_seed(opening.path),
                 note=self._note,
-                begun=opening.begun,
+                prefix=opening.prefix,
             )
             self._register([answer])
             try:

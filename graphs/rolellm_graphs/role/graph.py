@@ -76,7 +76,7 @@ class RoleContext:
     """Sampling seed of this answer; the model's own when None."""
     note: str = ""
     """The author's note, placed in the prompt a few messages before its end."""
-    begun: str = ""
+    answer_prefix: str = ""
     """Prefix that the answer continues; the returned message holds only the continuation."""
     scene: str = ""
     """What the persona knows of its scene, placed after its description."""
@@ -153,8 +153,8 @@ def prompted_role_graph(
         history, line = _split(state["messages"])
         context = context_of(RoleContext)
         prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
-        begun = [AIMessage(context.begun)] if context.begun else []
-        return {"prompt": messages_to_dict([*prompt, *begun])}
+        prefix = [AIMessage(context.answer_prefix)] if context.answer_prefix else []
+        return {"prompt": messages_to_dict([*prompt, *prefix])}
 
     def speak(state: RoleState) -> dict[str, Any]:
         prompt = messages_from_dict(state["prompt"])

@@ -67,7 +67,7 @@ def _played(happened: list[Message], before: int, calls: tuple[Call, ...]) -> li
 
 
 def owed_narration(record: RunFile) -> SceneLine | None:
-    """The narrator's line that an interrupted run file lacks at its end, restored from the recorded call."""
+    """The narrator's line that an interrupted run file lacks, restored from the recorded call."""
     calls = record.records[-1].get("calls") if record.records else None
     if not calls or calls[-1]["by"] != "narrate":
         return None

@@ -200,12 +200,12 @@ class SceneTurn:
         made_by = {**self._provenance, **line["made_by"]}
         made_by.pop("usage", None)  # the message has its own field for it
         events: list[SceneEvent] = []
-        if recording.begun and set(self._audience) != set(line["audience"]):
+        if recording.started and set(self._audience) != set(line["audience"]):
             # The audience has changed, so the first words are kept as a rejected answer.
             aside = recording.end("complete", None, {SET_ASIDE: True})
             events.append(Retried(message=aside, fault="It is for others than it seemed at first."))
             recording = self._recorder()
-        if not recording.begun:
+        if not recording.started:
             events.append(
                 recording.add(
                     line["text"], audience=line["audience"], kind=line["kind"], made_by=self._provenance
