@@ -108,6 +108,16 @@ async def test_enter_with_nobody_left_in_the_list_stays_there_and_escape_shows_e
         assert "Clear" not in keys_offered(pilot)
 
 
+async def test_the_line_that_nobody_matches_stays_after_the_loading_notice_is_due() -> None:
+    app = LibraryApp()
+    async with app.run_test() as pilot:
+        await read(pilot)
+        await pilot.press(*"qqq")
+        await until(pilot, lambda: cast(pilot) == [])
+        await pilot.pause(2 * library_module._PATIENCE)
+        assert app.library.query_one("#nobody").size.height > 0
+
+
 @pytest.mark.parametrize(
     ("typed", "expected"), [("sher", ["sherlock-holmes"]), ("zh hero", ["sun-wukong"]), ("qqq", [])]
 )

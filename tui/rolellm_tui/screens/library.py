@@ -146,7 +146,11 @@ class LibraryScreen(Screen[None]):
         if self.recent:
             self.query_one(CastFilters).order = "recent"
         self._read_cast()
-        self.set_timer(_PATIENCE, lambda: self.set_class(not self._loaded, "empty"))
+        self.set_timer(_PATIENCE, self._show_loading)
+
+    def _show_loading(self) -> None:
+        if not self._loaded:
+            self.add_class("empty")
 
     @work(group="cast", exclusive=True, exit_on_error=False)
     async def _read_cast(self, highlight: str | None = None) -> None:
