@@ -21,7 +21,7 @@ from pydantic_settings import (
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.toml import read_toml, write_toml
-from rolellm_agents.text import did_you_mean, whole
+from rolellm_agents.text import did_you_mean, replace_surrogates
 
 DEFAULT_MODEL = "llamacpp:rolesmol"
 DEFAULT_STRATEGY = "few-shot-dialogue"
@@ -137,7 +137,9 @@ def check_setting(name: str, value: object) -> Any:
     field = _field(name)
     accepted: Any = Annotated[field.annotation, field]
     try:
-        return TypeAdapter(accepted).validate_python(whole(value) if isinstance(value, str) else value)
+        return TypeAdapter(accepted).validate_python(
+            replace_surrogates(value) if isinstance(value, str) else value
+        )
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         raise SettingsError(f"The setting {name!r} {_complaint(first)}.") from error

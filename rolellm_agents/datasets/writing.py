@@ -18,7 +18,7 @@ from rolellm_agents.datasets.sample import Part, Sample, Split
 from rolellm_agents.datasets.sources import SourceFile
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.files.atomic_write import writing_atomically
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 
 _LINE_ENDS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 """Characters at which some programs end a line."""
@@ -63,7 +63,7 @@ def row_of_sample(sample: Sample, *, in_layout: bool) -> dict[str, Any]:
 
 def json_line(row: Any) -> str:
     """A JSON value as a line with its line break."""
-    text = whole(json.dumps(row, ensure_ascii=False))
+    text = replace_surrogates(json.dumps(row, ensure_ascii=False))
     for mark, escaped in _LINE_ENDS.items():
         text = text.replace(mark, escaped)
     return text + "\n"

@@ -148,7 +148,7 @@ def _difference(name: str, replies: Sequence[ScoredReply], theirs: Mapping[int, 
 
 def _means(replies: Sequence[ScoredReply]) -> dict[str, float | None]:
     means = {name: _average([one.marks[name] for one in replies]) for name in MARKS}
-    texts = [one.said.reply for one in replies]
+    texts = [one.answered.reply for one in replies]
     pooled = {name: figure(texts) if texts else None for name, figure in POOLED.items()}
     costs = {name: _average([one.costs[name] for one in replies]) for name in COSTS}
     return {**means, **pooled, **costs}

@@ -21,9 +21,9 @@ from rolellm_agents.prompting.inserts import (
 from rolellm_agents.prompting.placement import place_inserts
 from rolellm_agents.prompting.strategies import (
     Strategy,
-    foreseen,
     get_strategy,
     recalls_of,
+    stable_prefix,
     strategy_name,
 )
 from rolellm_agents.recall import (
@@ -142,9 +142,9 @@ class Prompting:
         ]
         return place_inserts(self._with_instruction(messages), inserts)
 
-    def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def stable_prefix(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user says, without lore."""
-        messages = foreseen(self.strategy_function, self.persona, history)
+        messages = stable_prefix(self.strategy_function, self.persona, history)
         return self._with_instruction(messages)[: len(messages)]
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:

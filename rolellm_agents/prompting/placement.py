@@ -6,7 +6,7 @@ from itertools import groupby
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, Role
-from rolellm_agents.models.message_marks import INSERT_MARK, was_said
+from rolellm_agents.models.message_marks import INSERT_MARK, is_spoken
 from rolellm_agents.prompting.inserts import PromptInsert
 
 _BEFORE = ("before_char",)
@@ -45,7 +45,7 @@ def _depth(insert: PromptInsert) -> int | None:
 
 def _with_depths(messages: Sequence[BaseMessage], inserts: Sequence[PromptInsert]) -> list[BaseMessage]:
     """Add a message for each depth and role; one deeper than the conversation precedes its first turn."""
-    spoken = [place for place, message in enumerate(messages) if was_said(message.additional_kwargs)]
+    spoken = [place for place, message in enumerate(messages) if is_spoken(message.additional_kwargs)]
     placed: dict[int, list[BaseMessage]] = {}
     ordered = sorted(inserts, key=_depth_and_role)
     for (depth, role), group in groupby(ordered, key=_depth_and_role):

@@ -157,7 +157,7 @@ def recalls_of(strategy: str | Strategy) -> Recalls | None:
     return RECALLS.get(strategy_name(strategy)) or getattr(get_strategy(strategy), "recalls", None)
 
 
-def foreseen(
+def stable_prefix(
     strategy: str | Strategy, persona: Persona, history: Sequence[BaseMessage]
 ) -> list[BaseMessage]:
     """The messages that the next prompt begins with, whatever the user says.

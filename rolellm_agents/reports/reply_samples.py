@@ -41,7 +41,7 @@ def replies_by_role(
     return [lead, *folds]
 
 
-def told_of_verdict(measure: str, verdict: Mapping[str, Any]) -> VerdictBlock:
+def verdict_block(measure: str, verdict: Mapping[str, Any]) -> VerdictBlock:
     """Format a verdict; a verdict without a value shows its status."""
     value = verdict["value"]
     if value is None:
@@ -81,7 +81,7 @@ def _reply(name: str, line: Mapping[str, Any]) -> ReplyBlock:
             *(meaning for column, meaning in _MARKS.items() if line.get(column)),
         ],
         verdicts=[
-            told_of_verdict(judge if judge == one["measure"] else f"{judge}: {one['measure']}", one)
+            verdict_block(judge if judge == one["measure"] else f"{judge}: {one['measure']}", one)
             for judge, verdicts in line["verdicts"].items()
             for one in verdicts
         ],

@@ -107,7 +107,7 @@ def _named(names: Sequence[str], excluded: Sequence[str]) -> str:
     """A regular expression for the forms of names that no excluded name has."""
     left_out = {form.casefold() for name in excluded for form in forms_of(name)}
     forms = {form for name in names for form in forms_of(name)}
-    return f"(?:{any_of((form for form in forms if form.casefold() not in left_out), as_said=True)})"
+    return f"(?:{any_of((form for form in forms if form.casefold() not in left_out), match_case=True)})"
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,7 @@ from rolellm_agents.scene.line import SceneLine, is_turn
 from rolellm_agents.scene.loading import LoadedScene, cast_scene
 from rolellm_agents.scene.scene import NARRATOR, Scene
 from rolellm_agents.scene.witness import present_in
-from rolellm_agents.text import CONTROL_CHARACTERS, one_line, whole
+from rolellm_agents.text import CONTROL_CHARACTERS, one_line, replace_surrogates
 from rolellm_agents.transcript.message import Kind, Message
 
 _MOST_BYTES = 256 * 2**20
@@ -161,7 +161,7 @@ def reused_tokens(usage: Mapping[str, Any] | None) -> int | None:
 
 def as_text(line: RunLine) -> str:
     """A line as JSON with a line break; control characters are escaped, so a terminal can show it."""
-    text = whole(json.dumps(line, ensure_ascii=False))
+    text = replace_surrogates(json.dumps(line, ensure_ascii=False))
     return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 
@@ -226,7 +226,7 @@ _LINE = TypeAdapter(RunLine)
 
 def _parsed(line: bytes, path: Path, number: int) -> RunLine:
     try:
-        return _LINE.validate_python(json.loads(whole(line.decode())), strict=True)
+        return _LINE.validate_python(json.loads(replace_surrogates(line.decode())), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.answer_column import numbers_of
-from rolellm_tui.widgets.chat.meter import fullness, rate
+from rolellm_tui.widgets.chat.meter import context_share, rate
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.inspector.token_chart import in_columns, percent
 from rolellm_tui.widgets.scene.texts import SeatStyles, line_content
@@ -156,7 +156,7 @@ def test_an_answers_numbers_are_those_that_are_known() -> None:
     ],
 )
 def test_the_context_is_full_by_its_share(usage: Any, size: int | None, share: float | None) -> None:
-    assert fullness(usage, size) == share
+    assert context_share(usage, size) == share
 
 
 def test_rates_and_shares_are_as_exact_as_people_want_them() -> None:

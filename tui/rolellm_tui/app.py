@@ -317,7 +317,7 @@ class RoleApp(App[RoleLLMError]):
 
     # Scenes
 
-    def on_library_screen_scenes_wanted(self, event: LibraryScreen.ScenesWanted) -> None:
+    def on_library_screen_scenes_requested(self, event: LibraryScreen.ScenesRequested) -> None:
         """Show the scenes that can be played."""
         self.push_screen(ScenesScreen(self.transcript))
 
@@ -333,7 +333,7 @@ class RoleApp(App[RoleLLMError]):
         """Restart a scene."""
         self._open_scene(lambda: (event.scene, None))
 
-    def on_scene_screen_export_wanted(self, event: SceneScreen.ExportWanted) -> None:
+    def on_scene_screen_export_requested(self, event: SceneScreen.ExportRequested) -> None:
         """Export a scene."""
         try:
             summary = self.transcript.find_conversation(event.conversation)

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import Ending, Kind
 from rolellm_graphs.events import TokenDelta
@@ -68,7 +68,7 @@ class Recording:
         Raises:
             StorageError: the words could not be stored.
         """
-        said = whole(words)
+        said = replace_surrogates(words)
         if self._id is None:
             self._first_word_s = time.perf_counter() - self._started
             self._id = self._transcript.begin(
@@ -128,7 +128,7 @@ class Recording:
             return
 
     def _final_provenance(self, answer: AIMessage | None) -> dict[str, Any]:
-        provenance = told_at_the_end(answer) if answer else {}
+        provenance = final_provenance(answer) if answer else {}
         times = {
             "first_token_s": round(self._first_word_s, 3),
             "seconds": round(time.perf_counter() - self._started, 3),
@@ -136,7 +136,7 @@ class Recording:
         return provenance | times
 
 
-def told_at_the_end(answer: AIMessage) -> dict[str, Any]:
+def final_provenance(answer: AIMessage) -> dict[str, Any]:
     """The provenance in a complete answer's `response_metadata`."""
     metadata = answer.response_metadata
     return {key: metadata[key] for key in _FINAL_METADATA if metadata.get(key) is not None}

@@ -120,12 +120,12 @@ def _once(scored: Sequence[ScoredReply]) -> list[ScoredReply]:
 
 
 def _judged(one: ScoredReply) -> Judged:
-    sample = one.said.sample
+    sample = one.answered.sample
     return Judged(
         key=one.key,
-        persona=one.said.persona,
+        persona=one.answered.persona,
         turns=(ConversationTurn("user", sample.question),),
-        reply=one.said.reply,
+        reply=one.answered.reply,
         references=sample.references,
     )
 

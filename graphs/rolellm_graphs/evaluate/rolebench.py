@@ -14,7 +14,7 @@ from rolellm_agents.datasets import Kind, Split
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import SettingsError, StorageError
 from rolellm_agents.evaluation import BASELINE, Result, ResultRow, ScoredReply, System, Throughput
-from rolellm_agents.evaluation.columns import Said
+from rolellm_agents.evaluation.columns import AnsweredSample
 from rolellm_agents.evaluation.material import EvaluationMaterial, gather_material
 from rolellm_agents.evaluation.questions import KINDS
 from rolellm_agents.evaluation.result import overlap_of, role_scores
@@ -239,7 +239,7 @@ def _replies(
                     system,
                     question,
                     key,
-                    Said(item["reply"], persona, sample),
+                    AnsweredSample(item["reply"], persona, sample),
                     overlap=material.overlap[question],
                     costs=_costs(item),
                 )
@@ -254,7 +254,7 @@ def _published(material: EvaluationMaterial) -> Iterator[ScoredReply]:
                 BASELINE,
                 question,
                 f"{reply_key(BASELINE, sample)}/{question}",
-                Said(reply, persona, sample),
+                AnsweredSample(reply, persona, sample),
                 overlap=material.overlap[question],
             )
 

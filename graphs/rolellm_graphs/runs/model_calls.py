@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from rolellm_agents.runs.backoff import Backoff, seconds_to_wait
 from rolellm_agents.runs.budget import Budget, Tokens
-from rolellm_agents.text import estimated_tokens, whole
+from rolellm_agents.text import estimated_tokens, replace_surrogates
 
 _CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 """Finish reasons of answers that reached their limit."""
@@ -170,7 +170,7 @@ def _text_of(message: AIMessage) -> str:
     """The text, or the tool call's arguments if the schema was passed as a tool."""
     if not message.text.strip() and message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    return whole(message.text)
+    return replace_surrogates(message.text)
 
 
 def _tokens_of(message: AIMessage, expected: Tokens) -> Tokens:

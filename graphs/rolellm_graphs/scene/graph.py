@@ -39,7 +39,7 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.narrating import narrator_node
 from rolellm_graphs.scene.speaking import (
     guard_node,
-    is_to_be_said_again,
+    needs_retry,
     remember_node,
     speak_node,
     speaker_of,
@@ -170,7 +170,7 @@ class _SceneNodes:
 
     def after_guard(self, state: SceneState) -> str:
         attempts = state.get("attempts") or []
-        again = is_to_be_said_again(self._ensemble, speaker_of(state), state["lines"], attempts)
+        again = needs_retry(self._ensemble, speaker_of(state), state["lines"], attempts)
         return "speak" if again else "witness"
 
     def person(self, state: SceneState) -> dict[str, Any]:

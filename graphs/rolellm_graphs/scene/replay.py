@@ -14,7 +14,7 @@ from rolellm_agents.scene.turns import turns
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.events import SceneEvent, TurnFailed
 from rolellm_graphs.scene.ensemble import Ensemble
-from rolellm_graphs.scene.run import owed_narration
+from rolellm_graphs.scene.run import missing_narration
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
 from rolellm_graphs.scene.tape import TapeChatModel
@@ -135,7 +135,9 @@ async def replay(
                 played.append(line)
                 on_line(line)
     recorded = _whole_turns(record)
-    return Replay(recorded=recorded, played=played[: len(recorded)] if owed_narration(record) else played)
+    return Replay(
+        recorded=recorded, played=played[: len(recorded)] if missing_narration(record) else played
+    )
 
 
 async def _do(stage: Stage, line: SceneLine, *, fixed_speaker: bool) -> None:

@@ -14,7 +14,7 @@ from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summa
 from rolellm_agents.scene.turns import seed_for, turns
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
-from rolellm_graphs.chat.recording import told_at_the_end
+from rolellm_graphs.chat.recording import final_provenance
 from rolellm_graphs.role.graph import RoleContext, RoleInput
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -23,7 +23,7 @@ from rolellm_graphs.scene.state import Attempt, SceneState
 RETRIES = 1
 """The most retries of a faulty answer; the last attempt becomes the line."""
 
-_TOLD = ["messages", "recalled", "lore", "prompt"]
+_STREAMED_KEYS = ["messages", "recalled", "lore", "prompt"]
 """Keys that the role graph streams; by default LangGraph streams only the output of an inner graph."""
 
 _SUMMARY = 200
@@ -84,7 +84,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
             stop=_stops(ensemble, state, seat),
             sampling=_AGAINST_LOOPS if getattr(voice.model, "dry_multiplier", None) == 0 else {},
         )
-        return ModelRequest(voice.graph, said, {"context": context, "output_keys": _TOLD})
+        return ModelRequest(voice.graph, said, {"context": context, "output_keys": _STREAMED_KEYS})
 
     def take(state: SceneState, answer: dict[str, Any]) -> dict[str, Any]:
         seat = speaker_of(state)
@@ -99,7 +99,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
                 "strategy": voice.strategy,
                 "seed": _seed(state, seed_of()),
                 "usage": dict(message.usage_metadata or {}),
-                **told_at_the_end(message),
+                **final_provenance(message),
                 **({"lore": answer["lore"]} if answer.get("lore") else {}),
             },
         )
@@ -123,7 +123,7 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     others = known_names(loaded, seat, lines)
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
-    utterance = parse_utterance(cut, loaded.scene.turn_kinds, heard_by_name(loaded, seat, lines), own)
+    utterance = parse_utterance(cut, loaded.scene.turn_kinds, addressee_names(loaded, seat, lines), own)
     fault = fault_in(
         utterance.text,
         speaker=seat,
@@ -153,13 +153,13 @@ def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utter
     return cut_at_marks(text, others, loaded.scene.turn_kinds) if utterance.kind in ("say", "act") else text
 
 
-def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
+def addressee_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
     """The names of the present characters to whom a seat can whisper, by seat."""
     there = present_in(loaded.scene, lines)
     return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
 
 
-def is_to_be_said_again(
+def needs_retry(
     ensemble: Ensemble, seat: str, lines: Sequence[SceneLine], attempts: Sequence[Attempt]
 ) -> bool:
     """Whether the last attempt has a fault and may be retried.

@@ -43,7 +43,7 @@ class TurnRequest(NamedTuple):
     given: SceneInput
     path: list[Message]
     """The messages before the turn."""
-    beside: int = 0
+    swipes: int = 0
     """The number of existing swipes, which is added to the seed."""
 
 
@@ -196,8 +196,8 @@ class Stage(ConversationCursor):
             if not places:
                 raise MessageError("Nobody has spoken yet; let the scene play a turn.")
             last = self._path[places[-1]]
-            beside = len(self._transcript.siblings(last.id))
-            return TurnRequest(SceneInput(next=last.speaker), self._path[: places[-1]], beside)
+            swipes = len(self._transcript.siblings(last.id))
+            return TurnRequest(SceneInput(next=last.speaker), self._path[: places[-1]], swipes)
 
         return self._play(before_last)
 
@@ -319,7 +319,7 @@ class Stage(ConversationCursor):
                 "callbacks": [tape, *self._listeners],
                 "configurable": {"thread_id": thread},
             },
-            context=SceneContext(seed=self.seed + request.beside, turns=1, persons=self.persons),
+            context=SceneContext(seed=self.seed + request.swipes, turns=1, persons=self.persons),
             stream_mode=["messages", "updates"],
             subgraphs=True,
             version="v2",

@@ -44,9 +44,9 @@ class Agents:
         self._lock = Lock()
         self._personas: dict[str, Persona] = {}
         self._scenes: dict[str, str] = {}
-        self.look_around()
+        self.reload()
 
-    def look_around(self) -> None:
+    def reload(self) -> None:
         """Reload the lists; edited personas are rebuilt."""
         personas = {found.persona.id: found.persona for found in list_personas().found}
         scenes = {found.scene.id: found.scene.title for found in list_scenes()[0]}
@@ -95,7 +95,7 @@ class Agents:
                 self._ready.move_to_end(name)
                 return self._ready[name]
         if name.id not in (self._scenes if name.is_scene else self._personas):
-            self.look_around()
+            self.reload()
         agent = self._scene(name) if name.is_scene else self._persona(name)
         with self._lock:
             self._ready[name] = agent

@@ -137,7 +137,7 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
 
     @app.get("/v1/models", summary="Personas and scenes")
     def models() -> ModelList:
-        service.agents.look_around()
+        service.agents.reload()
         return ModelList(data=service.agents.cards)
 
     @app.get("/v1/models/{model:path}", summary="One persona or scene")

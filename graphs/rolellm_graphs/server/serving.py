@@ -25,7 +25,7 @@ async def serve(
     host: str = "127.0.0.1",
     port: int | None = None,
     patience: float = 30.0,
-    tell: Callable[[str], None] = print,
+    on_ready: Callable[[str], None] = print,
 ) -> None:
     """Serve until a signal arrives; then finish running streams and accept no new requests.
 
@@ -34,13 +34,13 @@ async def serve(
         host: a name or an address of this machine.
         port: None for 8000 or the next free one, 0 for any free port.
         patience: seconds for running streams to end; a second signal cancels them.
-        tell: hears where the server is, when it is ready.
+        on_ready: hears where the server is, when it is ready.
 
     Raises:
         SettingsError: the address cannot be had, or others could come there without a key.
         ModelError: the first model cannot be used here, or not be loaded.
     """
-    check_door(host, options)
+    check_access(host, options)
     with listen(host, port) as listener:
         listener.listen(_BACKLOG)
         # asyncio does so only for sockets that say they are TCP's. Without it the end of an answer waits
@@ -58,10 +58,10 @@ async def serve(
             server_header=False,
             timeout_graceful_shutdown=max(1, round(patience)),
         )
-        await _NotifyingServer(config, lambda: tell(url)).serve(sockets=[listener])
+        await _NotifyingServer(config, lambda: on_ready(url)).serve(sockets=[listener])
 
 
-def check_door(host: str, options: ServerOptions) -> None:
+def check_access(host: str, options: ServerOptions) -> None:
     """Require an API key for public addresses.
 
     Raises:

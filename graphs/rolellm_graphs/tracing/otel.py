@@ -20,7 +20,7 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 from opentelemetry.util.types import AttributeValue
 
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_graphs.tracing.tags import RECALLED
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -131,7 +131,7 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         attributes = {"gen_ai.operation.name": "retrieval", **_agent(metadata)}
         attributes |= _without_none({"gen_ai.data_source.id": source})
         if self._content:
-            attributes["gen_ai.retrieval.query.text"] = whole(query)
+            attributes["gen_ai.retrieval.query.text"] = replace_surrogates(query)
         context, _ = self._parent(parent_run_id)
         name = f"retrieval {source}" if source else "retrieval"
         self._begin(run_id, context, name, SpanKind.CLIENT, attributes, metadata)
@@ -153,7 +153,7 @@ class OpenTelemetryHandler(BaseCallbackHandler):
             {"gen_ai.tool.name": name, "gen_ai.tool.call.id": kwargs.get("tool_call_id")}
         )
         if self._content:
-            attributes["gen_ai.tool.call.arguments"] = whole(input_str)
+            attributes["gen_ai.tool.call.arguments"] = replace_surrogates(input_str)
         context, _ = self._parent(parent_run_id)
         title = f"execute_tool {name}" if name else "execute_tool"
         self._begin(run_id, context, title, SpanKind.INTERNAL, attributes, metadata or {})
@@ -188,7 +188,7 @@ class OpenTelemetryHandler(BaseCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End the span of a tool call."""
         result = output.text if isinstance(output, BaseMessage) else str(output)
-        self._end(run_id, {"gen_ai.tool.call.result": whole(result)} if self._content else {})
+        self._end(run_id, {"gen_ai.tool.call.result": replace_surrogates(result)} if self._content else {})
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """End a run that failed, was interrupted for a person, or was cancelled."""
@@ -287,4 +287,4 @@ def _message(message: BaseMessage) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     """JSON text, because not every OpenTelemetry version supports nested values."""
-    return whole(json.dumps(value, ensure_ascii=False, default=str))
+    return replace_surrogates(json.dumps(value, ensure_ascii=False, default=str))

@@ -41,8 +41,8 @@ def run_metadata(persona: Persona, strategy: str | None = None, model: str | Non
         strategy: the strategy's name; None for runs without a strategy.
         model: the model's spec; None for runs without a model.
     """
-    told = {"persona": persona.id, "persona_name": persona.name, "strategy": strategy, "model": model}
-    return {key: value for key, value in told.items() if value is not None}
+    metadata = {"persona": persona.id, "persona_name": persona.name, "strategy": strategy, "model": model}
+    return {key: value for key, value in metadata.items() if value is not None}
 
 
 def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Document]:
@@ -55,7 +55,7 @@ def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> li
     return list(_documents(persona, recalled))
 
 
-def tell_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
+def trace_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
     """Report recalled items to the tracers of the current run, as the child run of a retriever.
 
     Args:
@@ -69,7 +69,7 @@ def tell_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem])
         run.on_retriever_end(recalled_documents(persona, recalled))
 
 
-async def tell_recalled_async(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
+async def trace_recalled_async(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
     """The same for async callers."""
     if recalled:
         manager = get_async_callback_manager_for_config(ensure_config())
@@ -105,19 +105,19 @@ def opentelemetry_handler(
 
 def _documents(persona: Persona, recalled: Sequence[RecalledItem]) -> Iterator[Document]:
     for item in recalled:
-        told: dict[str, Any] = {"persona": persona.id, "why": item["why"]}
+        metadata: dict[str, Any] = {"persona": persona.id, "why": item["why"]}
         if item["kind"] == "demonstration":
             pair = persona.demonstrations[item["index"]]
-            told |= {
+            metadata |= {
                 "kind": "demonstration",
                 "title": pair.user,
                 "place": pair.place,
                 "score": item["score"],
             }
-            yield Document(f"{pair.user}\n{pair.reply}", metadata=told)
+            yield Document(f"{pair.user}\n{pair.reply}", metadata=metadata)
         elif item["kind"] == "passage":
-            told |= {"kind": item["of"], "title": item["source"], "place": "", "score": item["score"]}
-            yield Document(item["text"], metadata=told)
+            metadata |= {"kind": item["of"], "title": item["source"], "place": "", "score": item["score"]}
+            yield Document(item["text"], metadata=metadata)
         else:
-            told |= {"kind": "lore", "title": item["name"], "place": item["book"]}
-            yield Document(item["text"], metadata=told)
+            metadata |= {"kind": "lore", "title": item["name"], "place": item["book"]}
+            yield Document(item["text"], metadata=metadata)

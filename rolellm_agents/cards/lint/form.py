@@ -94,7 +94,7 @@ def no_notes(view: View) -> Spots:
         yield "data.creator_notes", "is empty; tell people there what the card is for."
 
 
-def mains(view: View) -> Spots:
+def main_assets(view: View) -> Spots:
     """Several icons without exactly one main icon, or several main backgrounds."""
     names: dict[str, list[str]] = {"icon": [], "background": []}
     for _, asset, _ in _assets(view):

@@ -115,7 +115,7 @@ def no_keys(view: View) -> Spots:
             yield f"{one.where}.keys", "is empty, so the entry never fires; add keys, or make it constant."
 
 
-def never(view: View) -> Spots:
+def never_active(view: View) -> Spots:
     """Entries that cannot be active for another reason."""
     bad = _bad(view)
     reasons: dict[str, Callable[[Lore], bool]] = {

@@ -39,11 +39,14 @@ def controls(view: View) -> Spots:
             yield where, f"has control characters ({listed(found)}), which confuse programs; remove them."
 
 
-def halves(view: View) -> Spots:
+def lone_surrogates(view: View) -> Spots:
     """Lone surrogates."""
     for where, words in view.texts:
         if found := _HALVES.findall(words):
-            yield where, f"has halves of characters ({listed(found)}), which cannot be saved; remove them."
+            yield (
+                where,
+                f"has lone_surrogates of characters ({listed(found)}), which cannot be saved; remove them.",
+            )
 
 
 def mojibake(view: View) -> Spots:

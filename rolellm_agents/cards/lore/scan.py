@@ -30,7 +30,7 @@ class Window(NamedTuple):
 
     first: int
     """The index of the oldest message; the number of messages for none."""
-    beside: frozenset[Kind] = frozenset()
+    other_kinds: frozenset[Kind] = frozenset()
 
 
 class KeyMatch(NamedTuple):
@@ -47,7 +47,7 @@ class _Segment:
         self.text = SearchedText(text)
 
     def seen_by(self, window: Window) -> bool:
-        return self.message >= window.first if self.kind == "chat" else self.kind in window.beside
+        return self.message >= window.first if self.kind == "chat" else self.kind in window.other_kinds
 
 
 class Haystack:

@@ -15,7 +15,7 @@ from rolellm_agents.cards.macros import MacroScope, substitute
 from rolellm_agents.cards.values import mapping, text
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Demonstration, Persona
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_agents.text.language import Language, language_of
 
 CARD = "card"
@@ -59,9 +59,9 @@ def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Pers
         name=one_line(card.name),
         language=language,
         tags=tuple(dict.fromkeys(filter(None, map(one_line, card.tags)))),
-        description=whole(description) or one_line(card.name),
-        greeting=whole(card.greetings[0]).strip(),
-        demonstrations=tuple(_demonstrations(whole(card.examples), card)),
+        description=replace_surrogates(description) or one_line(card.name),
+        greeting=replace_surrogates(card.greetings[0]).strip(),
+        demonstrations=tuple(_demonstrations(replace_surrogates(card.examples), card)),
         lorebook=lorebook,
         portrait=portrait,
         extensions={CARD: {"document": document, "files": sorted(card.files)}},
@@ -288,9 +288,9 @@ def _examples(pairs: Iterable[Demonstration]) -> str:
 def _clean(value: Any) -> Any:
     """JSON without lone surrogates, which YAML cannot represent."""
     if isinstance(value, str):
-        return whole(value)
+        return replace_surrogates(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {whole(str(key)): _clean(item) for key, item in value.items()}
+        return {replace_surrogates(str(key)): _clean(item) for key, item in value.items()}
     return value

@@ -35,7 +35,7 @@ def draft_persona(script: Script, names: Sequence[str], role: str, *, demonstrat
         demonstrations=tuple(
             Demonstration(user=pair.user, reply=pair.reply, place=pair.place) for pair in pairs
         ),
-        knowledge=tuple(own_words(script, names, _KNOWLEDGE, besides={pair.place for pair in pairs})),
+        knowledge=tuple(own_words(script, names, _KNOWLEDGE, exclude={pair.place for pair in pairs})),
         greeting=find_greeting(script, names),
         tags=(script.kind,),
     )

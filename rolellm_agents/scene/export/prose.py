@@ -128,11 +128,11 @@ class _ProseWriter:
                 return self._wording.action_and_speech(speaker, piece.text, following.text, context), 2
             case "done":
                 return self._wording.action(speaker, piece.text, after=_after(before)), 1
-        if self._goes_unnamed(piece, before, following):
+        if self._can_omit_name(piece, before, following):
             return self._wording.quote(piece.text), 1
         return self._wording.speech(speaker, piece.text, self._context(piece, before)), 1
 
-    def _goes_unnamed(self, piece: _Piece, before: Sequence[_Piece], following: _Piece | None) -> bool:
+    def _can_omit_name(self, piece: _Piece, before: Sequence[_Piece], following: _Piece | None) -> bool:
         """Whether the speaker is clear without a name."""
         if any(one.kind == "said" and one.line is piece.line for one in before):
             return True
@@ -163,7 +163,7 @@ class _ProseWriter:
         return SpeechContext(
             to=tuple(seat for seat in line["audience"] if seat != line["speaker"]) if whispered else None,
             answers=answers,
-            goes_on=last is not None and not by_another and not before,
+            continues=last is not None and not by_another and not before,
             aloud=bool(before) and before[-1].kind == "thought",
             crowd=len(line["audience"]) > 2,
         )

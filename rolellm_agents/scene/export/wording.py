@@ -14,7 +14,7 @@ class SpeechContext:
     """The seats that hear a whisper; None when it is not a whisper."""
     answers: bool = False
     """Whether the line before is another speaker's question, or a whisper to this speaker."""
-    goes_on: bool = False
+    continues: bool = False
     """Whether the line before is by the same speaker."""
     aloud: bool = False
     """Whether the sentence before is a thought of the speaker."""

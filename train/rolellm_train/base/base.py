@@ -63,7 +63,7 @@ def find_base(name: str) -> FoundBase:
     return FoundBase(rest, folder=_from_hub(rest))
 
 
-def lay_out(base: FoundBase, folder: Path) -> None:
+def write_base(base: FoundBase, folder: Path) -> None:
     """Create a folder for transformers and the converters, with data files only.
 
     Args:

@@ -12,7 +12,7 @@ _KIND: Final = "llama"
 """What GGUF calls a vocabulary of SentencePiece."""
 
 
-def lay_pieces(base: Path, folder: Path) -> None:
+def write_sentencepiece(base: Path, folder: Path) -> None:
     """Write `tokenizer.model` into a folder for the converters, if the base has such a vocabulary.
 
     Args:

@@ -23,7 +23,7 @@ from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.text import one_line
 
-Tell = Callable[[str], None]
+OnMessage = Callable[[str], None]
 """Called with a sentence about the current step."""
 
 ADAPTER: Final = "convert_lora_to_gguf.py"
@@ -52,13 +52,13 @@ def own_converters(folder: Path) -> Path:
     return folder.resolve()
 
 
-def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
+def cached_converters(cache: Path, version: str, on_message: OnMessage) -> Path:
     """The converters of a version of llama-cpp-python, downloaded if they are not cached.
 
     Args:
         cache: the folder that keeps them, a folder for each version.
         version: of llama-cpp-python.
-        tell: called before a download.
+        on_message: called before a download.
 
     Raises:
         ModelError: they are not in the cache and cannot be fetched.
@@ -68,7 +68,7 @@ def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
     try:
         with FileLock(cache / f".{version}.lock"):
             if not _is_complete(folder):
-                tell(
+                on_message(
                     f"Fetching llama.cpp's converters with the source of {PACKAGE} {version} (77 MB, once)."
                 )
                 _fetch(folder, version)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.models.llamacpp.template import TEMPLATES
-from rolellm_train.base.base import FoundBase, lay_out
+from rolellm_train.base.base import FoundBase, write_base
 from rolellm_train.base.gguf_metadata import Fact, write_with_metadata
 from rolellm_train.base.peft_adapter import PeftAdapter, check_fits
-from rolellm_train.base.sentencepiece_file import lay_pieces
+from rolellm_train.base.sentencepiece_file import write_sentencepiece
 from rolellm_train.base.tuned import load_tuned, save_merged
-from rolellm_train.export.converters import Tell
+from rolellm_train.export.converters import OnMessage
 from rolellm_train.export.converting import QUANTIZED, convert_adapter, convert_model, quantize
 from rolellm_train.export.facts import ExportSource
 from rolellm_train.export.parity import REQUIRED, Parity, compare
@@ -42,7 +42,7 @@ class ExportWork:
     converters: Path
     out: Path
     """The export folder."""
-    tell: Tell
+    on_message: OnMessage
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration of each step, in seconds."""
 
@@ -59,7 +59,7 @@ class ExportWork:
     @contextmanager
     def step(self, name: str, message: str) -> Iterator[None]:
         """Report a step and measure its duration."""
-        self.tell(message)
+        self.on_message(message)
         began = time.monotonic()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 1)
@@ -88,7 +88,7 @@ def prepare_base(work: ExportWork) -> Path:
         ModelError: the adapter was made for another base, or the base cannot be converted.
     """
     with work.step("base", f"Laying out the base {work.base.name}."):
-        lay_out(work.base, work.base_folder)
+        write_base(work.base, work.base_folder)
         check_fits(work.adapter, work.base_folder, work.base.name)
     with work.step("base in F16", "Converting the base to F16, to compare over."):
         file = work.place / BASE_FILE
@@ -147,7 +147,7 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     with work.step("merged", "Converting the merged model to F16."):
         raw = work.place / "merged-raw.gguf"
         if work.base.gguf is not None:
-            lay_pieces(work.base.gguf, _merged_folder(work))
+            write_sentencepiece(work.base.gguf, _merged_folder(work))
         convert_model(work.converters, _merged_folder(work), raw)
         in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
         metadata = {**facts, "tokenizer.chat_template": template}
@@ -162,7 +162,7 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     return files
 
 
-def prove(
+def verify(
     work: ExportWork, reference: Reference, adapter: Path, base_f16: Path, merged: Mapping[str, Path]
 ) -> list[Parity]:
     """Compare all written files with the reference.

@@ -37,7 +37,7 @@ def train(
     cast: Sequence[Persona],
     folder: Path,
     *,
-    tell: "Step" = lambda _step, _steps, _figures: None,
+    on_step: "Step" = lambda _step, _steps, _figures: None,
 ) -> TrainingResult:
     """Tune a model by preferences, or resume a stopped run.
 
@@ -46,7 +46,7 @@ def train(
         data: what `find_preferences` reads.
         cast: the personas whose answers are compared.
         folder: of the run.
-        tell: called after every step.
+        on_step: called after every step.
 
     Raises:
         TrainingError: no preferences, a base that cannot be tuned or exported, or too little memory.
@@ -55,10 +55,10 @@ def train(
     """
     preferences = find_preferences(recipe, data, cast)
     with open_training(folder, _config(recipe, data, preferences)) as run:
-        return _trained(recipe, preferences, run, tell)
+        return _trained(recipe, preferences, run, on_step)
 
 
-def _trained(recipe: Recipe, preferences: Preferences, run: Run, tell: "Step") -> TrainingResult:
+def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step") -> TrainingResult:
     from rolellm_train.training.pair_trainer import PairTrainer
 
     base = open_base(recipe)
@@ -72,7 +72,7 @@ def _trained(recipe: Recipe, preferences: Preferences, run: Run, tell: "Step") -
         )
     packs = pack_together(short.pairs, recipe.pack, seed=recipe.seed)
     held_out = pack_together(measured.pairs, recipe.pack, seed=0)
-    learned = learn(recipe, base.model, packs, held_out, run, tell, kind=PairTrainer, beta=recipe.beta)
+    learned = learn(recipe, base.model, packs, held_out, run, on_step, kind=PairTrainer, beta=recipe.beta)
     trainer = cast("PairTrainer", learned.trainer)
     too_long = {"too long": short.too_long} if short.too_long else {}
     figures = {

@@ -25,7 +25,7 @@ def train(
     cast: Sequence[Persona],
     folder: Path,
     *,
-    tell: "Step" = lambda _step, _steps, _figures: None,
+    on_step: "Step" = lambda _step, _steps, _figures: None,
 ) -> TrainingResult:
     """Tune a model, or resume a stopped run.
 
@@ -34,7 +34,7 @@ def train(
         data: folders of RoleBench, or of generators' runs.
         cast: the personas that the data's roles are.
         folder: of the run.
-        tell: called after every step.
+        on_step: called after every step.
 
     Raises:
         TrainingError: nothing to learn, a base that cannot be tuned or exported, or too little memory.
@@ -44,16 +44,16 @@ def train(
     """
     material = gather(recipe, data, cast)
     with open_training(folder, _config(recipe, data, material)) as run:
-        return _trained(recipe, material, run, tell)
+        return _trained(recipe, material, run, on_step)
 
 
-def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, tell: "Step") -> TrainingResult:
+def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Step") -> TrainingResult:
     base = open_base(recipe)
     conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
     learned, too_long = encoded(conversations, base.encoder, recipe.longest)
     held_out, _ = encoded(([row] for row in material.held_out), base.encoder, recipe.longest)
     packs = pack(learned, recipe.pack, seed=recipe.seed)
-    done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, tell)
+    done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, on_step)
     figures = {
         "rows": counted(material.learned),
         "held_out_rows": len(held_out),

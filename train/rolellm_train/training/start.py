@@ -10,7 +10,7 @@ from rolellm_train.export.facts import read_source
 from rolellm_train.recipe import Recipe
 
 
-def going_on_from(place: Path, recipe: Recipe) -> Recipe:
+def continued_recipe(place: Path, recipe: Recipe) -> Recipe:
     """A recipe that continues an adapter, with the adapter's rank and alpha.
 
     Args:

@@ -108,12 +108,12 @@ def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tens
 class _ProgressCallback(TrainerCallback):  # type: ignore[misc]
     """Reports progress and marks complete checkpoints."""
 
-    tell: Step
+    on_step: Step
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         figures = {name: float(value) for name, value in (logs or {}).items() if name in _FIGURES}
         if figures:
-            self.tell(state.global_step, state.max_steps, figures)
+            self.on_step(state.global_step, state.max_steps, figures)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.is_world_process_zero:
@@ -131,7 +131,7 @@ def trainer_of(
     held_out: Sequence[PackedSequence],
     *,
     folder: Path,
-    tell: Step,
+    on_step: Step,
     kind: type[PackTrainer] = PackTrainer,
     **settings: Any,
 ) -> PackTrainer:
@@ -143,7 +143,7 @@ def trainer_of(
         learned: packs to train on.
         held_out: packs for the held-out loss.
         folder: for checkpoints.
-        tell: called after every step.
+        on_step: called after every step.
         kind: of the trainer.
         settings: further arguments of that kind.
     """
@@ -180,7 +180,7 @@ def trainer_of(
         disable_tqdm=True,
         report_to="none",
     )
-    callbacks: list[TrainerCallback] = [_ProgressCallback(tell)]
+    callbacks: list[TrainerCallback] = [_ProgressCallback(on_step)]
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
     trainer = kind(

@@ -55,7 +55,7 @@ def learn(
     learned: Sequence[PackedSequence],
     held_out: Sequence[PackedSequence],
     run: Run,
-    tell: "Step",
+    on_step: "Step",
     **kind: Any,
 ) -> Learned:
     """Train to the end, from the last complete checkpoint.
@@ -66,7 +66,7 @@ def learn(
         learned: packs to train on.
         held_out: packs for the held-out loss.
         run: records the figures of each step and the checkpoints.
-        tell: called after every step.
+        on_step: called after every step.
         kind: of the trainer with further arguments, as in `trainer_of`.
 
     Raises:
@@ -87,10 +87,10 @@ def learn(
         if not is_first():
             return
         run.append(f"{step:06}/{'-'.join(sorted(figures))}", {"step": step, **figures})
-        tell(step, steps, figures)
+        on_step(step, steps, figures)
 
     checkpoints = run.folder / CHECKPOINTS
-    trainer = trainer_of(model, recipe, learned, held_out, folder=checkpoints, tell=record, **kind)
+    trainer = trainer_of(model, recipe, learned, held_out, folder=checkpoints, on_step=record, **kind)
     last = last_complete_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = round(time.monotonic() - began, 1)

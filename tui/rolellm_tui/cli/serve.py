@@ -110,4 +110,4 @@ def serve(
     def on_ready(url: str) -> None:
         print_text(f"{url}\nThis is the base URL for clients. Ctrl-C finishes running answers and stops.")
 
-    asyncio.run(serve_forever(options, host=host, port=port, tell=on_ready))
+    asyncio.run(serve_forever(options, host=host, port=port, on_ready=on_ready))

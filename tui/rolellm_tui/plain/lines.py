@@ -11,13 +11,13 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.events import Prompted
 
 YOU = "You"
-NOTHING_SAID = "No messages yet; type a line and press Enter."
+NO_MESSAGES = "No messages yet; type a line and press Enter."
 _SHORT = 60
 _LAST = 2
 """Number of messages that are repeated on resuming."""
 
 
-def said(message: Message, persona: str) -> str:
+def message_line(message: Message, persona: str) -> str:
     """A message with its speaker, and a note if it was cut off."""
     name = YOU if message.speaker == USER else persona
     ending = f" ({message.ending})" if message.ending else ""
@@ -26,7 +26,7 @@ def said(message: Message, persona: str) -> str:
 
 def numbered(messages: Sequence[Message], persona: str, first: int = 1) -> list[str]:
     """Numbered messages; `first` is the first number."""
-    return [f"{number}. {said(message, persona)}" for number, message in enumerate(messages, first)]
+    return [f"{number}. {message_line(message, persona)}" for number, message in enumerate(messages, first)]
 
 
 def counted(number: int, noun: str) -> str:
@@ -43,7 +43,7 @@ def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[s
         lines.append(f"There are {len(messages):,} messages so far; /history prints them.")
     if not messages and persona.greeting:
         lines.append(f"{persona.name}: {persona.greeting}")
-    return [*lines, *(said(message, persona.name) for message in messages[-_LAST:])]
+    return [*lines, *(message_line(message, persona.name) for message in messages[-_LAST:])]
 
 
 def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[str]:
@@ -89,7 +89,7 @@ def prompt(prompted: Prompted) -> list[str]:
     return [*lines, f"Sampling: {', '.join(settings)}."] if settings else lines
 
 
-def whole_prompt(prompted: Prompted) -> list[str]:
+def full_prompt(prompted: Prompted) -> list[str]:
     """All messages of a prompt."""
     return [
         f"{number}. {part.title}, as {part.role}: {part.text}"

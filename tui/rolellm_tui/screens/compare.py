@@ -29,7 +29,7 @@ from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.answer_grid import AnswerGrid
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice, VoiceForm
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import Complaint
 
 Phase = Literal["choosing", "answering", "answered"]
@@ -129,7 +129,7 @@ class CompareScreen(Screen[bool]):
         """Let all voices answer. One failure does not affect the others."""
         columns = self._columns
         self.phase = "answering"
-        self._status.tell("")
+        self._status.show_message("")
         try:
             for column in columns:
                 column.wait()
@@ -231,7 +231,7 @@ class CompareScreen(Screen[bool]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property

@@ -21,7 +21,7 @@ from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted, local_now
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
@@ -251,7 +251,7 @@ class ConversationsScreen(Screen[None]):
             self._status.complain(error)
         else:
             if self._status.has_class("error"):
-                self._status.tell("")
+                self._status.show_message("")
             self._show()
 
     @on(Input.Submitted, "#find")
@@ -319,7 +319,7 @@ class ConversationsScreen(Screen[None]):
         async with self._changing:
             if (conversation := await self._highlighted()) is None:
                 return
-            neighbour = self.query_one(ConversationList).beside
+            neighbour = self.query_one(ConversationList).neighbour
             self._goal = neighbour.conversation if neighbour else ""
             await self._change(
                 lambda: move(conversation.id), message, _Change(undo_message, lambda: undo(conversation.id))
@@ -329,7 +329,7 @@ class ConversationsScreen(Screen[None]):
         try:
             await asyncio.to_thread(act)
             self._changes.append(change)
-            self._status.tell(message)
+            self._status.show_message(message)
             await self._list()
         except RoleLLMError as error:
             self._status.complain(error)
@@ -343,7 +343,7 @@ class ConversationsScreen(Screen[None]):
                 return
             try:
                 await asyncio.to_thread(self._changes[-1].take_back)
-                self._status.tell(self._changes.pop().undo_message)
+                self._status.show_message(self._changes.pop().undo_message)
                 await self._list()
             except RoleLLMError as error:
                 self._status.complain(error)
@@ -363,7 +363,7 @@ class ConversationsScreen(Screen[None]):
             title = self._as_listed(conversation).title
             path = await self.app.push_screen_wait(ExportScreen(self._transcript, conversation, title))
             if path:
-                self._status.tell(f"Written to {path}.")
+                self._status.show_message(f"Written to {path}.")
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def action_import(self) -> None:
@@ -375,7 +375,7 @@ class ConversationsScreen(Screen[None]):
             count = (
                 "One conversation was" if len(imported) == 1 else f"{len(imported):,} conversations were"
             )
-            self._status.tell(f"{count} imported.")
+            self._status.show_message(f"{count} imported.")
             self._goal = imported[0].id
             self._load()
 
@@ -397,7 +397,7 @@ class ConversationsScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property

@@ -23,7 +23,7 @@ from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.path_suggester import PathSuggester
 from rolellm_tui.widgets.common.status_line import Complaint
 
@@ -88,7 +88,7 @@ class ExportScreen(ModalScreen[Path | None]):
     @on(Input.Changed)
     def _path_changed(self, event: Input.Changed) -> None:
         self._warned_of = None
-        self._complaint.tell("")
+        self._complaint.show_message("")
         self.query_one("#place", Static).update(
             f"in {plain(str(self._path.parent))}" if event.value else ""
         )
@@ -107,13 +107,15 @@ class ExportScreen(ModalScreen[Path | None]):
             return
         self._busy = True
         try:
-            existing = await asyncio.to_thread(_what_is_at, path)
+            existing = await asyncio.to_thread(_existing_file, path)
             if existing == "folder":
                 self._complaint.complain(f"{path} is a folder; enter a file name.")
                 return
             if existing and path != self._warned_of:
                 self._warned_of = path
-                self._complaint.tell(f"{path.name} already exists; press Enter again to overwrite it.")
+                self._complaint.show_message(
+                    f"{path.name} already exists; press Enter again to overwrite it."
+                )
                 return
             await asyncio.to_thread(self._write, path, self._format)
         except RoleLLMError as error:
@@ -136,7 +138,7 @@ class ExportScreen(ModalScreen[Path | None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     @property
@@ -162,7 +164,7 @@ class ExportScreen(ModalScreen[Path | None]):
         return self.query_one(Complaint)
 
 
-def _what_is_at(path: Path) -> Literal["", "file", "folder"]:
+def _existing_file(path: Path) -> Literal["", "file", "folder"]:
     try:
         return "folder" if path.is_dir() else "file" if path.exists() else ""
     except OSError:  # writing will tell

@@ -16,7 +16,7 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona.from_card.files import ImportedFile
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.path_input import PathInput
 from rolellm_tui.widgets.common.status_line import Complaint
@@ -151,7 +151,7 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of closing the dialog."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     def action_leave(self) -> None:
@@ -175,7 +175,7 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
         )
         self.query_one("#seen", Static).update(content)
         self.query_one("#preview").display = bool(content)
-        self._complaint.tell(message)
+        self._complaint.show_message(message)
 
 
 def _preview_content(preview: Preview) -> Content:

@@ -23,14 +23,14 @@ from rolellm_agents.text import plain
 from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
     Indexed,
     PersonaQuery,
     indexed,
-    narrowed,
+    matching_personas,
     ordered,
     words_of,
 )
@@ -98,7 +98,7 @@ class LibraryScreen(Screen[None]):
         new: bool = False
         """Start a new conversation instead of resuming the latest."""
 
-    class ScenesWanted(Message):
+    class ScenesRequested(Message):
         """The user opens the scenes."""
 
     def __init__(
@@ -213,7 +213,7 @@ class LibraryScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._show_notes([failure])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -278,7 +278,7 @@ class LibraryScreen(Screen[None]):
 
     def action_scenes(self) -> None:
         """Open the scenes."""
-        self.post_message(self.ScenesWanted())
+        self.post_message(self.ScenesRequested())
 
     def action_import(self) -> None:
         """Import a character card."""
@@ -368,7 +368,7 @@ class LibraryScreen(Screen[None]):
             return
         filters = self.query_one(CastFilters)
         self._listed = self._persona_query
-        matches = narrowed(ordered(self._cast, filters.order, self.recent), self._listed)
+        matches = matching_personas(ordered(self._cast, filters.order, self.recent), self._listed)
         self.query_one(SearchLine).border_subtitle = f"{len(matches):,} of {len(self._cast):,}"
         self.query_one(CastList).show(matches, highlight)
         self.set_class(not matches, "empty")

@@ -29,7 +29,7 @@ from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
 from rolellm_tui.screens.user_personas import UserPersonasScreen
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.settings.setting import (
     ChosenSetting,
@@ -200,8 +200,8 @@ class SettingsScreen(Screen[bool]):
     def _typed(self) -> None:
         self._warned = False
 
-    @on(Setting.Wanted)
-    async def _change_wanted(self, event: Setting.Wanted) -> None:
+    @on(Setting.Requested)
+    async def _change_requested(self, event: Setting.Requested) -> None:
         await self._keep(event.setting, event.value)
 
     async def _keep(self, row: Setting, value: object) -> None:
@@ -228,7 +228,7 @@ class SettingsScreen(Screen[bool]):
         theme = str(self._data.value("theme"))
         if theme in self.app.available_themes:
             self.app.theme = theme
-        self._status.tell(message)
+        self._status.show_message(message)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -269,7 +269,7 @@ class SettingsScreen(Screen[bool]):
                 await self._keep(row, row.typed)
                 if row.complains and not self._warned:
                     self._warned = True
-                    self._status.tell("Press Escape again to discard the change.")
+                    self._status.show_message("Press Escape again to discard the change.")
                     return
         self.dismiss(self._changed)
 
@@ -277,7 +277,7 @@ class SettingsScreen(Screen[bool]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property

@@ -26,7 +26,7 @@ from rolellm_agents.persona.user_persona import (
 )
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import Complaint
 
 _NOBODY = UserPersona("", "Name only", "Characters know your name and nothing else.")
@@ -143,7 +143,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         await self._list(highlight)
 
     async def _list(self, highlight: str) -> None:
-        self._complaint.tell("")
+        self._complaint.show_message("")
         try:
             self._listed = [_NOBODY, *await asyncio.to_thread(user_personas)]
         except RoleLLMError as error:
@@ -201,7 +201,7 @@ class UserPersonasScreen(ModalScreen[bool]):
             self._removed.append(_Removed(persona, persona.id == self._present))
             self._present = "" if persona.id == self._present else self._present
             await self._list(self._present)
-            self._complaint.tell(f"{persona.name} was removed; Ctrl+Z restores it.")
+            self._complaint.show_message(f"{persona.name} was removed; Ctrl+Z restores it.")
 
     async def action_undo(self) -> None:
         """Restore the persona that was removed last."""
@@ -235,7 +235,7 @@ class UserPersonasScreen(ModalScreen[bool]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     @property

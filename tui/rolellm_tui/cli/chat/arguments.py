@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 
-def given_again(context: typer.Context, *, but: Collection[str]) -> list[str]:
+def repeated_arguments(context: typer.Context, *, but: Collection[str]) -> list[str]:
     """The arguments that were typed after the command's name.
 
     Args:

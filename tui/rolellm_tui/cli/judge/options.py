@@ -81,7 +81,7 @@ def open_models(
     return [OpenModel(name, get_model(name, temperature=temperature, base_url=base_url)) for name in chosen]
 
 
-def warn_of_small(models: Sequence[OpenModel]) -> None:
+def warn_about_small_models(models: Sequence[OpenModel]) -> None:
     """Warn about models that are too small to judge in words."""
     for one in models:
         if _is_embedded(one.model):

@@ -111,7 +111,7 @@ def head_of_file(stage: "Stage", model: str) -> str:
     return as_text(first_line(stage.loaded, stage.seed, {**models, NARRATOR: model}))
 
 
-def for_readers(line: "RunLine") -> "RunLine":
+def without_replay_fields(line: "RunLine") -> "RunLine":
     """A line without the fields that only a replay needs."""
     shown = line.copy()
     shown.pop("calls", None)

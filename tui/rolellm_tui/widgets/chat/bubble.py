@@ -42,7 +42,7 @@ class Bubble(Vertical, can_focus=True):
     ]
 
     @dataclass
-    class Wished(Event):
+    class ActionRequested(Event):
         """The user requests an action on this message."""
 
         sender: "Bubble"
@@ -108,4 +108,4 @@ class Bubble(Vertical, can_focus=True):
 
     def action_wish(self, wish: Wish) -> None:
         """Request the action."""
-        self.post_message(self.Wished(self, wish))
+        self.post_message(self.ActionRequested(self, wish))

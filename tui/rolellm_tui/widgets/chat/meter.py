@@ -54,7 +54,7 @@ class Meter(Static):
             message: the answer.
             context_size: of the model in tokens; None if unknown.
         """
-        full = fullness(message.usage, context_size)
+        full = context_share(message.usage, context_size)
         dropped = integer(message.made_by.get("dropped_messages")) > 0
         figures = [_context(message.usage, full), _pace(message)]
         figures += ["oldest messages left out"] if dropped else []
@@ -66,7 +66,7 @@ class Meter(Static):
         return 0 if viewport.width < _NARROW else super().get_content_width(container, viewport)
 
 
-def fullness(usage: Mapping[str, Any] | None, context_size: int | None) -> float | None:
+def context_share(usage: Mapping[str, Any] | None, context_size: int | None) -> float | None:
     """Share of the context used by an answer and its prompt; None if unknown."""
     tokens = integer((usage or {}).get("total_tokens"))
     return min(1.0, tokens / context_size) if tokens > 0 and context_size else None

@@ -19,7 +19,7 @@ class Failed(Message):
     sentence: str
 
 
-def what_failed(event: Worker.StateChanged) -> str:
+def failure_text(event: Worker.StateChanged) -> str:
     """The error of a worker in one sentence, or empty."""
     error = event.worker.error
     if event.state != WorkerState.ERROR or error is None:

@@ -158,7 +158,7 @@ class ConversationList(OptionList):
             self.highlighted = self.get_option_index(id_)
 
     @property
-    def beside(self) -> RowTarget | None:
+    def neighbour(self) -> RowTarget | None:
         """The target of the next row, or of the previous one if the last is highlighted."""
         rows = list(self._places.values())
         index = self.highlighted or 0

@@ -121,7 +121,7 @@ class _ItemTexts:
         )
 
 
-def kept_of(made_by: Mapping[str, Any]) -> list[Item]:
+def recorded_items(made_by: Mapping[str, Any]) -> list[Item]:
     """Recorded recalled items of a transcript."""
     passages = [mapping(item) for item in items(made_by.get("recalled"))]
     lore = [{"kind": "lore", **mapping(item)} for item in items(made_by.get("lore_fired"))]

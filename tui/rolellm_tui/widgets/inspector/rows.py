@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells
 
-from rolellm_agents.text import CONTROL_CHARACTERS, whole
+from rolellm_agents.text import CONTROL_CHARACTERS, replace_surrogates
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if code != ord("\n")} | {0x7F: 0x2421}
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff"
@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
     Each becomes its picture (␛ for escape) or U+FFFD, except line breaks.
     """
-    return CONTROL_CHARACTERS.sub("\ufffd", whole(text).translate(_PICTURES))
+    return CONTROL_CHARACTERS.sub("\ufffd", replace_surrogates(text).translate(_PICTURES))
 
 
 def rows_of(text: str, width: int) -> Iterator[slice]:

@@ -69,7 +69,7 @@ class TryLine(Vertical):
         if silent:
             await view.show_silent(silent)
 
-    async def tell(self, sentence: str = _HINT) -> None:
+    async def show_message(self, sentence: str = _HINT) -> None:
         """Show a message instead."""
         await self._replace(None)
         self.query_one(".hint", Static).update(plain(sentence))

@@ -56,7 +56,7 @@ def words_of(search: str) -> tuple[str, ...]:
     return tuple(_folded(search).split())
 
 
-def narrowed(cast: Sequence[Indexed], query: PersonaQuery) -> list[FoundPersona]:
+def matching_personas(cast: Sequence[Indexed], query: PersonaQuery) -> list[FoundPersona]:
     """The matching personas, best match first, otherwise in the order of `cast`.
 
     A Latin word must start a word of some field, or occur anywhere in the name; a Chinese word may occur

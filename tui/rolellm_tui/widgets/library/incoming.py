@@ -27,7 +27,7 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.persona import id_of
 from rolellm_agents.persona.from_card.files import ImportedFile, import_file, is_card_file
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 
 _CONTAINERS = {
     ".apng": "PNG",
@@ -197,7 +197,7 @@ def _as_file(source: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="rolellm-pasted-") as folder:
         path = Path(folder) / "pasted.json"
-        write_atomically(path, whole(source), PersonaError)
+        write_atomically(path, replace_surrogates(source), PersonaError)
         yield path
 
 

@@ -37,19 +37,19 @@ class CastPanel(OptionList):
         """None for all lines."""
 
     @dataclass
-    class SeatWanted(Message):
+    class SeatRequested(Message):
         """The user takes or leaves a seat."""
 
         seat: str
 
     @dataclass
-    class PresenceWanted(Message):
+    class PresenceRequested(Message):
         """The user lets a character enter or leave."""
 
         seat: str
 
     @dataclass
-    class SpeechWanted(Message):
+    class SpeechRequested(Message):
         """The user chooses the next speaker."""
 
         seat: str
@@ -102,17 +102,17 @@ class CastPanel(OptionList):
     def action_seat(self) -> None:
         """Request the action."""
         if self.seat is not None:
-            self.post_message(self.SeatWanted(self.seat))
+            self.post_message(self.SeatRequested(self.seat))
 
     def action_presence(self) -> None:
         """Request the action."""
         if self.seat not in (None, NARRATOR):
-            self.post_message(self.PresenceWanted(str(self.seat)))
+            self.post_message(self.PresenceRequested(str(self.seat)))
 
     def action_speak(self) -> None:
         """Request the action."""
         if self.seat not in (None, NARRATOR):
-            self.post_message(self.SpeechWanted(str(self.seat)))
+            self.post_message(self.SpeechRequested(str(self.seat)))
 
     def _drawn_rows(self) -> Iterator[DrawnLines]:
         lines, present = self._stage.lines, self._stage.present

@@ -38,14 +38,14 @@ class SceneCommand:
 
 
 def typed_in_scene(
-    text: str, names: Mapping[str, str], heard: Mapping[str, str]
+    text: str, names: Mapping[str, str], addressees: Mapping[str, str]
 ) -> SceneCommand | Utterance:
     """Parse the input of the user.
 
     Args:
         text: as typed.
         names: of possible seats of commands, by seat.
-        heard: of possible addressees, by seat.
+        addressees: of possible addressees, by seat.
 
     Raises:
         MessageError: the command or name is unknown, or the text is missing.
@@ -53,7 +53,7 @@ def typed_in_scene(
     match = _TYPED.fullmatch(text.strip())
     command = _COMMANDS.get(match[1].casefold()) if match else None
     if match is None or command is None:
-        return parse_typed_line(text, heard)
+        return parse_typed_line(text, addressees)
     if command not in _OF_SOMEBODY:
         return SceneCommand(command)
     seat, rest = _split_name(match[1], match[2], names)

@@ -14,7 +14,7 @@ from textual.worker import Worker
 from rolellm_agents.errors import RoleLLMError
 from rolellm_graphs.events import SceneEvent, SpeakerChosen, TurnFailed, YourTurn
 from rolellm_graphs.scene.stage import Stage
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 
 PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Available pauses between turns, in seconds."""
@@ -183,6 +183,6 @@ class Player(Static):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self.rest()
             self.post_message(Failed(failure))

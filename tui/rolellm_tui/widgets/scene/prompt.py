@@ -8,7 +8,7 @@ from textual.message import Message
 
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.scene import NARRATOR
-from rolellm_graphs.scene.speaking import heard_by_name
+from rolellm_graphs.scene.speaking import addressee_names
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
 from rolellm_tui.widgets.chat.prompt import PromptInput
@@ -24,20 +24,20 @@ class ScenePrompt(PromptInput):
     """Sends lines and commands; its title is the speaker."""
 
     @dataclass
-    class Said(Message):
+    class LineSent(Message):
         """The user sends a line."""
 
         line: PersonsLine
         typed: str
 
     @dataclass
-    class Ordered(Message):
+    class CommandSent(Message):
         """The user sends a command."""
 
         order: SceneCommand
 
     @dataclass
-    class NotUnderstood(Message):
+    class Invalid(Message):
         """The input is invalid and is kept."""
 
         error: RoleLLMError
@@ -55,7 +55,7 @@ class ScenePrompt(PromptInput):
         self._typed: list[str] = []
 
     @property
-    def said(self) -> Sequence[str]:
+    def sent_lines(self) -> Sequence[str]:
         """Earlier input, oldest first."""
         return self._typed
 
@@ -107,11 +107,11 @@ class ScenePrompt(PromptInput):
         try:
             parsed = self._parse(event.text)
         except RoleLLMError as error:
-            self.post_message(self.NotUnderstood(error))
+            self.post_message(self.Invalid(error))
             return
         typed = self.take()
         self.post_message(
-            self.Ordered(parsed) if isinstance(parsed, SceneCommand) else self.Said(parsed, typed)
+            self.CommandSent(parsed) if isinstance(parsed, SceneCommand) else self.LineSent(parsed, typed)
         )
 
     def _parse(self, text: str) -> SceneCommand | PersonsLine:
@@ -122,7 +122,7 @@ class ScenePrompt(PromptInput):
         """
         loaded, narrates = self._stage.loaded, self.seat == NARRATOR
         names = {**loaded.names, NARRATOR: "Narrator"}
-        addressees = {} if narrates else heard_by_name(loaded, self.seat, self._stage.lines)
+        addressees = {} if narrates else addressee_names(loaded, self.seat, self._stage.lines)
         parsed = typed_in_scene(text, names, addressees)
         if isinstance(parsed, SceneCommand):
             return parsed

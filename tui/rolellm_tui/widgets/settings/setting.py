@@ -30,7 +30,7 @@ class Setting(Vertical):
     """
 
     @dataclass
-    class Wanted(Message):
+    class Requested(Message):
         """The user changed the value."""
 
         setting: "Setting"
@@ -117,7 +117,7 @@ class Setting(Vertical):
     def want(self, value: object) -> None:
         """Request a value if it differs from the current one."""
         if value != self._value and not self._locked:
-            self.post_message(self.Wanted(self, value))
+            self.post_message(self.Requested(self, value))
         elif self.complains:
             self.explain()
 

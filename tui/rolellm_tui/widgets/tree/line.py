@@ -66,7 +66,7 @@ def number_among_siblings(tree: ConversationTree, place: int) -> str:
     return f"{siblings.index(place) + 1}/{len(siblings)}" if len(siblings) > 1 else ""
 
 
-def told_apart(tree: ConversationTree, place: int) -> list[str]:
+def sibling_notes(tree: ConversationTree, place: int) -> list[str]:
     """The number among siblings, and differing models or strategies."""
     differences = [number_among_siblings(tree, place)]
     for key in ("model", "strategy"):
@@ -89,7 +89,7 @@ def _guides(tree: ConversationTree, row: TreeRow) -> list[Piece]:
     """The lanes left of a row."""
     pieces: list[Piece] = []
     for lane in range(row.depth):
-        style = _PRESENT if lane == 0 and tree.goes_on_below(row) else _ASIDE
+        style = _PRESENT if lane == 0 and tree.continues_below(row) else _ASIDE
         if not (row.begins and lane == row.depth - 1):
             pieces.append(("│ ", style))
         else:
@@ -146,7 +146,7 @@ def _from_hit(text: str, hit: re.Match[str] | None, space: int) -> str:
 def _notes(drawing: TreeStyle, place: int) -> list[Piece | str]:
     """The right part: difference from siblings, ending, and branches."""
     message = drawing.tree.messages[place]
-    notes = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]
+    notes = [part for part in (message.ending, *sibling_notes(drawing.tree, place)) if part]
     pieces: list[Piece | str] = [("  " + " · ".join(notes), _ASIDE)] if notes else []
     for name in drawing.branches.get(place, ()):
         pieces += ["  ", (f" {one_line(name, _WIDEST_CHIP)} ", _CHIP)]

@@ -59,7 +59,7 @@ class ConversationTree:
         self.parents = [self.places.get(message.parent or "") for message in self.messages]
         self.roots, self.followers = _followers(self.parents)
         self.here = self.places.get(here or "")
-        self.path = frozenset(self.way_to(self.here))
+        self.path = frozenset(self.path_to(self.here))
         self._next, first = self._lanes()
         self.order, self._depths, self._begins = self._draw(first)
         self._at = [0] * len(self.order)
@@ -67,7 +67,7 @@ class ConversationTree:
             self._at[place] = at
         self._never_folded = self._landmarks({self.places[id_] for id_ in branches if id_ in self.places})
 
-    def way_to(self, place: int | None) -> list[int]:
+    def path_to(self, place: int | None) -> list[int]:
         """The path from the root to a message."""
         path = []
         while place is not None:
@@ -75,7 +75,7 @@ class ConversationTree:
             place = self.parents[place]
         return path[::-1]
 
-    def way_on(self, place: int) -> list[int]:
+    def newest_path(self, place: int) -> list[int]:
         """The latest descendant path of a message."""
         path = []
         while followers := self.followers[place]:
@@ -85,19 +85,19 @@ class ConversationTree:
 
     def shared_by(self, one: int, other: int) -> int:
         """Number of common ancestors of two messages."""
-        pairs = zip(self.way_to(one), self.way_to(other), strict=False)
+        pairs = zip(self.path_to(one), self.path_to(other), strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    def follow_each_other(self, one: int, other: int) -> bool:
+    def share_path(self, one: int, other: int) -> bool:
         """Whether one of two messages is an ancestor of the other."""
-        return one in self.way_to(other) or other in self.way_to(one)
+        return one in self.path_to(other) or other in self.path_to(one)
 
     def siblings(self, place: int) -> Sequence[int]:
         """A message and its siblings, oldest first."""
         parent = self.parents[place]
         return self.roots if parent is None else self.followers[parent]
 
-    def beside(self, place: int, step: int) -> int | None:
+    def sibling(self, place: int, step: int) -> int | None:
         """The sibling some steps away, of the message or its nearest ancestor with siblings."""
         ancestor: int | None = place
         while ancestor is not None and len(self.siblings(ancestor)) == 1:
@@ -141,7 +141,7 @@ class ConversationTree:
         """The row of a message."""
         return bisect_right(rows, self._at[place], key=lambda row: row.at) - 1
 
-    def goes_on_below(self, row: TreeRow) -> bool:
+    def continues_below(self, row: TreeRow) -> bool:
         """Whether the current path continues below a row."""
         return self.here is not None and row.at < self._at[self.here]
 
@@ -195,7 +195,7 @@ class ConversationTree:
         """Landmarks, which are never folded."""
         ends = {place for place, followers in enumerate(self.followers) if len(followers) != 1}
         siblings = {place for place in range(len(self.messages)) if len(self.siblings(place)) > 1}
-        return frozenset({*self.roots, *ends, *siblings, *heads, *self.way_to(self.here)[-NEAR:]})
+        return frozenset({*self.roots, *ends, *siblings, *heads, *self.path_to(self.here)[-NEAR:]})
 
 
 def _followers(parents: Sequence[int | None]) -> tuple[list[int], list[list[int]]]:

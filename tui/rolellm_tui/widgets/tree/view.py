@@ -33,8 +33,8 @@ class TreeView(ScrollView, can_focus=True):
     BINDINGS = [
         Binding("up", "along(-1)", "Up", id="tree.up", tooltip="Previous message.", show=False),
         Binding("down", "along(1)", "Down", id="tree.down", tooltip="Next message.", show=False),
-        Binding("left", "beside(-1)", "‹", id="tree.earlier", tooltip="Previous sibling.", show=False),
-        Binding("right", "beside(1)", "›", id="tree.later", tooltip="Next sibling.", show=False),
+        Binding("left", "sibling(-1)", "‹", id="tree.earlier", tooltip="Previous sibling.", show=False),
+        Binding("right", "sibling(1)", "›", id="tree.later", tooltip="Next sibling.", show=False),
         Binding("pageup", "page(-1)", "Page up", id="tree.page-up", tooltip="Page up.", show=False),
         Binding("pagedown", "page(1)", "Page down", id="tree.page-down", tooltip="Page down.", show=False),
         Binding("home", "first", "First", id="tree.first", tooltip="First row.", show=False),
@@ -207,10 +207,10 @@ class TreeView(ScrollView, can_focus=True):
         else:
             self._move_to(at + step)
 
-    def action_beside(self, step: int) -> None:
+    def action_sibling(self, step: int) -> None:
         """Go to a sibling of the message or of its nearest ancestor with siblings."""
         if self._drawing is not None and self.cursor is not None:
-            place = self._drawing.tree.beside(self.cursor, step)
+            place = self._drawing.tree.sibling(self.cursor, step)
             self.cursor = self.cursor if place is None else place
 
     def action_page(self, pages: int) -> None:
