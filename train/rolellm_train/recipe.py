@@ -15,7 +15,7 @@ _BUNDLED = "recipes"
 
 
 class Recipe(BaseModel):
-    """How a model is tuned. Defaults are the paper's RoCIT settings, or the best measured ones."""
+    """The settings of a training. The defaults are the paper's for RoCIT, or the best that we measured."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -88,10 +88,10 @@ def bundled_recipes() -> list[str]:
 
 
 def load_recipe(name: str) -> Recipe:
-    """A recipe by its id, or by a path that ends in `.yaml`.
+    """Load a recipe by its id, or by a path that ends in `.yaml`.
 
     Raises:
-        SettingsError: there is none, or its file cannot be used, with the key and the line.
+        SettingsError: there is no such recipe, or its file is invalid; the message names key and line.
     """
     if name.endswith((".yaml", ".yml")):
         return read_yaml(Path(name).expanduser(), Recipe, SettingsError)

@@ -47,7 +47,7 @@ class Agents:
         self.reload()
 
     def reload(self) -> None:
-        """Reload the lists; edited personas are rebuilt."""
+        """Reload the lists of personas and scenes, and rebuild edited personas."""
         personas = {found.persona.id: found.persona for found in list_personas().found}
         scenes = {found.scene.id: found.scene.title for found in list_scenes()[0]}
         with self._lock:
@@ -74,7 +74,7 @@ class Agents:
         """The model of a spec that the server offers; its first when None.
 
         Raises:
-            ModelError: it cannot be used here.
+            ModelError: the model cannot be used here.
         """
         name = spec or self._options.models[0]
         with self._lock:
@@ -87,7 +87,7 @@ class Agents:
         """The agent of a name.
 
         Raises:
-            ApiError: the name is unknown.
+            ApiError: there is no such persona or scene.
             RoleLLMError: the agent cannot be built.
         """
         with self._lock:

@@ -51,10 +51,10 @@ _PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/
 
 
 def create_app(options: ServerOptions | None = None) -> FastAPI:
-    """The application, for any ASGI server.
+    """Create the application, which any ASGI server can run.
 
     Args:
-        options: of the server; None for the defaults on loopback.
+        options: the server's options; None uses the defaults, for clients on this machine only.
 
     Raises:
         ModelError: the first model cannot be used, or a name is unknown.

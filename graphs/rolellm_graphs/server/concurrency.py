@@ -56,8 +56,8 @@ class Admission:
         """Wait for a place, and hold it while the request is answered.
 
         Args:
-            client: of the request; clients take turns.
-            receive: of the connection, after the body was read.
+            client: identifies the client; clients take turns.
+            receive: the connection's ASGI `receive`, after the body was read.
 
         Raises:
             ApiError: the queue is full, or the wait was too long.

@@ -41,11 +41,11 @@ class SceneAgent:
         """Create the agent; nothing is loaded yet.
 
         Args:
-            ensemble: of the scene.
-            memory: of running scenes.
-            seat: where the person sits; the first that the scene has for a person when None, and if it
-                has none, the person watches, and what they write happens.
-            turns: maximum number per answer.
+            ensemble: the scene and its models.
+            memory: the lines of earlier answers.
+            seat: the user's seat. None uses the scene's first seat for a person; if it has none, the user
+                watches, and what the user writes is narrated.
+            turns: the maximum number of turns of one answer.
 
         Raises:
             SceneError: there is no such seat.

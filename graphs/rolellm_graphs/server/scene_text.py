@@ -28,11 +28,11 @@ class WrittenLine(NamedTuple):
 
 
 def heading(line: WrittenLine, names: Mapping[str, str]) -> str:
-    """The head of a line.
+    """Format the head of a line: the speaker, and the kind if it is not speech.
 
     Args:
         line: the line; its text is ignored.
-        names: of the seats.
+        names: the names of the seats.
     """
     name = names.get(line.speaker, NARRATORS_NAME)
     addressees = f" to {', '.join(names[seat] for seat in line.to)}" if line.to else ""
@@ -41,7 +41,7 @@ def heading(line: WrittenLine, names: Mapping[str, str]) -> str:
 
 
 def format_lines(lines: Iterable[WrittenLine], names: Mapping[str, str]) -> str:
-    """Lines as one text."""
+    """Format lines as the text of one message."""
     return "\n\n".join(heading(line, names) + line.text for line in lines)
 
 

@@ -30,15 +30,15 @@ async def serve(
     """Serve until a signal arrives; then finish running streams and accept no new requests.
 
     Args:
-        options: of the server.
-        host: a name or an address of this machine.
-        port: None for 8000 or the next free one, 0 for any free port.
-        patience: seconds for running streams to end; a second signal cancels them.
-        on_ready: hears where the server is, when it is ready.
+        options: the server's options.
+        host: a host name or address of this machine.
+        port: None uses 8000 or the next free port; 0 uses any free port.
+        patience: seconds that running streams may take to end; a second signal cancels them.
+        on_ready: called with the server's URL when it accepts requests.
 
     Raises:
-        SettingsError: the address cannot be had, or others could come there without a key.
-        ModelError: the first model cannot be used here, or not be loaded.
+        SettingsError: the address cannot be used, or it is public and there is no key.
+        ModelError: the first model cannot be used or loaded.
     """
     check_access(host, options)
     with listen(host, port) as listener:
@@ -69,13 +69,13 @@ def check_access(host: str, options: ServerOptions) -> None:
     """
     if not is_loopback(host) and not options.api_keys:
         raise SettingsError(
-            f"Whoever reaches {host} could use this server; give it a key with --api-key or "
-            "ROLELLM_API_KEY, or leave --host out to serve this machine alone."
+            f"Anyone who can reach {host} could use this server; set a key with --api-key or "
+            "ROLELLM_API_KEY, or leave out --host to serve this machine only."
         )
 
 
 class _NotifyingServer(uvicorn.Server):
-    """Notifies when it is ready."""
+    """Calls a function when it is ready."""
 
     def __init__(self, config: uvicorn.Config, notify: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""Bases: found by name, and written as files for transformers and the converters."""
+"""Base models: found by name, and written as files for transformers and the converters."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +40,9 @@ def find_base(name: str) -> FoundBase:
             GGUF file or of a folder for transformers, or a name at the hub.
 
     Raises:
-        ModelError: there is no such base.
+        ModelError: there is no such base model.
         SettingsError: `models.toml` cannot be used.
-        StorageError: a base that comes in parts cannot be joined.
+        StorageError: the parts of the base model's file cannot be joined.
     """
     if not name:
         raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
@@ -67,11 +67,11 @@ def write_base(base: FoundBase, folder: Path) -> None:
     """Create a folder for transformers and the converters, with data files only.
 
     Args:
-        base: what was found.
-        folder: made.
+        base: the result of `find_base`.
+        folder: the folder to create.
 
     Raises:
-        ModelError: it holds no model that transformers can read.
+        ModelError: transformers cannot read the base model.
     """
     if base.gguf is not None:
         with quiet():
@@ -90,7 +90,7 @@ def write_base(base: FoundBase, folder: Path) -> None:
 
 
 def count_base_weights(base: FoundBase) -> int:
-    """How many weights the base has, from its files' headers.
+    """Count the weights of a base model, from the headers of its files.
 
     Raises:
         ModelError: a file is damaged.

@@ -87,13 +87,13 @@ def export(options: ExportOptions, on_message: OnMessage) -> Exported:
     """Export an adapter and optional merged models, and verify them.
 
     Args:
-        options: of the export.
+        options: the options of the export.
         on_message: called with a sentence for each step.
 
     Raises:
         ModelError: the adapter, its base or the converters cannot be used, or parity failed.
         StorageError: the folder cannot be written, or the disk is too small.
-        SettingsError: the name is taken.
+        SettingsError: the model name exists already.
     """
     _check_extra()
     _check_merged(options.merged)

@@ -25,7 +25,7 @@ REPLY: Final = 40
 
 @dataclass(frozen=True)
 class Reference:
-    """Reference outputs of a tuned model, with logits on disk."""
+    """The reference outputs of a tuned model; the logits are on disk."""
 
     chats: tuple[tuple[Turn, ...], ...]
     ids: tuple[tuple[int, ...], ...]
@@ -48,11 +48,11 @@ class Reference:
     """The folder of the logits."""
 
     def computed(self, chat: int) -> list[int]:
-        """The tokens of a chat, so many as were computed."""
+        """The token ids of a chat up to the last one that was computed."""
         return list(self.ids[chat][: self.longest])
 
     def logits(self, chat: int) -> "np.ndarray":
-        """Of one chat: positions × vocabulary."""
+        """The logits of one chat, shape positions × vocabulary."""
         import numpy as np
 
         logits: np.ndarray = np.load(_logits_file(self.place, chat), mmap_mode="r")
@@ -63,9 +63,9 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
     """Compute the reference outputs.
 
     Args:
-        tuned: the model.
+        tuned: the tuned model.
         chats: the conversations.
-        place: a folder for the logits; made.
+        place: the folder for the logits, which is created.
 
     Raises:
         OSError: the disk is full.

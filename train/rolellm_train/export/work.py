@@ -48,12 +48,12 @@ class ExportWork:
 
     @property
     def place(self) -> Path:
-        """Folder for temporary files."""
+        """The folder for temporary files."""
         return self.out / "work"
 
     @property
     def base_folder(self) -> Path:
-        """Folder of the base for transformers."""
+        """The folder of the base model for transformers."""
         return self.place / "base"
 
     @contextmanager
@@ -66,12 +66,12 @@ class ExportWork:
 
 
 def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
-    """Temporary disk space of an export, in bytes.
+    """Estimate the temporary disk space of an export, in bytes.
 
     Args:
-        base: the base.
-        weights: how many it has.
-        merged: weight formats of merged models.
+        base: the base model.
+        weights: the number of its weights.
+        merged: the weight formats of the merged models.
     """
     unpacked = 4 * weights if base.gguf else 0
     in_f16 = 2 * weights
@@ -82,10 +82,10 @@ def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
 
 
 def prepare_base(work: ExportWork) -> Path:
-    """Write the base for transformers, and convert it to F16 for the comparison.
+    """Write the base model for transformers, and convert it to F16 for the parity check.
 
     Raises:
-        ModelError: the adapter was made for another base, or the base cannot be converted.
+        ModelError: the adapter was made for another base model, or the base model cannot be converted.
     """
     with work.step("base", f"Laying out the base {work.base.name}."):
         write_base(work.base, work.base_folder)
@@ -104,7 +104,7 @@ def write_adapter(work: ExportWork, facts: Mapping[str, Fact]) -> Path:
     """Write the GGUF adapter.
 
     Raises:
-        ModelError: it cannot be converted.
+        ModelError: the adapter cannot be converted.
     """
     with work.step("adapter", "Converting the adapter."):
         raw, file = work.place / ADAPTER_FILE, work.out / ADAPTER_FILE
@@ -117,7 +117,7 @@ def record(work: ExportWork) -> Reference:
     """Compute the reference with transformers, and write the merged model if requested.
 
     Raises:
-        ModelError: transformers cannot load it.
+        ModelError: transformers cannot load the tuned model.
     """
     with work.step("transformers", f"Computing {COUNT} chats with transformers."):
         template = TEMPLATES.get(work.source.template)
@@ -135,9 +135,9 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     """Write the merged models, by weight format.
 
     Args:
-        work: the export.
-        facts: metadata of the files.
-        template: chat template of the training.
+        work: the running export.
+        facts: the metadata of the files.
+        template: the chat template of the training.
 
     Raises:
         ModelError: llama.cpp cannot convert or quantize them.
@@ -168,14 +168,14 @@ def verify(
     """Compare all written files with the reference.
 
     Args:
-        work: the export.
-        reference: outputs of transformers.
+        work: the running export.
+        reference: the outputs of transformers.
         adapter: the GGUF adapter.
-        base_f16: base for the adapter.
-        merged: merged models by weight format.
+        base_f16: the base model in F16, for the adapter.
+        merged: the merged models by weight format.
 
     Raises:
-        ModelError: llama.cpp cannot load or run one.
+        ModelError: llama.cpp cannot load or run a model.
     """
     parities: list[Parity] = []
     with work.step("llama.cpp", "Computing the same chats with llama.cpp."):

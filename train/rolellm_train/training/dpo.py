@@ -1,7 +1,7 @@
 """DPO: learning to prefer some answers to others, as a run (Rafailov et al., arXiv 2305.18290).
 
-The reference is the model before training. Its log probabilities are computed once, so that no second model
-is loaded. A preferred answer and the rejected one share a pack and their common prefix.
+The reference model is the model before training. Its log-probabilities are computed once, so that no second
+model is loaded. A preferred answer and the rejected one share a pack and their common prefix.
 """
 
 import hashlib
@@ -42,16 +42,17 @@ def train(
     """Tune a model by preferences, or resume a stopped run.
 
     Args:
-        recipe: of the training.
-        data: what `find_preferences` reads.
+        recipe: the recipe of the training.
+        data: sources of preferences, for `find_preferences`.
         cast: the personas whose answers are compared.
-        folder: of the run.
+        folder: the run's folder.
         on_step: called after every step.
 
     Raises:
-        TrainingError: no preferences, a base that cannot be tuned or exported, or too little memory.
-        ModelError: the base is not there, or the extra `train` is not installed.
-        StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
+        TrainingError: there are no preferences or too little memory, or the base model cannot be tuned or
+            exported.
+        ModelError: there is no such base model, or the extra `train` is not installed.
+        StorageError: the folder cannot be written, or contains another run; the last checkpoint is kept.
     """
     preferences = find_preferences(recipe, data, cast)
     with open_training(folder, _config(recipe, data, preferences)) as run:

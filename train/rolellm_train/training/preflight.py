@@ -20,7 +20,7 @@ _GIB = 2**30
 
 
 class Needed(NamedTuple):
-    """Approximate memory of a training, in bytes."""
+    """The approximate memory of a training, in bytes."""
 
     weights: int
     learning: int
@@ -28,19 +28,19 @@ class Needed(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Total memory."""
+        """The sum of all parts, in bytes."""
         return sum(self)
 
 
 def check(recipe: Recipe, model: Any) -> Needed:
-    """Reject a training whose result could not be exported, or that cannot run correctly here.
+    """Reject a training whose result could not be exported, or that cannot run correctly on this machine.
 
     Args:
-        recipe: how it is tuned.
-        model: the base, in memory, without its adapter.
+        recipe: the recipe of the training.
+        model: the loaded base model without an adapter.
 
     Raises:
-        TrainingError: it is rejected.
+        TrainingError: the training is rejected.
     """
     _check_architecture(recipe, model)
     _check_attention(recipe, model)

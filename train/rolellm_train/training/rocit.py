@@ -30,17 +30,18 @@ def train(
     """Tune a model, or resume a stopped run.
 
     Args:
-        recipe: of the training.
+        recipe: the recipe of the training.
         data: folders of RoleBench, or of generators' runs.
-        cast: the personas that the data's roles are.
-        folder: of the run.
+        cast: the personas of the roles in the data.
+        folder: the run's folder.
         on_step: called after every step.
 
     Raises:
-        TrainingError: nothing to learn, a base that cannot be tuned or exported, or too little memory.
-        ModelError: the base is not there, or the extra `train` is not installed.
+        TrainingError: there is nothing to learn or too little memory, or the base model cannot be tuned or
+            exported.
+        ModelError: there is no such base model, or the extra `train` is not installed.
         RoleBenchError: the data cannot be read.
-        StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
+        StorageError: the folder cannot be written, or contains another run; the last checkpoint is kept.
     """
     material = gather(recipe, data, cast)
     with open_training(folder, _config(recipe, data, material)) as run:
