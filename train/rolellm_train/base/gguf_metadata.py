@@ -58,7 +58,7 @@ def write_with_metadata(
 
 
 def read_metadata(file: Path) -> dict[str, str]:
-    """Read the text metadata of a GGUF file whose keys begin with `general.`; the result's keys lack that."""
+    """Read the texts of a GGUF file under `general.`, by key without that prefix, such as `name`."""
     import gguf
 
     reader = gguf.GGUFReader(file)

@@ -54,7 +54,7 @@ def attend(
         query: shape 1 × heads × tokens × width.
         key: shape 1 × key heads × tokens × width.
         value: shape as `key`.
-        attention_mask: must be None, because `spans` defines the mask.
+        attention_mask: None; `spans` defines the mask.
         spans: the trees in order, which cover all tokens.
         scaling: the factor of the dot products; 1 / √width when None.
         sliding_window: the number of tokens to which a token attends, including itself; all when None.

@@ -30,7 +30,7 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
 
     Args:
         session: the conversation.
-        transcript: of the conversation.
+        transcript: the transcript that stores the conversation.
     """
     with _ended_by_signals(), BackgroundLoop() as loop:
         chat = PlainChat(session, transcript, Answers(session, loop))
@@ -47,10 +47,10 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
 
 
 class PlainChat:
-    """What each command does; most of it is telling."""
+    """The commands of plain mode; most of them only print."""
 
     def __init__(self, session: Session, transcript: Transcript, answers: Answers) -> None:
-        """A conversation in plain mode; `open` prints its start."""
+        """Create a conversation in plain mode; `open` prints its start."""
         self._session = session
         self._transcript = transcript
         self._answers = answers

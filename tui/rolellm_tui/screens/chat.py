@@ -59,8 +59,8 @@ class ChatScreen(Screen[None]):
         """Show a session with its messages.
 
         Args:
-            session: to show.
-            opening: how it was opened.
+            session: the session to show.
+            opening: how the chat was opened.
         """
         super().__init__()
         self.session = session

@@ -56,7 +56,7 @@ class _Change:
 
 
 class TitleScreen(AskScreen):
-    """Asks for a title, which is a single line: Enter saves it, too."""
+    """Asks for a title. Enter also saves it, because it is a single line."""
 
     BINDINGS = [
         Binding("enter", "keep", "Keep", id="ask.title", tooltip="Save the title.", priority=True),
@@ -92,7 +92,7 @@ class ConversationsScreen(Screen[None]):
         """The message to show; None for the end."""
 
     def __init__(self, transcript: Transcript) -> None:
-        """Show what `transcript` holds."""
+        """Show the conversations of `transcript`."""
         super().__init__()
         self._transcript = transcript
         self._archived = False

@@ -48,12 +48,12 @@ class ExportScreen(ModalScreen[Path | None]):
     ]
 
     def __init__(self, transcript: Transcript, conversation: ConversationSummary, title: str) -> None:
-        """Ask for a format and a file.
+        """Create the dialog.
 
         Args:
-            transcript: of the conversation.
-            conversation: its id.
-            title: of the conversation.
+            transcript: the transcript that stores the conversation.
+            conversation: the id of the conversation.
+            title: the title of the conversation.
         """
         super().__init__()
         self._transcript = transcript
@@ -63,7 +63,7 @@ class ExportScreen(ModalScreen[Path | None]):
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        """The formats over the file's path."""
+        """Compose the formats and the path of the file."""
         with Vertical(id="export"):
             yield Static(f"Export “{one_line(self._title, 50)}”", classes="title", markup=False)
             yield OptionList(*map(_option, EXPORT_FORMATS), id="formats", markup=False)
@@ -74,7 +74,7 @@ class ExportScreen(ModalScreen[Path | None]):
             yield Static("↑↓ format · Tab file · Enter write · Esc cancel", classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Begin with the first format."""
+        """Select the first format."""
         self.query_one("#formats", OptionList).highlighted = 0
 
     @on(OptionList.OptionHighlighted)

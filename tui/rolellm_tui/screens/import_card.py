@@ -49,10 +49,10 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
     ]
 
     def __init__(self, text: str = "") -> None:
-        """Ask for a card.
+        """Create the dialog.
 
         Args:
-            text: a path or JSON of a card.
+            text: the path of a card, or its JSON.
         """
         super().__init__()
         self._json = text if is_json(text) else ""

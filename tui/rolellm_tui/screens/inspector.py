@@ -1,4 +1,4 @@
-"""The inspector: provenance of an answer."""
+"""The inspector: the prompt, recalled items and figures of an answer."""
 
 import asyncio
 import json
@@ -66,13 +66,13 @@ class InspectorScreen(Screen[None]):
     def __init__(
         self, message: Message, provenance: AnswerProvenance, voice: Voice, *, user: str = DEFAULT_USER
     ) -> None:
-        """Explain an answer.
+        """Create the inspector.
 
         Args:
             message: the answer.
-            provenance: its provenance.
-            voice: of the session; its model counts tokens, if it gave the answer.
-            user: name of the user.
+            provenance: the provenance of the answer.
+            voice: the voice of the session; its model counts tokens if it generated the answer.
+            user: the user's name.
         """
         super().__init__()
         self._message = message
@@ -265,7 +265,7 @@ class InspectorScreen(Screen[None]):
             self.notify(f"{len(messages):,} messages copied as JSON.", markup=False)
 
     def action_leave(self) -> None:
-        """Back to the chat."""
+        """Go back to the chat."""
         self.dismiss()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

@@ -111,7 +111,7 @@ class LibraryScreen(Screen[None]):
         """Create the screen. Personas are loaded once it is shown.
 
         Args:
-            recent: ids of personas, most recent conversation first.
+            recent: the ids of personas, ordered by their latest conversation, newest first.
             user: replaces `{{user}}` in cards.
             pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
         """

@@ -73,7 +73,7 @@ class SceneScreen(Screen[None]):
         """Show a stage with its lines.
 
         Args:
-            stage: to play.
+            stage: the stage to play.
             pause: seconds between turns.
         """
         super().__init__()
@@ -87,7 +87,7 @@ class SceneScreen(Screen[None]):
 
     @property
     def stage(self) -> Stage:
-        """The stage."""
+        """The stage that is played."""
         return self._stage
 
     @property

@@ -82,7 +82,7 @@ class SettingsScreen(Screen[bool]):
         """Show the settings.
 
         Args:
-            flags: options of the command line, by the name of the setting.
+            flags: the values from command-line options, by the name of the setting.
         """
         super().__init__()
         self._flags = dict(flags or {})

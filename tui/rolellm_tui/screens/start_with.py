@@ -34,7 +34,7 @@ _GREETING = 400
 
 @dataclass(frozen=True)
 class Start:
-    """Options of a new chat."""
+    """The options of a chat."""
 
     strategy: str | None
     """None for the one in the settings."""
@@ -70,10 +70,10 @@ class StartScreen(ModalScreen[Start | None]):
         """Create the dialog.
 
         Args:
-            persona: to talk with.
-            models: names and specs to choose from; others can be typed.
+            persona: the persona to talk with.
+            models: the names and specs to choose from; others can be typed.
             user: replaces `{{user}}` in greetings.
-            met: whether there is a conversation to resume, which is the first choice then.
+            met: whether there is a conversation to resume, which then is the first choice.
         """
         super().__init__()
         self._persona = persona

@@ -47,9 +47,9 @@ class TreeScreen(Screen[str | None]):
         """Show a conversation.
 
         Args:
-            cursor: cursor of the conversation.
-            title: of the conversation.
-            names: of the speakers, by id.
+            cursor: the position in the conversation.
+            title: the title of the conversation.
+            names: the names of the speakers, by id.
         """
         super().__init__()
         self._conversation_cursor = cursor

@@ -35,9 +35,9 @@ class TwoBranchesScreen(Screen[str | None]):
         """Show two branches.
 
         Args:
-            tree: of the conversation.
-            marked: a message on each branch, neither an ancestor of the other.
-            names: by speaker.
+            tree: the tree of the conversation.
+            marked: a message on each branch; neither may be an ancestor of the other.
+            names: the names of the speakers, by id.
         """
         super().__init__()
         self._tree = tree

@@ -55,9 +55,9 @@ class Bubble(Vertical, can_focus=True):
 
         Args:
             speaker: the name to show.
-            text: so far.
-            mine: whether the user wrote it.
-            message: of the transcript; None while it is generated.
+            text: the text so far.
+            mine: whether the user wrote the message.
+            message: the recorded message; None while it is generated.
         """
         super().__init__(classes="mine" if mine else "theirs")
         self.speaker = speaker

@@ -38,10 +38,10 @@ class ConversationView(VerticalScroll, can_focus=False):
         """Show a session with its messages.
 
         Args:
-            session: to show.
-            greeting: which of the persona's greetings a new conversation begins with; 0 is its own.
-            at: the id of a message to begin at; the newest when None.
-            id: the widget's.
+            session: the session to show.
+            greeting: the number of the greeting of a new conversation; 0 is the persona's main greeting.
+            at: the id of the message to scroll to; the newest when None.
+            id: the id of the widget.
         """
         super().__init__(id=id)
         self.greeting = greeting

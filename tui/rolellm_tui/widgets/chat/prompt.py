@@ -11,7 +11,7 @@ from textual.widgets import TextArea
 class PromptInput(TextArea):
     """A text area of several lines: Enter sends, Shift+Enter or Ctrl+J inserts a line break.
 
-    Up on the first line and Down on the last walk through earlier lines.
+    Up on the first line and Down on the last line recall earlier lines.
     """
 
     @dataclass
@@ -23,7 +23,7 @@ class PromptInput(TextArea):
 
         @property
         def control(self) -> "PromptInput":
-            """The source of the message."""
+            """The input that sent this Textual message."""
             return self.prompt
 
     @dataclass

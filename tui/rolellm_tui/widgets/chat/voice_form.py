@@ -37,7 +37,7 @@ class VoiceChoice(NamedTuple):
 
 
 class VoiceForm(Vertical):
-    """Each selected strategy is combined with each selected model, for two to four voices."""
+    """Selects two to four voices: each selected strategy is combined with each selected model."""
 
     DEFAULT_CSS = """
     VoiceForm { height: auto; }
@@ -59,11 +59,11 @@ class VoiceForm(Vertical):
         choices: Sequence[VoiceChoice]
 
     def __init__(self, strategies: Sequence[str], models: Sequence[str]) -> None:
-        """Create the form. The first of each is selected, and one more strategy.
+        """Create the form. The first two strategies and the first model are selected.
 
         Args:
-            strategies: names, the conversation's own first.
-            models: names or specs, the conversation's own first.
+            strategies: the names of strategies, that of the conversation first.
+            models: the names or specs of models, that of the conversation first.
         """
         super().__init__()
         self._strategies = strategies

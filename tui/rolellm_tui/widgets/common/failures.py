@@ -20,7 +20,7 @@ class Failed(Message):
 
 
 def failure_text(event: Worker.StateChanged) -> str:
-    """The error of a worker in one sentence, or empty."""
+    """Describe the error of a worker in one sentence; empty when the worker did not fail."""
     error = event.worker.error
     if event.state != WorkerState.ERROR or error is None:
         return ""

@@ -58,7 +58,7 @@ class SearchBar(Horizontal):
         return " ".join(self.query_one(Input).value.split())
 
     def show_position(self, text: str) -> None:
-        """Show the position and the number of matches."""
+        """Show the position among the matches and their number."""
         self.query_one(".count", Static).update(text)
 
     @on(Input.Changed)

@@ -35,7 +35,7 @@ class ConversationItem:
 
     @property
     def id(self) -> str:
-        """The conversation's."""
+        """The id of the conversation."""
         return self.summary.id
 
 
@@ -128,9 +128,9 @@ class ConversationList(OptionList):
         """List conversations and messages, and keep the highlighted row if it is still there.
 
         Args:
-            conversations: in this order.
-            hits: messages, listed below them.
-            now: what “today” means.
+            conversations: the conversations, in the order in which they are listed.
+            hits: the messages, which are listed below the conversations.
+            now: the current time, for words such as “today”.
         """
         highlighted, top = self.highlighted_option, self.scroll_offset.y
         options = [Option(_row_of(item, now), id=f"conversation {item.id}") for item in conversations]

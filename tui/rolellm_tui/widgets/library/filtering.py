@@ -76,9 +76,9 @@ def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tup
     """Sort the cast by language and name, or by most recent conversation.
 
     Args:
-        cast: by language and name.
-        order: of the two.
-        recent: ids, most recent first.
+        cast: the cast, sorted by language and name.
+        order: the order of the result.
+        recent: the ids of personas, ordered by their latest conversation, newest first.
     """
     if order == "name":
         return tuple(cast)

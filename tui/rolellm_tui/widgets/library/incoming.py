@@ -108,7 +108,7 @@ def look(source: str) -> list[Preview]:
     """Preview the items of a card.
 
     Args:
-        source: a path, or JSON of a card.
+        source: the path of a card, or its JSON.
 
     Raises:
         PersonaError: the file is missing, or neither a card nor a lorebook.
@@ -132,11 +132,8 @@ def bring_in(source: str, *, replace: bool) -> list[ImportedFile]:
     """Import a card into the user's folders.
 
     Args:
-        source: a path, or JSON of a card.
+        source: the path of a card, or its JSON.
         replace: whether existing files may be overwritten.
-
-    Raises:
-        PersonaError: it is invalid, a file exists, or the folder is not writable.
     """
     paths = user_paths()
     with _as_file(source) as path:

@@ -54,12 +54,12 @@ class PersonaView(Vertical):
         pixels: "PixelWidget | None" = None,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
-        """An empty card.
+        """Create an empty card.
 
         Args:
             user: replaces `{{user}}` in cards.
             pixels: draws portraits in pixels, from `find_pixels`.
-            id: the widget's.
+            id: the id of the widget.
         """
         super().__init__(id=id)
         self.set_reactive(PersonaView.user, user)

@@ -42,8 +42,8 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 def find_pixels() -> "PixelWidget | None":
     """Find a renderer for pixels (Sixel or Kitty's protocol); None means half blocks.
 
-    Call it before the app runs: it asks the terminal, whose answer comes on standard input. Nothing is
-    asked when there is no terminal, as under textual-serve, or when no persona has a picture.
+    Call it before the app runs, because it queries the terminal, whose response arrives on standard input.
+    It sends no query when there is no terminal, as under textual-serve, or when no persona has a picture.
     """
     streams = (sys.__stdin__, sys.__stdout__)
     if not all(stream and stream.isatty() for stream in streams) or not _any_pictures():
@@ -99,7 +99,7 @@ class Portrait(Container):
 
         Args:
             pixels: from `find_pixels`; half blocks when None.
-            id: the widget's.
+            id: the id of the widget.
         """
         super().__init__(id=id)
         self._pixels = pixels

@@ -31,7 +31,7 @@ class CastPanel(OptionList):
 
     @dataclass
     class Viewed(Message):
-        """The person wants to see the scene what a seat witnessed."""
+        """The user chose the view of a seat."""
 
         seat: str | None
         """None for all lines."""
@@ -55,7 +55,7 @@ class CastPanel(OptionList):
         seat: str
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """The cast of a stage."""
+        """Create the panel of a stage."""
         super().__init__(id=id, markup=False)
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
@@ -72,7 +72,7 @@ class CastPanel(OptionList):
 
     @property
     def seat(self) -> str | None:
-        """Who is highlighted; None for all lines."""
+        """The highlighted seat; None for all lines."""
         return self._rows[self.highlighted or 0]
 
     def show(self, speaking: str | None) -> None:

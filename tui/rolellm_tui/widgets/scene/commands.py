@@ -43,9 +43,9 @@ def typed_in_scene(
     """Parse the input of the user.
 
     Args:
-        text: as typed.
-        names: of possible seats of commands, by seat.
-        addressees: of possible addressees, by seat.
+        text: the input.
+        names: the names of the seats that commands accept, by seat.
+        addressees: the names of the possible addressees of a whisper, by seat.
 
     Raises:
         MessageError: the command or name is unknown, or the text is missing.

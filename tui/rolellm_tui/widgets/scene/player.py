@@ -49,10 +49,10 @@ class Player(Static):
         """Create a paused player.
 
         Args:
-            stage: to play.
+            stage: the stage to play.
             take: called with each event.
             pause: seconds between turns.
-            id: the widget's.
+            id: the id of the widget.
         """
         super().__init__(id=id, markup=False)
         self.busy = False
@@ -82,7 +82,7 @@ class Player(Static):
 
         Args:
             make: creates the events of the turn.
-            words: the typed text, which is restored on failure.
+            words: the typed text, which is restored if the turn fails.
         """
         self.busy = True
         self.forget()

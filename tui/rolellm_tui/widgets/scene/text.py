@@ -116,7 +116,7 @@ class SceneText(VerticalScroll):
                 await self.settle()
 
     async def settle(self) -> None:
-        """Forget the line being generated."""
+        """Remove the line being generated."""
         finished, self._growing = self._growing, None
         self._drop_early_lines()
         await self.show()
@@ -267,7 +267,7 @@ class SceneText(VerticalScroll):
                 self.scroll_home(animate=False)
 
     def on_click(self, event: events.Click) -> None:
-        """Select by click."""
+        """Select the clicked line."""
         line = event.widget
         if isinstance(line, SceneLineView):
             self._move_cursor(line)

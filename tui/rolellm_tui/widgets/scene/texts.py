@@ -54,10 +54,10 @@ def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str 
     """Render a line.
 
     Args:
-        message: of the line.
-        text: so far.
-        speakers: names and colours.
-        swipes: position among several swipes.
+        message: the message of the line.
+        text: the text so far.
+        speakers: the names and colours of the seats.
+        swipes: the position among several swipes.
     """
     notes = [note for note in (swipes, message.ending) if note]
     end = Content.styled(f"  {'  '.join(notes)}", MUTED) if notes else Content("")
@@ -102,7 +102,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def tokens_of(message: Message | None) -> str:
-    """Tokens read and written for a line, and the share read from the cache."""
+    """Format the tokens read and written for a line, and the share of cached tokens among those read."""
     usage: Mapping[str, object] = (message.usage if message else None) or {}
     read, written = integer(usage.get("input_tokens")), integer(usage.get("output_tokens"))
     if read <= 0:

@@ -29,7 +29,7 @@ Piece = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeStyle:
-    """Common data of all lines of a tree."""
+    """The data that all lines of a tree share."""
 
     tree: ConversationTree
     names: Mapping[str, str]
@@ -42,13 +42,13 @@ class TreeStyle:
     """Search text."""
 
     def name_width(self, width: int) -> int:
-        """Width of the name column."""
+        """The width of the name column in cells."""
         widths = (Content(name).cell_length for name in self.names.values())
         return min(16 if width >= _BROAD else 10, max(widths, default=0))
 
 
 def draw_line(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
-    """A row, exactly `width` cells wide."""
+    """Draw a row, exactly `width` cells wide."""
     left = Content.assemble(*_guides(drawing.tree, row), *_node(drawing, row))
     if row.folded:
         return left.truncate(width, ellipsis=True, pad=True)
@@ -61,7 +61,7 @@ def draw_line(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
 
 
 def number_among_siblings(tree: ConversationTree, place: int) -> str:
-    """Such as 2/3; empty for a message without siblings."""
+    """The number among the siblings, such as `2/3`; empty for a message without siblings."""
     siblings = tree.siblings(place)
     return f"{siblings.index(place) + 1}/{len(siblings)}" if len(siblings) > 1 else ""
 

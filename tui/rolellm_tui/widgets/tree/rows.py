@@ -1,10 +1,10 @@
-"""Laying a conversation's tree out in rows, without a screen.
+"""The layout of a conversation's tree in rows, independent of the screen.
 
-One vertical line is a lane. Where the tree forks, one of the followers goes on in the lane, and the others
-begin lanes of their own, drawn before it: so whatever follows a message stands below it, and a conversation
-that was answered anew at each turn does not wander to the right. The present path has the first lane to
-itself. Everywhere else the lane goes on with whoever has most messages behind it, as in the heavy paths of
-Sleator and Tarjan (1983): of n messages no more than 1 + log2(n) lanes ever stand right of the first.
+Each vertical line is a lane. At a fork, one of the children continues the lane of its parent. The other
+children start their own lanes, which are drawn before it. So everything that follows a message is below it,
+and a conversation with swipes at each turn does not drift to the right. The current path has the first lane
+to itself. Everywhere else, the child with the largest subtree continues the lane, as in the heavy paths of
+Sleator and Tarjan (1983), so that n messages have at most 1 + log2(n) lanes to the right of the first.
 """
 
 from bisect import bisect_right
@@ -33,7 +33,7 @@ class TreeRow(NamedTuple):
 
     @property
     def folded(self) -> bool:
-        """Whether it is a fold."""
+        """Whether the row stands for several folded messages."""
         return self.size > 1
 
 
@@ -50,9 +50,9 @@ class ConversationTree:
         """Build the tree.
 
         Args:
-            messages: of the conversation, parents first.
-            here: id of the last message of the current path.
-            branches: ids of the branch heads.
+            messages: all messages of the conversation, parents first.
+            here: the id of the last message of the current path.
+            branches: the ids of the messages to which branches point.
         """
         self.messages = tuple(messages)
         self.places = {message.id: place for place, message in enumerate(self.messages)}
@@ -76,7 +76,7 @@ class ConversationTree:
         return path[::-1]
 
     def newest_path(self, place: int) -> list[int]:
-        """The latest descendant path of a message."""
+        """The path from a message through each newest child."""
         path = []
         while followers := self.followers[place]:
             place = followers[-1]
@@ -84,7 +84,7 @@ class ConversationTree:
         return path
 
     def shared_by(self, one: int, other: int) -> int:
-        """Number of common ancestors of two messages."""
+        """The number of common ancestors of two messages."""
         pairs = zip(self.path_to(one), self.path_to(other), strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -98,7 +98,7 @@ class ConversationTree:
         return self.roots if parent is None else self.followers[parent]
 
     def sibling(self, place: int, step: int) -> int | None:
-        """The sibling some steps away, of the message or its nearest ancestor with siblings."""
+        """The sibling `step` places away, of the message or of its nearest ancestor with siblings."""
         ancestor: int | None = place
         while ancestor is not None and len(self.siblings(ancestor)) == 1:
             ancestor = self.parents[ancestor]

@@ -55,7 +55,7 @@ class TreeView(ScrollView, can_focus=True):
 
         @property
         def control(self) -> "TreeView":
-            """The view."""
+            """The view that sent this Textual message."""
             return self.view
 
     @dataclass
@@ -80,9 +80,9 @@ class TreeView(ScrollView, can_focus=True):
         """Show a tree, with the cursor on the current message.
 
         Args:
-            tree: the conversation.
-            names: by speaker.
-            branches: names, by message index.
+            tree: the tree of the conversation.
+            names: the names of the speakers, by id.
+            branches: the names of branches, by the index of the message to which they point.
         """
         self._drawing = TreeStyle(tree=tree, names=names, branches=branches)
         self._lay_out()
@@ -96,7 +96,7 @@ class TreeView(ScrollView, can_focus=True):
 
     @property
     def rows(self) -> Sequence[TreeRow]:
-        """From top to bottom."""
+        """All rows, from top to bottom."""
         return self._rows
 
     @property
@@ -113,8 +113,8 @@ class TreeView(ScrollView, can_focus=True):
         """Unfold all matches and go to the next one.
 
         Args:
-            sought: search text; empty ends the search.
-            hits: matching messages.
+            sought: the search text; empty ends the search.
+            hits: the indices of the matching messages.
         """
         if self._drawing is None:
             return
@@ -265,7 +265,7 @@ class TreeView(ScrollView, can_focus=True):
         self._lay_out()
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor; a second click opens the message or unfolds."""
+        """Move the cursor to the clicked row; a second click opens the message or unfolds the row."""
         row = self.scroll_offset.y + event.y
         if row < len(self._rows):
             self._move_to(row)
