@@ -133,7 +133,7 @@ class Card:
 
     @property
     def extensions(self) -> Mapping[str, Json]:
-        """Data of programs."""
+        """The data that programs store in the card, by the name of the program or feature."""
         return mapping(self.data.get("extensions"))
 
     @property
@@ -143,7 +143,7 @@ class Card:
 
     @property
     def assets(self) -> tuple[Asset, ...]:
-        """The list of assets; V3's default when there is none."""
+        """The card's assets; V3's default asset when it lists none."""
         listed = self.data.get("assets")
         if self.spec != "v3" or not isinstance(listed, list):
             return DEFAULT_ASSETS

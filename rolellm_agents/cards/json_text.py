@@ -1,7 +1,7 @@
 """Read untrusted JSON with limits, write it unchanged, and show parts of it.
 
 Irregularities of other programs are accepted: a byte order mark, NaN, invalid UTF-8. Keys keep their order
-and numbers their type; of repeated keys the last one counts.
+and numbers their type. If a key is repeated, its last value is used.
 """
 
 import json

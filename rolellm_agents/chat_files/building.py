@@ -53,10 +53,11 @@ class TreeBuilder:
         """Append sibling messages; the next message follows the chosen one.
 
         Args:
-            speaker: the speaker of all of them.
-            swipes: text, time and provenance of each. The time defaults to that of the message before.
-            chosen: the place of the chosen one.
-            kind: their message kind.
+            speaker: the speaker of all swipes.
+            swipes: the text, time and provenance of each; the time defaults to that of the previous
+                message.
+            chosen: the index of the chosen swipe.
+            kind: the message kind of all swipes.
 
         Raises:
             ChatFileError: the conversation is too long.

@@ -25,7 +25,7 @@ def export_conversation(
         everything: include all swipes and branches; only our JSON can hold them.
 
     Raises:
-        ChatFileError: the format cannot hold everything, or ShareGPT is to hold a scene.
+        ChatFileError: the format cannot hold all branches, or a scene is exported to ShareGPT.
     """
     if everything and format_ != "json":
         raise ChatFileError(f"{format_} cannot hold every branch; leave out --all, or use --format json.")

@@ -1,7 +1,7 @@
 """The user's settings.
 
-A command's option precedes the environment variable `ROLELLM_…`, which precedes `config.toml`, which
-precedes the defaults of this module.
+A command's option takes precedence over the environment variable `ROLELLM_…`, which takes precedence over
+`config.toml`. The defaults are in this module.
 """
 
 import os

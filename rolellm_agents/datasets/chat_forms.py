@@ -1,8 +1,8 @@
 """Trainers' formats for single turns: ShareGPT, ChatML messages and Alpaca, with one row for each answer.
 
-The other fields of a sample go beside the turns (`id`, `role`, `language`, `kind`, `type`, `extra`), where
-trainers ignore them, so that the rows can be read back. Rows from elsewhere lack these fields: then the
-caller gives the role, and the texts decide the language.
+The other fields of a sample (`id`, `role`, `language`, `kind`, `type`, `extra`) are written next to the
+turns, where trainers ignore them, so that the rows can be read back. Rows of other programs lack these
+fields; then the caller passes the role, and the language is detected from the texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ SYSTEM: Final = "system"
 
 
 class Turns(NamedTuple):
-    """A question, its answer, and the instruction before them, which may be empty."""
+    """A question, its answer, and the instruction before them; the instruction may be empty."""
 
     system: str
     question: str

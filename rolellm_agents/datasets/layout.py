@@ -23,7 +23,7 @@ _KINDS: Final[dict[str, Kind]] = {"role_specific": "role_specific", "general": "
 
 @dataclass(frozen=True, slots=True)
 class LayoutPlace:
-    """What the folders around a file say about it; None where they say nothing."""
+    """What the names of the folders around a file reveal about it; None for what they do not."""
 
     kind: Kind | None
     split: Split | None

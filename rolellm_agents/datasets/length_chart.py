@@ -1,4 +1,4 @@
-"""Draw how long questions and answers are: a histogram for each language and kind, as SVG or PNG."""
+"""Draw the lengths of questions and answers as histograms for each language and kind, as SVG or PNG."""
 
 import tempfile
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ def write_chart(file: Path, groups: Sequence[Group]) -> None:
     """Draw the lengths of all groups.
 
     Args:
-        file: its ending, `.svg` or `.png`, says as what.
-        groups: each becomes two panels beside each other, questions and answers.
+        file: the file to write; its suffix, `.svg` or `.png`, determines the format.
+        groups: the groups; each gets two panels side by side, for questions and answers.
 
     Raises:
-        RoleBenchError: the ending is another one, the file cannot be written, or matplotlib is not
+        RoleBenchError: the suffix is neither of these, the file cannot be written, or matplotlib is not
             installed.
     """
     form = file.suffix.lower()

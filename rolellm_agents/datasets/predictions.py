@@ -100,7 +100,7 @@ def read_predictions(
     without a reference are left out with a note.
 
     Args:
-        predictions: a file of replies; the first of several in a row counts.
+        predictions: a file of replies; if a row has several, the first is used.
         references: a file of references, one or several in a row.
         language: the language of all rows; by default taken from the rows, then from the folders, then
             from the references' script.

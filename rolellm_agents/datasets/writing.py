@@ -25,10 +25,10 @@ _LINE_ENDS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 
 
 def clean(sample: Sample) -> Sample:
-    """Normalise a sample: written and read again, the result is the same.
+    """Normalise a sample, so that writing and reading it does not change it.
 
-    References have no white space around them, and each has a type or none has. Types are dropped if their
-    number is neither 1 nor that of the references.
+    White space around references is removed. Either each reference has a type or none has: types are
+    dropped if their number is neither 1 nor that of the references.
     """
     number = len(sample.references)
     types = sample.types * number if len(sample.types) == 1 else sample.types
@@ -113,7 +113,7 @@ def writing_layout(folder: Path) -> Iterator[Put]:
 
 
 def check_writable(out: Path, sources: Iterable[SourceFile], *, replacing: bool) -> Path:
-    """Return `out` if a result can be written there without a loss.
+    """Return `out` if a result can be written there without overwriting anything that must be kept.
 
     Args:
         out: a file or a folder.

@@ -1,4 +1,4 @@
-"""Find a persona for each role of a data set, and withhold passages that contain answers."""
+"""Find a persona for each role of a data set, and remove passages that contain answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class RolePersonas:
         return self.personas.get(role_key(sample.role))
 
     def is_as_it_was(self, role: str) -> bool:
-        """Whether a role's persona belongs to the cast and nothing of it is withheld."""
+        """Whether a role's persona comes from the cast and nothing was removed from it."""
         key = role_key(role)
         return key not in self.from_profiles and not self.withheld.get(key)
 
@@ -91,10 +91,10 @@ def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Per
 
 
 def without_answers(speakers: RolePersonas, asked: Iterable[Sample]) -> RolePersonas:
-    """Withhold from the personas what would give an answer away when it is recalled.
+    """Remove the passages from the personas that would reveal an answer if they were recalled.
 
-    A demonstration is withheld when it answers one of the questions or a similar one. Demonstrations and
-    passages are withheld when they contain most of a reference.
+    A demonstration is removed if it answers one of the questions or a similar one. Demonstrations and other
+    passages are removed if they contain most of a reference.
 
     Args:
         speakers: the personas that answer.

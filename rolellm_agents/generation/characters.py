@@ -22,7 +22,7 @@ from rolellm_agents.text.language import is_in_other_language
 
 @dataclass(frozen=True)
 class ScriptOf:
-    """A script, and the character's names in it."""
+    """A script and the names that the character has in it."""
 
     path: Path
     role: str

@@ -71,8 +71,8 @@ class Prompting:
             persona: with its macros filled.
             strategy: a strategy or its name.
             user: the display name of the person who talks with it.
-            about_user: the user's description, which goes into the prompt.
-            lorebooks: further lorebooks beside the persona's own.
+            about_user: the user's description, which is inserted into the prompt.
+            lorebooks: further lorebooks in addition to the persona's own.
             recall: how passages are looked up; the strategy's method when None.
             memories: passages of earlier conversations, recalled under every strategy.
 
@@ -98,8 +98,8 @@ class Prompting:
         Args:
             history: the conversation before the line.
             line: the user's line.
-            lore: timed effects so far.
-            seed: for the lore's probabilities; derived from the conversation when None.
+            lore: the timed effects of the lorebook so far.
+            seed: the seed for the lore's probabilities; derived from the conversation when None.
 
         Raises:
             StorageError: Chroma's store cannot be used.

@@ -1,4 +1,4 @@
-"""Inserts: texts in a prompt beside persona and conversation, such as notes, scenes and lore."""
+"""Inserts: texts in a prompt in addition to persona and conversation, such as notes, scenes and lore."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ def place_inserts(messages: Sequence[BaseMessage], inserts: Sequence[PromptInser
     Inserts before or after the character join the instruction, which must be the first message. Those
     around the examples follow it, because our examples are turns of their own. An insert at depth n becomes
     a message before the n-th last turn of the conversation; examples and other inserts are not counted.
-    Inserts around the author's note stand at the note's default depth.
+    Inserts around the author's note are placed at the note's default depth.
     """
     if not inserts or not messages:
         return list(messages)

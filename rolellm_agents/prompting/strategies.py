@@ -96,7 +96,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 class Recalls(NamedTuple):
-    """What is looked up for the user's line under a strategy."""
+    """The kinds of passages that a strategy looks up for the user's line, and the method."""
 
     kinds: tuple[Kind, ...]
     method: str | IndexFactory
@@ -116,7 +116,7 @@ RECALLS: dict[str, Recalls] = {
 def get_strategy(strategy: str | Strategy) -> Strategy:
     """Look a strategy up by its name, one of `STRATEGIES` or an entry point of `rolellm.strategies`.
 
-    A strategy itself is returned as it is.
+    A strategy function is returned unchanged.
 
     Raises:
         SettingsError: there is no such strategy.
@@ -135,7 +135,7 @@ def get_strategy(strategy: str | Strategy) -> Strategy:
 
 
 def strategy_names() -> list[str]:
-    """All names of strategies: ours, then those of installed packages."""
+    """The names of all strategies: the built-in ones, then those of installed packages."""
     return [*STRATEGIES, *plugin_names("rolellm.strategies")]
 
 
@@ -148,7 +148,7 @@ def strategy_name(strategy: str | Strategy) -> str:
 
 
 def recalls_of(strategy: str | Strategy) -> Recalls | None:
-    """What is looked up under a strategy; None for nothing.
+    """The passages that a strategy looks up; None if it looks up nothing.
 
     Raises:
         SettingsError: there is no such strategy.

@@ -139,7 +139,7 @@ class Recaller:
         self._index: Index | None = None
 
     def search(self, line: str) -> list[Hit]:
-        """The `k` nearest passages, best first, however far.
+        """The `k` nearest passages at any distance, best first.
 
         Raises:
             StorageError: Chroma's store cannot be used.

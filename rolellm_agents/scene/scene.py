@@ -1,6 +1,7 @@
 """The data of a scene, which is read from one YAML file.
 
-Only a seat's own character reads what is under the seat. All characters read the setting and the time.
+What is written under a seat reaches only the prompt of its own character. All characters read the setting
+and the time.
 """
 
 from collections.abc import Mapping
@@ -102,7 +103,7 @@ DirectorKind = Literal["round-robin", "natural", "manual", "pooled", "scripted",
 
 
 def director_kinds() -> list[str]:
-    """All kinds of directors: ours, then those of installed packages."""
+    """All kinds of directors: the built-in ones, then those of installed packages."""
     return [*get_args(DirectorKind), *plugin_names("rolellm.directors")]
 
 

@@ -77,7 +77,7 @@ def read_query(query: str) -> list[SearchTerm]:
 
 
 def hits_of(sought: Sequence[SearchTerm], text: str) -> list[tuple[int, int]]:
-    """The hits in a `plain` text, sorted and without overlaps; empty unless the text has all phrases."""
+    """The hits in a `plain` text, sorted and without overlaps; empty unless the text contains all terms."""
     keys = keys_of(text)
     line = f" {' '.join(keys)} "
     if not all(phrase.as_line in line for phrase in sought):

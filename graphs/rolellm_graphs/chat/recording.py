@@ -1,4 +1,4 @@
-"""Records an answer while it is generated: each word is stored before it is shown."""
+"""Record an answer while it is generated: each word is stored before it is shown."""
 
 import time
 from collections.abc import Sequence

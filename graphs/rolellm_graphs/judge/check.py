@@ -37,7 +37,7 @@ _OTHER: Final = "other"
 
 
 class Running(TypedDict, total=False):
-    """Options of a run."""
+    """The options of a run."""
 
     folder: Path | None
     """The run's folder; a stopped run resumes. None records nothing."""

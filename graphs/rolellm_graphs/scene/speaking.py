@@ -154,7 +154,7 @@ def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utter
 
 
 def addressee_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
-    """The names of the present characters to whom a seat can whisper, by seat."""
+    """The names of the present characters to whom a seat can whisper, by their seats."""
     there = present_in(loaded.scene, lines)
     return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
 

@@ -112,7 +112,7 @@ class Stage(ConversationCursor):
 
     @property
     def ended(self) -> str:
-        """Why the scene is over; empty while it is not."""
+        """Why the scene is over; empty while it continues."""
         return ending(self.loaded.scene, self.lines) or ""
 
     def witnessed(self, seat: str) -> list[Message]:

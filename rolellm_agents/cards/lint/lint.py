@@ -57,7 +57,7 @@ RULES: dict[str, Level] = {name: level for name, level, _ in _RULES}
 
 @dataclass(frozen=True)
 class CardFinding:
-    """One finding."""
+    """One finding of the linter."""
 
     level: Level
     where: str

@@ -116,7 +116,7 @@ def no_keys(view: View) -> Spots:
 
 
 def never_active(view: View) -> Spots:
-    """Entries that cannot be active for another reason."""
+    """Entries that have keys but can never be active."""
     bad = _bad(view)
     reasons: dict[str, Callable[[Lore], bool]] = {
         "its probability is 0": lambda one: _chance(one) <= 0,

@@ -29,7 +29,7 @@ def write_sillytavern_group(
     Args:
         loaded: the scene.
         lines: all lines, or those that one seat witnessed (`as_seen_by`).
-        times: the time of each line in ISO 8601, by line id; missing where it is unknown.
+        times: the time of each line in ISO 8601 format, by line id; unknown times are missing.
     """
     persons = [seat.id for seat in cast_of(loaded, lines) if is_persons(seat, lines)]
     header = {

@@ -47,7 +47,7 @@ class Start:
 
 
 def models_to_offer() -> list[str]:
-    """Names from `models.toml`, and the embedded model.
+    """List the names in `models.toml`, and the embedded model.
 
     Raises:
         SettingsError: `models.toml` cannot be used.

@@ -28,7 +28,7 @@ class Door:
 
     @property
     def cookie(self) -> str:
-        """The name of the token cookie, which contains the port since browsers share cookies between ports."""
+        """The name of the token cookie; it contains the port, since all ports of a host share cookies."""
         return f"rolellm-{self.port}"
 
     @property
