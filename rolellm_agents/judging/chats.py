@@ -15,7 +15,7 @@ from rolellm_agents.scene.view import render_line
 from rolellm_agents.transcript import Kind, Message
 from rolellm_agents.transcript.message import USER
 
-_SPOKEN: Final[tuple[Kind, ...]] = ("say", "whisper", "act", "think")
+_HAPPENS: Final[tuple[Kind, ...]] = ("narrate", "join", "leave")
 
 
 def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, prefix: str) -> list[Judged]:
@@ -34,7 +34,7 @@ def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, pref
     turns: list[ConversationTurn] = []
     found: list[Judged] = []
     for number, message in enumerate(path, 1):
-        if message.kind not in _SPOKEN:
+        if message.kind in _HAPPENS:
             continue
         if message.speaker != USER and turns and turns[-1].speaker == "user":
             found.append(
@@ -55,9 +55,7 @@ def scene_of_chat(persona: Persona, path: Sequence[Message], *, user: str, key: 
         language=filled.language,
         people={filled.name: filled.description},
         lines=tuple(
-            JudgedSceneLine(names.get(one.speaker, filled.name), one.text)
-            if one.kind in _SPOKEN
-            else JudgedSceneLine("", one.text)
+            JudgedSceneLine("" if one.kind in _HAPPENS else names.get(one.speaker, filled.name), one.text)
             for one in path
         ),
     )
@@ -85,7 +83,7 @@ def played_scene(loaded: LoadedScene, lines: Sequence[SceneLine], key: str) -> J
 
 
 def _turn(loaded: LoadedScene, line: SceneLine) -> JudgedSceneLine:
-    if line["speaker"] == NARRATOR or line["kind"] not in _SPOKEN:
+    if line["speaker"] == NARRATOR or line["kind"] in _HAPPENS:
         return JudgedSceneLine("", line["text"])
     name = loaded.names.get(line["speaker"], line["speaker"])
     # The judge must see the message kind: the others cannot answer a whisper that they did not hear.

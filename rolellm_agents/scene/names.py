@@ -6,7 +6,6 @@ from functools import lru_cache
 from itertools import chain, groupby, repeat
 from typing import NamedTuple
 
-from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scripts.people import TITLES, split_title
 
 HAN = "\u3400-\u9fff"
@@ -38,11 +37,6 @@ class Mention(NamedTuple):
     """Several when they share the name that occurs there."""
     start: int
     end: int
-
-
-def names_of(scene: Scene) -> dict[str, str]:
-    """The names of a scene's seats, by seat."""
-    return {seat.id: seat.name or seat.id.replace("-", " ") for seat in scene.cast}
 
 
 def forms_of(name: str) -> tuple[str, ...]:

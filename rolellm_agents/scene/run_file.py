@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from rolellm_agents.errors import SceneError
 from rolellm_agents.scene.line import SceneLine, is_turn
 from rolellm_agents.scene.loading import LoadedScene, cast_scene
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.text import CONTROL_CHARACTERS, one_line, replace_surrogates
@@ -165,12 +166,18 @@ def as_text(line: RunLine) -> str:
     return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 
-def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene) -> RunFile:
+def read_run_file(
+    path: Path,
+    cast: Callable[[Scene], LoadedScene] = cast_scene,
+    *,
+    turn_kinds: Sequence[MessageKind] = (),
+) -> RunFile:
     """Read a run file; an incomplete last line is left out.
 
     Args:
         path: the file.
         cast: loads the personas; `uncast` when the scene is not going to be played.
+        turn_kinds: the turn kinds of the scene that neither we nor a package provide.
 
     Raises:
         SceneError: the file cannot be read, or one of its lines is invalid.
@@ -178,7 +185,7 @@ def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene)
     """
     lines, torn = _lines_of(path)
     head = _parsed(lines[0], path, 1)
-    loaded = _scene_of(head, path, cast)
+    loaded = cast(_scene_of(head, path, turn_kinds))
     records: list[RunLine] = []
     for number, line in enumerate(lines[1:], 2):
         record = _parsed(line, path, number)
@@ -236,23 +243,26 @@ def _parsed(line: bytes, path: Path, number: int) -> RunLine:
     raise _damaged(_place(path, number), fault)
 
 
-def _scene_of(head: RunLine, path: Path, cast: Callable[[Scene], LoadedScene]) -> LoadedScene:
+def _scene_of(head: RunLine, path: Path, turn_kinds: Sequence[MessageKind]) -> Scene:
     missing = [key for key in ("scene", "seed", "models") if key not in head]
     if missing:
         raise _damaged(_place(path, 1), f"it does not tell {' and '.join(missing)}")
     try:
-        scene = Scene.model_validate(head["scene"])
+        return Scene.model_validate(head["scene"], context={"turn_kinds": turn_kinds})
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(["scene", *map(str, first["loc"])])
         raise _damaged(_place(path, 1), one_line(f"{key}: {first['msg']}", 120)) from None
-    return cast(scene)
 
 
 def _check(record: RunLine, turn: int, loaded: LoadedScene, place: str) -> None:
     if record["turn"] < turn:
         raise _damaged(place, f"it is of turn {record['turn']}, and a line of turn {turn} stands before it")
     named = [*record["audience"], *([] if record["speaker"] == NARRATOR else [record["speaker"]])]
+    if record["kind"] not in loaded.scene.message_kinds:
+        raise _damaged(
+            place, f"its kind is {one_line(record['kind'], 60)!r}, which the scene does not have"
+        )
     stranger = next((seat for seat in named if seat not in loaded.seats), None)
     if stranger is not None:
         raise _damaged(place, f"it names {one_line(stranger, 60)!r}, which is no seat")

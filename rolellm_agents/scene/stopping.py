@@ -16,7 +16,8 @@ from rolellm_agents.text import one_line
 def ending(scene: Scene, lines: Sequence[SceneLine]) -> str | None:
     """Why a scene is over after these lines, as a sentence; None while it continues.
 
-    The words that end a scene count in the last turn and in the lines after it, except in thoughts.
+    The words that end a scene count in the last turn and in the lines after it, except in what only its
+    speaker perceives.
     """
     if not present_in(scene, lines):
         return "Nobody is there any more."
@@ -38,7 +39,8 @@ def _final_words(scene: Scene, lines: Sequence[SceneLine], last: SceneLine) -> s
         return None
     pattern = _pattern(scene.stop.said)
     for line in reversed(lines):
-        found = pattern.search(line["text"]) if line["kind"] != "think" else None
+        private = scene.kind_of(line).perceived_by == "speaker"
+        found = None if private else pattern.search(line["text"])
         if found:
             return found.group()
         if line is last:

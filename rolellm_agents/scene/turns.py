@@ -4,22 +4,18 @@ import hashlib
 import random
 from collections.abc import Iterable, Sequence
 
-from rolellm_agents.scene.line import TURN_KINDS, SceneLine
+from rolellm_agents.scene.line import SceneLine, is_turn
 from rolellm_agents.scene.scene import NARRATOR
 
 
 def is_seat_line(line: SceneLine) -> bool:
     """Whether a seat says, does, whispers or thinks the line, as a turn or as an opening line."""
-    return line["kind"] in TURN_KINDS and line["speaker"] != NARRATOR
+    return is_turn(line) and line["speaker"] != NARRATOR
 
 
 def turns(lines: Iterable[SceneLine]) -> list[SceneLine]:
     """The turns among the lines: those of a seat, without the opening lines."""
-    return [
-        line
-        for line in lines
-        if line["kind"] in TURN_KINDS and line["speaker"] != NARRATOR and "opening" not in line["made_by"]
-    ]
+    return [line for line in lines if is_seat_line(line) and "opening" not in line["made_by"]]
 
 
 def last_speaker(lines: Sequence[SceneLine]) -> str | None:

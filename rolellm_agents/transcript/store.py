@@ -229,6 +229,7 @@ class Transcript:
         branch: str = MAIN,
     ) -> Message:
         """Add a complete message under `parent`, and move the branch to it."""
+        self._database.admit_kinds([kind])
         with self._database.writing(durable=False) as db:
             id_, number = _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)
             end_message(
@@ -252,6 +253,7 @@ class Transcript:
         Returns:
             The message's id, for `add_piece` and `end`. Without `end` the message counts as cut off.
         """
+        self._database.admit_kinds([kind])
         with self._database.writing(durable=False) as db:
             return _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)[0]
 
@@ -289,6 +291,7 @@ class Transcript:
         Raises:
             MessageError: there is no such message, or it has ended.
         """
+        self._database.admit_kinds([kind] if kind else [])
         with self._database.writing() as db:
             number = unfinished_number(db, message)
             started = read_message(db, message)
@@ -378,6 +381,7 @@ class Transcript:
             MessageError: a message or a branch refers to a message that does not precede it.
             ValueError: a time is not in ISO 8601 format.
         """
+        self._database.admit_kinds(message.kind for message in record.messages)
         with self._database.writing() as db:
             return insert_record(db, record)
 

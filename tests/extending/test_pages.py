@@ -3,8 +3,9 @@
 import asyncio
 import importlib
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from helpers.extension_pages import DOCS, Page, install
 from helpers.here import rolellm_here
 from langchain_core.messages import HumanMessage
 
+from rolellm_agents.errors import SceneError
 from rolellm_agents.judging import ConversationTurn, Judged
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import load_persona
@@ -22,6 +24,9 @@ from rolellm_agents.transcript import Transcript
 from rolellm_graphs import RoleChatModel, SceneContext, Session, persona_tool, role_graph, scene_graph
 from rolellm_graphs.judge.graph import judge_replies
 from rolellm_graphs.judge.judges import judge_config, pair_judge_named, reply_judge_named
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.stage import Stage, stored_scene
+from rolellm_graphs.scene.state import PersonsLine
 
 HOLMES = "sherlock-holmes"
 Install = Callable[[str], Page]
@@ -44,7 +49,15 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
 def test_every_page_is_listed_and_tested_here() -> None:
     pages = {page.stem for page in DOCS.glob("*.md")} - {"README"}
-    assert pages == {"strategy", "director", "judge", "metric", "provider", "recall-method"}
+    assert pages == {
+        "strategy",
+        "director",
+        "message-kind",
+        "judge",
+        "metric",
+        "provider",
+        "recall-method",
+    }
     index = (DOCS / "README.md").read_text()
     assert all(f"({page}.md)" in index for page in pages)
 
@@ -118,6 +131,50 @@ def test_a_director_by_its_name(installed: Install, tmp_path: Path) -> None:
     shown = DOCS.parents[1] / "personas/rolellm_personas/scenes/last-booth.yaml"
     scene.write_text(shown.read_text().replace("director: round-robin", "director: quietest"))
     assert load_scene(scene).scene.director.kind == "quietest"
+
+
+def test_a_message_kind() -> None:
+    names = Page("message-kind").run()
+    juno, walt = (line for line in names["output"]["lines"] if "opening" not in line["made_by"])
+    assert (juno["kind"], juno["text"]) == ("sign", "Do not look round.")
+    assert juno["audience"] == ["juno-macguff", "walt-kowalski"]
+    # Nobody signs to himself, so this is for nobody.
+    assert (walt["kind"], walt["audience"]) == ("think", ["walt-kowalski"])
+
+
+def test_a_stage_stores_a_message_kind_and_goes_on_with_it(tmp_path: Path) -> None:
+    sign = Page("message-kind").run()["sign"]
+    loaded = load_scene("last-booth").with_turn_kinds(["say", sign])
+    with Transcript(tmp_path / "t.db") as transcript:
+        stage = Stage(Ensemble(loaded, model="scripted:Well."), transcript)
+        said = PersonsLine(seat="juno-macguff", kind="sign", to=["walt-kowalski"], text="Come.")
+        asyncio.run(_all_of(stage.say(said)))
+        assert stage.messages[-1].kind == "sign"
+        again, _ = stored_scene(transcript, stage.conversation, turn_kinds=[sign])
+        assert again.scene.turn_kinds == loaded.scene.turn_kinds
+        with pytest.raises(SceneError, match="cannot be played here: There is no turn kind 'sign'"):
+            stored_scene(transcript, stage.conversation)
+
+
+async def _all_of(events: AsyncIterator[object]) -> list[object]:
+    return [event async for event in events]
+
+
+def test_a_message_kind_by_its_name(installed: Install, tmp_path: Path) -> None:
+    installed("message-kind")
+    scene, out = tmp_path / "booth.yaml", tmp_path / "run.jsonl"
+    shown = DOCS.parents[1] / "personas/rolellm_personas/scenes/last-booth.yaml"
+    page = (DOCS / "message-kind.md").read_text()
+    (manners,) = re.findall(r"^```yaml\n(manners: .*)\n", page, re.MULTILINE)
+    scene.write_text(f"{shown.read_text()}\n{manners}\n")
+    ran = rolellm_here(
+        *("scene", "run", str(scene), "--model", "scripted:(signs to Walt Kowalski) Quiet."),
+        *("--turns", "1", "--out", str(out)),
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(out.read_text().splitlines()[-1])["kind"] == "sign"
+    replayed = rolellm_here("scene", "replay", str(out))
+    assert replayed.returncode == 0, replayed.stderr
 
 
 def test_a_judge() -> None:

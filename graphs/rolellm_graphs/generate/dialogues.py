@@ -25,6 +25,7 @@ from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat
+from rolellm_agents.scene.message_kinds import ACT, SAY
 from rolellm_agents.scene.scene import Director, OpeningLine, Stop
 from rolellm_agents.scene.turns import turns as turns_of
 from rolellm_agents.scene.view import render_own_line
@@ -199,7 +200,7 @@ def interview(
         cast=(asks, Seat(id=persona.id, persona=persona.id, name=persona.name)),
         opening=(OpeningLine(speaker=_INTERVIEWER, text=opening),),
         director=Director(kind="round-robin"),
-        turn_kinds=("say", "act"),
+        turn_kinds=(SAY, ACT),
         stop=Stop(turns=2 * turns - 1, silent=2 * turns),
     )
     who = interviewer or Persona(id=_INTERVIEWER, name=name, language=language, description=about)

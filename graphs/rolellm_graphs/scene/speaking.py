@@ -9,9 +9,9 @@ from rolellm_agents.models.local import LocalModel
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
-from rolellm_agents.scene.message_kinds import Utterance, parse_utterance
 from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summary_needed
 from rolellm_agents.scene.turns import seed_for, turns
+from rolellm_agents.scene.utterances import Utterance, parse_utterance
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_graphs.chat.recording import final_provenance
@@ -124,18 +124,19 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
     utterance = parse_utterance(cut, loaded.scene.turn_kinds, addressee_names(loaded, seat, lines), own)
+    kind = loaded.scene.message_kinds[utterance.kind]
     fault = fault_in(
         utterance.text,
         speaker=seat,
         lines=witnessed(lines, seat),
         names={**others, seat: own[0]},
         language=loaded.scene.language,
-        kind=utterance.kind,
+        kind=kind,
         turn_kinds=loaded.scene.turn_kinds,
         about=loaded.personas[seat].description,
     )
     # Whispers and thoughts must not reach all seats, even if the faulty answer becomes the line.
-    aloud = utterance.kind in ("say", "act")
+    aloud = kind.perceived_by == "everyone"
     text = cut_at_marks(utterance.text, others, loaded.scene.turn_kinds) if aloud else utterance.text
     return {
         **attempt,
@@ -150,7 +151,8 @@ def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utter
     """The usable part of an interrupted line, cut before other speakers' lines."""
     others = known_names(loaded, seat, lines)
     text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
-    return cut_at_marks(text, others, loaded.scene.turn_kinds) if utterance.kind in ("say", "act") else text
+    aloud = loaded.scene.message_kinds[utterance.kind].perceived_by == "everyone"
+    return cut_at_marks(text, others, loaded.scene.turn_kinds) if aloud else text
 
 
 def addressee_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:

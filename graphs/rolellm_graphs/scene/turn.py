@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.scene import SceneLine, line_of
-from rolellm_agents.scene.message_kinds import UtteranceStream
+from rolellm_agents.scene.utterances import UtteranceStream
 from rolellm_agents.scene.witness import audience_of, present_in
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.chat.answer import hash_prompt, record_of
@@ -155,7 +155,8 @@ class SceneTurn:
         utterance = self._opening.utterance if self._opening else None
         if not words or utterance is None or self._recording is None:
             return []
-        self._audience = audience_of(utterance.kind, self._speaker, utterance.to, self._present)
+        kind = self._ensemble.loaded.scene.message_kinds[utterance.kind]
+        self._audience = audience_of(kind, self._speaker, utterance.to, self._present)
         return [
             self._recording.add(
                 words, audience=self._audience, kind=utterance.kind, made_by=self._provenance

@@ -15,7 +15,7 @@ from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
 from rolellm_tui.widgets.scene.texts import speakers_of
 
-_SAYS = "Type a line, or /whisper NAME, /act, /think, /narrate. Enter alone: next turn."
+_SAYS = "Type a line, or /whisper NAME, /act, /think, {own}/narrate. Enter alone: next turn."
 _NARRATES = "Narrate what happens. Enter alone: next turn."
 _BEGINS = "Enter plays one turn, F5 plays continuously."
 
@@ -85,7 +85,7 @@ class ScenePrompt(PromptInput):
         elif not self._stage.messages:
             self.placeholder = _BEGINS
         else:
-            self.placeholder = _NARRATES if self.seat == NARRATOR else _SAYS
+            self.placeholder = _NARRATES if self.seat == NARRATOR else self._says()
 
     def next_seat(self) -> None:
         """Switch to the next available speaker."""
@@ -123,7 +123,7 @@ class ScenePrompt(PromptInput):
         loaded, narrates = self._stage.loaded, self.seat == NARRATOR
         names = {**loaded.names, NARRATOR: "Narrator"}
         addressees = {} if narrates else addressee_names(loaded, self.seat, self._stage.lines)
-        parsed = typed_in_scene(text, names, addressees)
+        parsed = typed_in_scene(text, names, addressees, loaded.scene.turn_kinds)
         if isinstance(parsed, SceneCommand):
             return parsed
         if narrates and parsed.kind not in ("say", "narrate"):
@@ -131,6 +131,14 @@ class ScenePrompt(PromptInput):
         if narrates or parsed.kind == "narrate":
             return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=parsed.text)
         return PersonsLine(seat=self.seat, kind=parsed.kind, to=[*parsed.to], text=parsed.text)
+
+    def _says(self) -> str:
+        """The hint, with the commands of the scene's own message kinds."""
+        own = [kind for kind in self._stage.loaded.scene.turn_kinds if not kind.is_built_in]
+        commands = (
+            f"/{kind.typed[0]}{' NAME' if kind.perceived_by == 'addressees' else ''}, " for kind in own
+        )
+        return _SAYS.format(own="".join(commands))
 
     def give_back(self, text: str) -> None:
         """Restore text of a failed turn, unless there is new text."""
