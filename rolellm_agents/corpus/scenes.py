@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from rolellm_agents.errors import CorpusError
 from rolellm_agents.scene import LoadedScene, SceneLine
+from rolellm_agents.scene.events import ScheduledEvent, event_line, join_event, leave_event
 from rolellm_agents.scene.loading import cast_scene
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat, TurnKind
-from rolellm_agents.scene.witness import audience_of, present_in
+from rolellm_agents.scene.witness import present_in
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import language_of
 from rolellm_agents.transcript.message import Kind
@@ -19,11 +20,6 @@ _SEAT = re.compile(r"- (?P<id>\S+)(?P<parts>(?:\s*\|.*)?)\Z")
 _MOVE = re.compile(r"\[(?P<id>\S+) (?P<what>enters|leaves)\]\Z")
 _LINE = re.compile(r"(?P<id>[a-z0-9-]+)(?: \((?:(?P<thinks>thinks)|to (?P<to>[^)]+))\))?: (?P<text>.+)\Z")
 _ACT = re.compile(r"\*(?P<act>[^*]+)\*\Z")
-_MOVES: dict[str, tuple[Kind, dict[str, str]]] = {
-    "enters": ("join", {"en": "{name} comes in.", "zh": "{name}进来了。"}),
-    "leaves": ("leave", {"en": "{name} leaves.", "zh": "{name}走了。"}),
-}
-
 
 @dataclass(frozen=True)
 class CorpusScene:
@@ -113,40 +109,54 @@ def _scene(written: _Written, name: str) -> CorpusScene:
             Seat(persona=seat, present=first_moves.get(seat) != "enters", **given)
             for seat, given in written.seats.items()
         ),
-        turn_kinds=get_args(TurnKind),
+        turn_kinds=("say", "act", *_private_kinds(written)),
     )
     loaded = cast_scene(scene)
     return CorpusScene(loaded, tuple(_lines(loaded, written.lines, name)), written.number)
 
 
+def _private_kinds(written: _Written) -> Iterator[TurnKind]:
+    """The private kinds that the scene has lines of, so that prompts offer no others."""
+    found = [line for _, text in written.lines if (line := _LINE.match(text))]
+    if any(line["to"] for line in found):
+        yield "whisper"
+    if any(line["thinks"] for line in found):
+        yield "think"
+
+
 def _lines(loaded: LoadedScene, lines: Sequence[tuple[int, str]], name: str) -> Iterator[SceneLine]:
     before: list[SceneLine] = []
     for number, text in lines:
-        present = present_in(loaded.scene, before)
-        before.append(_line(loaded, text, present, f"{name}, line {number}"))
+        before.append(_line(loaded, text, before, f"{name}, line {number}"))
         yield before[-1]
 
 
-def _line(loaded: LoadedScene, text: str, present: Sequence[str], where: str) -> SceneLine:
+def _line(loaded: LoadedScene, text: str, lines: Sequence[SceneLine], where: str) -> SceneLine:
     if move := _MOVE.match(text):
-        seat = _seat(loaded, move["id"], where)
-        kind, forms = _MOVES[move["what"]]
-        if (kind == "leave") != (seat in present):
-            state = "there already" if seat in present else "not there"
-            raise CorpusError(f"{where}: {seat} {move['what']}, but is {state}.")
-        moved = forms[loaded.scene.language].format(name=loaded.names[seat])
-        return _scene_line(seat, kind, audience_of(kind, seat, (), present), moved)
+        return event_line(loaded, lines, _move(loaded, move, lines, where))
     found = _LINE.match(text)
     if found is None:
         raise CorpusError(f"{where} is none of “ID: …”, “ID (thinks): …”, “ID (to ID): …”, “[ID enters]”.")
+    present = present_in(loaded.scene, lines)
     speaker = NARRATOR if found["id"] == NARRATOR else _seat(loaded, found["id"], where)
     if speaker != NARRATOR and speaker not in present:
         raise CorpusError(f"{where}: {speaker} is not there; let the character enter first.")
-    to = [_seat(loaded, one.strip(), where) for one in (found["to"] or "").split(",") if one.strip()]
+    to = tuple(_seat(loaded, one.strip(), where) for one in (found["to"] or "").split(",") if one.strip())
     if absent := next((one for one in to if one not in present), None):
         raise CorpusError(f"{where}: {speaker} whispers to {absent}, who is not there.")
     kind, words = _kind_of(found)
-    return _scene_line(speaker, kind, audience_of(kind, speaker, to, present), words)
+    return event_line(loaded, lines, ScheduledEvent(speaker, kind, to, words, {}))
+
+
+def _move(
+    loaded: LoadedScene, move: re.Match[str], lines: Sequence[SceneLine], where: str
+) -> ScheduledEvent:
+    seat = _seat(loaded, move["id"], where)
+    is_there = seat in present_in(loaded.scene, lines)
+    if is_there != (move["what"] == "leaves"):
+        state = "there already" if is_there else "not there"
+        raise CorpusError(f"{where}: {seat} {move['what']}, but is {state}.")
+    return leave_event(loaded, seat) if is_there else join_event(loaded, seat)
 
 
 def _kind_of(found: re.Match[str]) -> tuple[Kind, str]:
@@ -159,10 +169,6 @@ def _kind_of(found: re.Match[str]) -> tuple[Kind, str]:
         return "whisper", text
     act = _ACT.match(text)
     return ("act", act["act"]) if act else ("say", text)
-
-
-def _scene_line(speaker: str, kind: Kind, audience: tuple[str, ...], text: str) -> SceneLine:
-    return SceneLine(id="", speaker=speaker, kind=kind, audience=list(audience), text=text, made_by={})
 
 
 def _seat(loaded: LoadedScene, seat: str, where: str) -> str:
