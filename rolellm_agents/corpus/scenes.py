@@ -21,6 +21,7 @@ _MOVE = re.compile(r"\[(?P<id>\S+) (?P<what>enters|leaves)\]\Z")
 _LINE = re.compile(r"(?P<id>[a-z0-9-]+)(?: \((?:(?P<thinks>thinks)|to (?P<to>[^)]+))\))?: (?P<text>.+)\Z")
 _ACT = re.compile(r"\*(?P<act>[^*]+)\*\Z")
 
+
 @dataclass(frozen=True)
 class CorpusScene:
     """A scene with the lines that were written for it."""
