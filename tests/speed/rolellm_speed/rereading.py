@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.llamacpp.template import turns_of
-from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.strategies import RECALLS, STRATEGIES, Recalls, Strategy, few_shot_dialogue
 from rolellm_agents.recall.recalled import RecalledItem
@@ -21,14 +21,6 @@ _SPEC = "llamacpp:smollm2"
 _CONTEXT = 8192
 _WORDS = 16
 """Tokens of an answer."""
-_LINES = (
-    "Did you sleep?",
-    "What do you make of the letter on the table?",
-    "My sister says that the dog never barked.",
-    "Would you take a case without a fee?",
-    "How far is it to Brighton?",
-    "Tell me of your brother.",
-)
 
 
 class _EachLine:
@@ -86,10 +78,11 @@ def measure_rereading(turns: int, progress: Callable[[str], None]) -> list[Rerea
 def _measure(engine: str, name: str, ask: Ask, turns: int, progress: Callable[[str], None]) -> Reread:
     progress(f"{engine}, {name}")
     prompting = Prompting(load_persona("sherlock-holmes"), _MEASURED[name], user="User")
+    lines = [found.persona.demonstrations[0].user for found in list_personas().found]
     history: list[BaseMessage] = []
     counts: list[tuple[int, int]] = []
     for turn in range(turns):
-        line = _LINES[turn % len(_LINES)]
+        line = lines[turn % len(lines)]
         recalled = prompting.look_up(history, line, {}, seed=0).recalled
         answer, prompt, read = ask(prompting.compose(history, recalled, line))
         counts.append((prompt, read))
