@@ -47,3 +47,7 @@ class SceneError(RoleLLMError):
 
 class PluginError(RoleLLMError):
     """An entry point of another package that cannot be used."""
+
+
+class CorpusError(RoleLLMError):
+    """A file of the cast's corpus that cannot be read, or that is not there."""

@@ -51,6 +51,11 @@ class LookedUp(NamedTuple):
     """Timed effects of the lorebook after this line; None for a persona without a lorebook."""
 
 
+class _Lookup(NamedTuple):
+    recaller: Recaller
+    of_first_line: bool
+
+
 class Prompting:
     """The prompts of one persona under one strategy."""
 
@@ -85,8 +90,8 @@ class Prompting:
         self.strategy_function = get_strategy(strategy)
         self._user = user
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
-        self._recallers = self._make_recallers(strategy, recall or RecallOptions(), memories)
-        self.looks_up_vectors = any(recaller.uses_vectors for recaller in self._recallers)
+        self._lookups = self._make_lookups(strategy, recall or RecallOptions(), memories)
+        self.looks_up_vectors = any(lookup.recaller.uses_vectors for lookup in self._lookups)
         """Whether a lookup may take long, because it computes or requests embeddings."""
         self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
 
@@ -105,7 +110,16 @@ class Prompting:
             StorageError: Chroma's store cannot be used.
             ModelError: the embeddings cannot be computed.
         """
-        passages = [item for recaller in self._recallers for item in recaller.recall(line)]
+        first = line
+        for message in history:
+            if message.type == "human":
+                first = message.text
+                break
+        passages = [
+            item
+            for lookup in self._lookups
+            for item in lookup.recaller.recall(first if lookup.of_first_line else line)
+        ]
         if not self._lore.entries:
             return LookedUp([*passages], None)
         activation = self._lore.activate(history, line, lore, seed=seed)
@@ -144,7 +158,13 @@ class Prompting:
 
     def stable_prefix(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user says, without lore."""
-        messages = stable_prefix(self.strategy_function, self.persona, history)
+        first = next((message.text for message in history if message.type == "human"), None)
+        if first is not None and any(lookup.of_first_line for lookup in self._lookups):
+            fixed = (lookup.recaller for lookup in self._lookups if lookup.of_first_line)
+            recalled = [item for recaller in fixed for item in recaller.recall(first)]
+            messages = self.strategy_function(self.persona, history, recalled, "")[:-1]
+        else:
+            messages = stable_prefix(self.strategy_function, self.persona, history)
         return self._with_instruction(messages)[: len(messages)]
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -157,18 +177,20 @@ class Prompting:
         instruction, *rest = with_card_prompts(messages, self.persona, self._user)
         return [cacheable(instruction), *rest]
 
-    def _make_recallers(
+    def _make_lookups(
         self, strategy: str | Strategy, options: RecallOptions, memories: Sequence[Passage]
-    ) -> list[Recaller]:
-        recallers: list[Recaller] = []
+    ) -> list[_Lookup]:
+        lookups: list[_Lookup] = []
         if recalls := recalls_of(strategy):
             fitting = options if options.floor is not None else replace(options, floor=recalls.floor)
             passages = [*chain.from_iterable(self._passages_of(kind) for kind in recalls.kinds)]
-            recallers.append(Recaller(passages, self.persona, recalls.method, fitting))
+            recaller = Recaller(passages, self.persona, recalls.method, fitting)
+            lookups.append(_Lookup(recaller, recalls.of_first_line))
         if memories:
             few = replace(options, k=min(options.k, _MEMORIES))
-            recallers.append(Recaller(memories, self.persona, "hybrid", few))
-        return recallers
+            recaller = Recaller(memories, self.persona, "hybrid", few)
+            lookups.append(_Lookup(recaller, of_first_line=False))
+        return lookups
 
     def _passages_of(self, kind: Kind) -> list[Passage]:
         match kind:

@@ -102,12 +102,17 @@ class Recalls(NamedTuple):
     method: str | IndexFactory
     floor: float | None
     """The closeness below which a passage is left out; the method's own when None."""
+    of_first_line: bool = False
+    """Whether the conversation's first line is looked up instead of each line.
+
+    Then the examples stay the same, and prompts of a conversation only grow at their end.
+    """
 
 
 RECALLS: dict[str, Recalls] = {
     # BM25 as in the paper. Floor 0, because demonstrations without a shared word still show the voice.
     "few-shot-prompt": Recalls(("demonstration",), "bm25", 0.0),
-    "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0),
+    "few-shot-dialogue": Recalls(("demonstration",), "bm25", 0.0, of_first_line=True),
     "retrieval": Recalls(("demonstration", "knowledge", "lore"), "hybrid", None),
 }
 """What our strategies look up, by name; the others look nothing up."""

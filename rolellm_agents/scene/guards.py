@@ -13,6 +13,7 @@ from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.marks import Mark, mark_in
 from rolellm_agents.scene.message_kinds import ACT, SAY, MessageKind
 from rolellm_agents.scene.names import HAN, any_of, forms_of, index_names
+from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.scene.similarity import comparable, is_nearly_equal, is_short, size_of
 from rolellm_agents.text import one_line
 from rolellm_agents.text.ai_talk import ai_talk
@@ -97,6 +98,30 @@ def fault_in(
     return _repeated(checked, speaker, lines, names)
 
 
+def narration_fault(
+    text: str, *, lines: Sequence[SceneLine], names: Mapping[str, str], language: Language
+) -> str | None:
+    """The first fault in a narration as a sentence; None when there is none.
+
+    Args:
+        text: the narration.
+        lines: the lines that the narrator read, newest last.
+        names: names of all seats.
+        language: the scene's language.
+    """
+    if _FIRST_PERSON[language].search(_QUOTED.sub(" ", text[:_LONGEST])):
+        return "It speaks as somebody, instead of telling what happens."
+    if cut_at_others(text, (), [*names.values()]) != text:
+        return "It speaks for somebody."
+    seen = [line | {"audience": [NARRATOR]} for line in lines]
+    return fault_in(text, speaker=NARRATOR, lines=seen, names=names, language=language)
+
+
+_QUOTED = re.compile(r"[\"“「『][^\"”」』]*[\"”」』]")
+_FIRST_PERSON: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"\b(?:I|I['’](?:m|ll|ve|d)|me|my|mine|myself)\b(?!\.)"),
+    "zh": re.compile("我"),
+}
 _SAYS_SOMETHING = re.compile(r"[^\W_]|…|\.\.\.")
 _TEMPLATE = re.compile(r"<\|[\w ]{2,20}\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>|\{\{(?:user|char)\}\}")
 _LANGUAGES: dict[Language, str] = {"en": "English", "zh": "Chinese"}

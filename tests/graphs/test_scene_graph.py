@@ -422,6 +422,37 @@ def test_a_narrator_moves_time_every_so_many_turns() -> None:
     assert len(narrator.calls) == 2
 
 
+@pytest.mark.parametrize(
+    ("replies", "told", "calls"),
+    [
+        (["I open the door.", "The door gives way."], ["The door gives way."], 2),
+        (["Ben: Come in!", "I am Ben, and my door is shut.", "never asked"], [], 2),
+        (["*tries the door*", "The lock holds."], ["The lock holds."], 2),
+        (
+            ['A voice says "I am here." from behind the door.'],
+            ['A voice says "I am here." from behind the door.'],
+            1,
+        ),
+    ],
+)
+def test_a_narrator_who_speaks_as_somebody_is_asked_once_more_and_then_left_out(
+    replies: list[str], told: list[str], calls: int
+) -> None:
+    loaded = room("Ada", "Ben", narrator=Narrator(), stop=Stop(turns=2))
+    models = prattlers(loaded)
+    models["ada"].replies[0] = "*tries the door of the old lighthouse with both hands*"
+    replies = [
+        text.replace("*tries the door*", "tries the door of the old lighthouse with both hands")
+        for text in replies
+    ]
+    narrator = ScriptedChatModel(replies=[*replies], once=True)
+    output = scene_graph(loaded, model=narrator, models=models).invoke({})
+    assert [line["text"] for line in output["lines"] if line["speaker"] == NARRATOR] == told
+    assert len(narrator.calls) == calls
+    seeds = [options["seed"] for options in narrator.options]
+    assert len({*seeds}) == len(seeds)
+
+
 def test_a_person_on_the_narrators_chair_narrates_instead() -> None:
     loaded = room("Ada", "Ben", narrator=Narrator(every=1))
     output = play(kept(loaded), turns=3, persons=(NARRATOR,))

@@ -203,6 +203,22 @@ def test_unasked_the_talkative_speak_more_often_and_the_silent_not_while_others_
     assert {asked("natural", silent, said, seed).seat for seed in range(200)} == {"lestrade"}
 
 
+def test_two_who_name_each_other_do_not_keep_the_floor_from_the_third() -> None:
+    scene = scene_with(director="natural", lestrade={"talkativeness": 0.001})
+    lines: list[SceneLine] = [line("holmes", "Watson?")]
+    for _ in range(30):
+        choice = asked("natural", scene, lines)
+        assert choice.seat is not None
+        text = {"holmes": "Watson?", "watson": "Holmes!", "lestrade": "Hm."}[choice.seat]
+        lines = after(scene, lines, choice.seat, text)
+    speakers = [one["speaker"] for one in lines]
+    assert all("lestrade" in speakers[place : place + 7] for place in range(len(speakers) - 7))
+    assert speakers.count("lestrade") <= 6
+    silent = scene_with(director="natural", lestrade={"talkativeness": 0})
+    assert asked("natural", silent, lines[:6]).seat != "lestrade"
+    assert asked("natural", scene, lines[:5]).why == "Had no turn for 5 turns."
+
+
 def test_all_silent_somebody_speaks_by_chance() -> None:
     scene = scene_with(**{seat: {"talkativeness": 0} for seat in SEATS})
     said = [line("holmes", "It rains.")]

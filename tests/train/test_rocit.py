@@ -232,7 +232,7 @@ def test_a_full_disk_in_mid_checkpoint_loses_no_earlier_one(
 
 
 def gathered(recipe: Recipe, data: Sequence[Path], cast: list[Persona]) -> Mapping[str, int]:
-    return counted(gather(recipe, data, cast).learned)
+    return counted(gather(recipe, data, cast))
 
 
 def test_rows_are_mixed_by_weight(recipe: Recipe, cast: list[Persona], tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Recipes: everything that a tuned model depends on besides the data, in one flat YAML file."""
 
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +13,15 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 _BUNDLED = "recipes"
+
+Form = Literal["system", "few-shot-dialogue", "retrieval", "card"]
+"""How a persona is described: a strategy, or `card` for a description in another shape under `system`."""
+DEFAULT_FORMS: Final[Mapping[Form, float]] = {
+    "system": 0.5,
+    "few-shot-dialogue": 0.2,
+    "retrieval": 0.15,
+    "card": 0.15,
+}
 
 
 class Recipe(BaseModel):
@@ -41,6 +51,12 @@ class Recipe(BaseModel):
     general: float = Field(default=1.0, ge=0, le=100)
     cast: float = Field(default=1.0, ge=0, le=100)
     """The same for the cast's demonstrations."""
+    corpus: float = Field(default=0.0, ge=0, le=100)
+    """The same for conversations of the cast's corpus."""
+    scenes: float = Field(default=0.0, ge=0, le=100)
+    """The same for scenes of the cast's corpus, once for each character."""
+    forms: Mapping[Form, float] = DEFAULT_FORMS
+    """Weights of the forms of prompts in which conversations of the corpus are learned."""
     answers: int = Field(default=1, ge=1, le=20)
     """Number of references per row, each learned as a row of its own."""
     keep_apart: bool = True

@@ -128,7 +128,7 @@ def staged_scene_graph(ensemble: Ensemble, *, checkpointer: Checkpointer = None)
     builder.add_edge("speak", "guard")
     builder.add_conditional_edges("guard", nodes.after_guard, ["speak", "witness"])
     builder.add_edge("witness", "narrate")
-    builder.add_conditional_edges("narrate", _after_narrate, ["events", END])
+    builder.add_conditional_edges("narrate", _after_narrate, ["narrate", "events", END])
     return builder.compile(checkpointer=checkpointer, name=f"scene:{ensemble.loaded.scene.id}")
 
 
@@ -206,6 +206,8 @@ def _after_person(state: SceneState) -> str:
 
 
 def _after_narrate(state: SceneState) -> str:
+    if state.get("narration_tries"):
+        return "narrate"
     turns = context_of(SceneContext).turns
     over = state.get("ended") or (turns is not None and (state.get("turns") or 0) >= turns)
     return END if over else "events"
@@ -220,7 +222,7 @@ def _loaded(scene: LoadedScene | Scene | str | Path) -> LoadedScene:
 def _begin(given: SceneInput) -> dict[str, Any]:
     """Reset the state of the previous call, except for its lines."""
     request = {"persons_line": given.get("said"), "called": given.get("next")}
-    return {**_NOBODYS_TURN, **request, "turns": 0, "ended": ""}
+    return {**_NOBODYS_TURN, **request, "turns": 0, "ended": "", "narration_tries": 0}
 
 
 _NOBODYS_TURN: dict[str, Any] = {

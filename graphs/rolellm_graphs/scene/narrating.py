@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene import NARRATOR, Scene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, event_line
+from rolellm_agents.scene.guards import narration_fault
 from rolellm_agents.scene.scene import Narrator
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import is_seat_line, seed_for, turns
@@ -15,6 +16,7 @@ from rolellm_agents.scene.view import render_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.speaking import RETRIES
 from rolellm_graphs.scene.state import SceneState
 
 _LOOKED_BACK = 12
@@ -29,6 +31,7 @@ def narrator_node(
     """The node `narrate`: if the scene has a narrator, narrates after an act or a number of turns.
 
     The prompt contains only lines that all present seats witnessed, so the narrator cannot reveal secrets.
+    A faulty narration is tried once more, and then left out.
 
     Args:
         ensemble: the scene and its models.
@@ -42,28 +45,34 @@ def narrator_node(
         lines = state.get("lines") or []
         if scene.narrator is None or NARRATOR in persons_of() or not _is_due(scene, scene.narrator, lines):
             return {}
-        there = set(present_in(scene, lines))
-        shared = [line for line in lines if there <= set(line["audience"])]
         instruction = load_prompt("scene-narrator", scene.language).fill(
             setting=scene.setting, time=scene.time, about=scene.narrator.about
         )
-        history = "\n".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:])
+        history = "\n".join(render_line(loaded, line) for line in _known_to_all(scene, lines))
         messages = [SystemMessage(instruction), HumanMessage(history)]
-        seed = seed_for(seed_of(), "narrator", len(turns(lines)))
+        tries = state.get("narration_tries") or 0
+        seed = seed_for(seed_of(), "narrator", len(turns(lines)), *([tries] if tries else []))
         return ModelRequest(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         text = " ".join(answer.text.split())
         if not text:
-            return {}
-        made_by = {"usage": dict(answer.usage_metadata or {})}
-        return {
-            "lines": [
-                event_line(loaded, state["lines"], ScheduledEvent(NARRATOR, "narrate", (), text, made_by))
-            ]
-        }
+            return {"narration_tries": 0}
+        tries = (state.get("narration_tries") or 0) + 1
+        read = _known_to_all(scene, state["lines"])
+        if narration_fault(text, lines=read, names=loaded.names, language=scene.language):
+            return {"narration_tries": tries if tries <= RETRIES else 0}
+        made_by = {"usage": dict(answer.usage_metadata or {}), **({"tries": tries} if tries > 1 else {})}
+        line = event_line(loaded, state["lines"], ScheduledEvent(NARRATOR, "narrate", (), text, made_by))
+        return {"lines": [line], "narration_tries": 0}
 
     return ModelNode(ask, take, name="narrate")
+
+
+def _known_to_all(scene: Scene, lines: Sequence[SceneLine]) -> list[SceneLine]:
+    """The latest lines that all present seats witnessed."""
+    there = set(present_in(scene, lines))
+    return [line for line in lines if there <= set(line["audience"])][-_LOOKED_BACK:]
 
 
 def _is_due(scene: Scene, narrator: Narrator, lines: Sequence[SceneLine]) -> bool:

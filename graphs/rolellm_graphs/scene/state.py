@@ -70,6 +70,8 @@ class SceneState(TypedDict):
     summary: NotRequired[Summary | None]
     """The speaker's new summary, if one was written in this turn."""
     attempts: NotRequired[list[Attempt]]
+    narration_tries: NotRequired[int]
+    """How many faulty narrations came before the next try; 0 if none is pending."""
     turns: NotRequired[int]
     """The number of turns in this call."""
     ended: NotRequired[str]

@@ -25,3 +25,8 @@ class PersonaFinding:
     rule: Rule
     message: str
     """One sentence that names the part and quotes the words."""
+
+    @property
+    def place(self) -> str:
+        """The persona's id, before the message in a list of findings."""
+        return self.persona

@@ -1,7 +1,8 @@
 """Natural order: the addressed character answers, otherwise a talkative one.
 
 The rules are those of SillyTavern's natural order (`public/scripts/group-chats.js`) for one speaker per
-turn, with two of our own: the addressee of a whisper comes first, and a line calls only those who heard it.
+turn, with three of our own: the addressee of a whisper comes first, a line calls only those who heard it,
+and a character whom nobody names gets a turn before the others talk on for long.
 """
 
 from collections.abc import Collection
@@ -11,6 +12,10 @@ from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.names import index_names
 from rolellm_agents.scene.turns import is_seat_line, last_speaker
 
+_ROUNDS = 2
+"""A character is forgotten after so many turns of each of the others."""
+_PATIENCE = 5
+"""The fewest turns after which a character is forgotten, so that two can have an exchange."""
 _ADDRESSED = {"whisper": "Was whispered to."}
 
 
@@ -23,7 +28,27 @@ def natural(situation: Situation) -> NextSpeaker:
     others = [seat for seat in situation.present if seat != last]
     if not others:
         return NextSpeaker(seat=situation.present[0], why="Nobody else is there.")
-    return _called(situation, others) or _willing(situation, others)
+    return _forgotten(situation, others) or _called(situation, others) or _willing(situation, others)
+
+
+def _forgotten(situation: Situation, others: Collection[str]) -> NextSpeaker | None:
+    """The seat with the longest silence, if the others have talked on for long without it."""
+    talkativeness = {seat.id: seat.talkativeness for seat in situation.scene.cast}
+    silences = {seat: _silence(situation, seat) for seat in others if talkativeness[seat] > 0}
+    seat = max(silences, key=lambda seat: silences[seat], default=None)
+    if seat is None or silences[seat] < max(_PATIENCE, _ROUNDS * (len(situation.present) - 1)):
+        return None
+    return NextSpeaker(seat=seat, why=f"Had no turn for {silences[seat]} turns.")
+
+
+def _silence(situation: Situation, seat: str) -> int:
+    """The number of turns of others since the seat's last turn, or since it entered."""
+    turns = 0
+    for line in reversed(situation.lines):
+        if line["speaker"] == seat:
+            return turns
+        turns += is_seat_line(line)
+    return turns
 
 
 def _called(situation: Situation, others: Collection[str]) -> NextSpeaker | None:

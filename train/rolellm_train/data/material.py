@@ -5,14 +5,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from rolellm_agents.corpus.location import corpus_folder, read_corpus, read_scenes
+from rolellm_agents.corpus.splits import SplitConversation, split_conversations, split_of_scene
 from rolellm_agents.datasets import Kind
 from rolellm_agents.datasets.held_out import is_held_out
 from rolellm_agents.persona import Persona
 from rolellm_train.data.encoding import Encoded, Encoder
 from rolellm_train.data.rows import Prompts, Source, TrainingRow, cast_rows, sample_rows, training_samples
+from rolellm_train.data.written import WrittenConversation, scene_conversations, written_conversations
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
+
+Item = TypeVar("Item")
 
 _KINDS: tuple[Kind, ...] = ("role_specific", "general")
 
@@ -28,19 +34,24 @@ class TrainingMaterial:
     """Number of rows of each role without a persona."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of rows left out, by reason."""
+    written: list[WrittenConversation] = field(default_factory=list)
+    """Conversations and scenes of the cast's corpus."""
+    written_held_out: list[WrittenConversation] = field(default_factory=list)
+    """Held-out conversations of learned roles."""
 
 
 def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> TrainingMaterial:
-    """Read the rows of a recipe.
+    """Read the rows and conversations of a recipe.
 
     Args:
         recipe: the recipe of the training.
         data: folders of RoleBench or of generators' runs.
-        cast: the personas of the data, whose demonstrations are learned, too.
+        cast: the personas of the data and of the corpus, whose demonstrations are learned, too.
 
     Raises:
-        TrainingError: the data contains nothing to learn.
+        TrainingError: there is nothing to learn.
         RoleBenchError: a folder has no training rows, or a file is damaged.
+        CorpusError: the recipe learns from the cast's corpus, which is not installed or damaged.
     """
     personas = {persona.name: persona for persona in cast if persona.language == recipe.language}
     material = TrainingMaterial()
@@ -58,12 +69,56 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Tra
         material.left_out["of a role that is kept apart"] += len(rows) - len(allowed)
     learned, material.held_out = _split(allowed, recipe)
     material.learned = _weighted(learned, recipe)
-    if not material.learned:
+    if recipe.corpus or recipe.scenes:
+        _gather_written(material, recipe, {persona.id: persona for persona in personas.values()})
+    if not material.learned and not material.written:
         raise TrainingError(
             f"The recipe {recipe.id} finds nothing to learn in "
             f"{', '.join(map(str, data)) or 'the cast'}; name RoleBench's folder with --data."
         )
     return material
+
+
+def _gather_written(material: TrainingMaterial, recipe: Recipe, personas: Mapping[str, Persona]) -> None:
+    """Add the training split of the cast's corpus."""
+    folder = corpus_folder()
+    rng = random.Random(recipe.seed + 2)  # noqa: S311  # no secret
+    corpora = [corpus for corpus in read_corpus(folder) if corpus.persona in personas]
+    conversations = [one for one in split_conversations(corpora, personas) if one.split == "train"]
+    learned, held_out = _hold_out(conversations, recipe.held_out_questions, rng)
+    scenes = [
+        scene
+        for scene in read_scenes(folder)
+        if scene.loaded.scene.language == recipe.language and split_of_scene(scene) == "train"
+    ]
+    material.written = [
+        *written_conversations(_times(learned, recipe.corpus, rng), recipe.forms, seed=recipe.seed),
+        *_times([*scene_conversations(scenes)], recipe.scenes, rng),
+    ]
+    material.written_held_out = [*written_conversations(held_out, {"system": 1.0}, seed=recipe.seed)]
+
+
+def _hold_out(
+    conversations: Sequence[SplitConversation], count: int, rng: random.Random
+) -> tuple[list[SplitConversation], list[SplitConversation]]:
+    """Learned conversations, and `count` of each persona, at most half of them, that are held out."""
+    of_persona: defaultdict[str, list[SplitConversation]] = defaultdict(list)
+    for one in conversations:
+        of_persona[one.persona.id].append(one)
+    learned: list[SplitConversation] = []
+    held_out: list[SplitConversation] = []
+    for own in of_persona.values():
+        rng.shuffle(own)
+        kept = min(count, len(own) // 2)
+        held_out += own[:kept]
+        learned += own[kept:]
+    return learned, held_out
+
+
+def _times(items: Sequence[Item], weight: float, rng: random.Random) -> list[Item]:
+    """Repeat items by a weight; the fractional part is sampled."""
+    times, fraction = divmod(weight, 1)
+    return [*items] * int(times) + rng.sample(items, round(fraction * len(items)))
 
 
 def _allowed(row: TrainingRow, recipe: Recipe) -> bool:
@@ -104,9 +159,7 @@ def _weighted(rows: Sequence[TrainingRow], recipe: Recipe) -> list[TrainingRow]:
     rng = random.Random(recipe.seed + 1)  # noqa: S311  # no secret
     weighted: list[TrainingRow] = []
     for source in ("role_specific", "general", "cast"):
-        own = [row for row in rows if row.source == source]
-        times, fraction = divmod(_weight(recipe, source), 1)
-        weighted += own * int(times) + rng.sample(own, round(fraction * len(own)))
+        weighted += _times([row for row in rows if row.source == source], _weight(recipe, source), rng)
     if recipe.limit is not None and len(weighted) > recipe.limit:
         weighted = rng.sample(weighted, recipe.limit)
     return weighted
@@ -149,6 +202,8 @@ def _together_or_singly(
     return [together] if len(rows) == 1 or len(together.ids) <= longest else [encode([row]) for row in rows]
 
 
-def counted(rows: Iterable[TrainingRow]) -> Mapping[str, int]:
-    """Count the rows of each source."""
-    return dict(sorted(Counter(row.source for row in rows).items()))
+def counted(material: TrainingMaterial) -> Mapping[str, int]:
+    """Number of rows and conversations to learn, by source."""
+    sources = Counter[str](row.source for row in material.learned)
+    sources.update(one.source for one in material.written)
+    return dict(sorted(sources.items()))

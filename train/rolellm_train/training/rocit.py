@@ -10,6 +10,7 @@ from rolellm_agents.runs.folder import Run
 from rolellm_train.data.conversations import conversations_of
 from rolellm_train.data.material import TrainingMaterial, counted, encoded, gather
 from rolellm_train.data.packing import pack
+from rolellm_train.data.written import encoded_written
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import open_base
 from rolellm_train.training.processes import open_training
@@ -41,6 +42,7 @@ def train(
             exported.
         ModelError: there is no such base model, or the extra `train` is not installed.
         RoleBenchError: the data cannot be read.
+        CorpusError: the recipe learns from the cast's corpus, which is not installed or damaged.
         StorageError: the folder cannot be written, or contains another run; the last checkpoint is kept.
     """
     material = gather(recipe, data, cast)
@@ -53,10 +55,14 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Ste
     conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
     learned, too_long = encoded(conversations, base.encoder, recipe.longest)
     held_out, _ = encoded(([row] for row in material.held_out), base.encoder, recipe.longest)
+    written, turns_too_long = encoded_written(material.written, base.encoder, recipe.longest)
+    learned += written
+    held_out += encoded_written(material.written_held_out, base.encoder, recipe.longest)[0]
+    too_long += turns_too_long
     packs = pack(learned, recipe.pack, seed=recipe.seed)
     done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, on_step)
     figures = {
-        "rows": counted(material.learned),
+        "rows": counted(material),
         "held_out_rows": len(held_out),
         "left_out": {**material.left_out, **({"too long": too_long} if too_long else {})},
         "unknown_roles": dict(material.unknown_roles),
@@ -70,6 +76,9 @@ def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) ->
     digest = hashlib.sha256()
     for row in (*material.learned, *material.held_out):
         digest.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
+    for conversation in (*material.written, *material.written_held_out):
+        for prompt, answer in conversation.turns:
+            digest.update("\0".join([*(message.text for message in prompt), answer, ""]).encode())
     return {
         "trainer": "rocit",
         "recipe": _recorded_recipe(recipe),
@@ -81,5 +90,7 @@ def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) ->
 
 def _recorded_recipe(recipe: Recipe) -> dict[str, Any]:
     """The recipe without unused settings, so that earlier runs can be resumed."""
-    unused = {"objective", "beta"} if recipe.start else {"objective", "beta", "start"}
+    unused = {"objective", "beta"}
+    unused |= set() if recipe.start else {"start"}
+    unused |= set() if recipe.corpus or recipe.scenes else {"corpus", "scenes", "forms"}
     return recipe.model_dump(mode="json", exclude=unused)

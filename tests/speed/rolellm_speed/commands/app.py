@@ -79,6 +79,31 @@ def chat(
     _print(listed, as_json=False)
 
 
+@app.command("reread")
+def reread(
+    turns: Annotated[int, typer.Option("--turns", min=2, help="Number of turns.")] = 30,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how many tokens of a growing chat are read anew at each turn, by strategy and engine.
+
+    \b
+    Example:
+      rolellm bench reread --turns 30 --json
+    """
+    from dataclasses import asdict
+
+    from rolellm_speed.rereading import measure_rereading
+
+    rows = measure_rereading(turns, lambda text: typer.echo(text, err=True))
+    if as_json:
+        print_json([asdict(row) for row in rows])
+        return
+    print_table(
+        ("ENGINE", "STRATEGY", "TOKENS OF A PROMPT", "READ ANEW"),
+        ((row.engine, row.strategy, f"{row.prompt_tokens:.0f}", f"{row.read_tokens:.0f}") for row in rows),
+    )
+
+
 @app.command("script")
 def script(
     files: Annotated[list[Path], typer.Argument(help="Plays, screenplays, subtitles or novels.")],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rolellm_tui.cli.data import cast as data_cast
 from rolellm_tui.cli.data import generate as data_generate
 from rolellm_tui.cli.data import report as data_report
 from rolellm_tui.cli.options import JsonOption
@@ -52,6 +53,7 @@ app.command("draws", hidden=True)(
 app.command("check")(data_report.check)
 app.command("stats")(data_report.stats)
 app.command("card")(data_report.card)
+app.command("cast")(data_cast.cast)
 
 
 @app.command("merge")

@@ -1,5 +1,6 @@
 """`rolellm persona check`: faults of personas, and how distinct their voices are."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from rolellm_tui.output import print_json, print_text
 from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
+    from rolellm_agents.corpus.checks import CorpusFinding
     from rolellm_agents.persona import Persona
     from rolellm_agents.persona.lint import PersonaFinding
     from rolellm_agents.persona.lint.voices import VoiceReport
@@ -26,6 +28,9 @@ def check(
     voices: Annotated[
         bool, typer.Option("--voices", help="Show the hit rate of each persona in the voice check.")
     ] = False,
+    corpus: Annotated[
+        bool, typer.Option("--corpus", help="Check the personas' conversations in the cast's corpus, too.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check personas: thin parts, copied lines, assistant phrases, similar voices.
@@ -38,6 +43,7 @@ def check(
       rolellm persona check
       rolellm persona check my-persona.yaml
       rolellm persona check --voices --json
+      rolellm persona check --corpus sherlock-holmes
     """
     from rolellm_agents.persona import list_personas
     from rolellm_agents.persona.lint import check_personas
@@ -46,7 +52,9 @@ def check(
     checked = [persona for name in personas for persona in _named(name)] if personas else cast
     own = {persona.id for persona in checked}
     others = [persona for persona in cast if persona.id not in own]
-    findings = check_personas(checked, others)
+    findings: Sequence[PersonaFinding | CorpusFinding] = [*check_personas(checked, others)]
+    if corpus:
+        findings = [*findings, *_corpus_findings(checked)]
     reports = {
         language: report
         for language in ("en", "zh")
@@ -58,6 +66,18 @@ def check(
         _print(checked, findings, reports, own if voices or personas else set())
     if findings:
         raise typer.Exit(2)
+
+
+def _corpus_findings(personas: "Sequence[Persona]") -> "Iterator[CorpusFinding]":
+    from rolellm_agents.corpus.checks import check_copies_between, check_corpus
+    from rolellm_agents.corpus.location import corpus_folder, read_corpus
+
+    by_id = {persona.id: persona for persona in personas}
+    corpora = read_corpus(corpus_folder())
+    for one in corpora:
+        if one.persona in by_id:
+            yield from check_corpus(one, by_id[one.persona])
+    yield from (finding for finding in check_copies_between(corpora) if finding.persona in by_id)
 
 
 def _named(name: str) -> "list[Persona]":
@@ -84,7 +104,9 @@ def _voices(personas: "list[Persona]", language: str, own: set[str]) -> "VoiceRe
 
 
 def _as_json(
-    checked: "list[Persona]", findings: "list[PersonaFinding]", reports: "dict[str, VoiceReport]"
+    checked: "list[Persona]",
+    findings: "Sequence[PersonaFinding | CorpusFinding]",
+    reports: "dict[str, VoiceReport]",
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -97,12 +119,12 @@ def _as_json(
 
 def _print(
     checked: "list[Persona]",
-    findings: "list[PersonaFinding]",
+    findings: "Sequence[PersonaFinding | CorpusFinding]",
     reports: "dict[str, VoiceReport]",
     shown: set[str],
 ) -> None:
     for finding in findings:
-        print_text(f"{finding.persona}: {finding.message}  [{finding.rule}]")
+        print_text(f"{finding.place}: {finding.message}  [{finding.rule}]")
     found = counted(len(findings), "finding") if findings else "No findings"
     print_text(f"{found} in {counted(len(checked), 'persona')}.")
     for language, report in reports.items():
