@@ -28,7 +28,8 @@ class Summary(TypedDict):
     """How many of the witnessed lines the summary covers, counted from the first."""
 
 
-_NO_TURNS: Final = frozenset({"narrate", "join", "leave"})
+NO_TURNS: Final = frozenset({"narrate", "join", "leave"})
+"""The message kinds of lines that are no turns: narration, entrances and exits."""
 
 
 def is_turn(line: SceneLine) -> bool:
@@ -36,7 +37,7 @@ def is_turn(line: SceneLine) -> bool:
 
     Also true of opening lines.
     """
-    return line["kind"] not in _NO_TURNS
+    return line["kind"] not in NO_TURNS
 
 
 def line_of(message: Message) -> SceneLine:

@@ -18,7 +18,7 @@ from rolellm_agents.persona.packs import bundled_pack, installed_packs
 from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
 from rolellm_agents.text import did_you_mean
-from rolellm_agents.transcript.message import USER
+from rolellm_agents.transcript.message import USER, Kind
 
 Origin = Literal["path", "user", "pack", "bundled"]
 
@@ -37,6 +37,16 @@ class LoadedScene:
     def names(self) -> dict[str, str]:
         """Each seat's name."""
         return {seat.id: seat.name for seat in self.scene.cast}
+
+    @cached_property
+    def kinds(self) -> dict[Kind, MessageKind]:
+        """The message kinds that the scene knows, by name."""
+        return self.scene.message_kinds
+
+    @cached_property
+    def shown_forms(self) -> dict[Kind, str]:
+        """For each of `kinds`, the form in which those who perceive a line read it."""
+        return {name: kind.shown_form(self.scene.language) for name, kind in self.kinds.items()}
 
     @cached_property
     def seats(self) -> dict[str, Seat]:

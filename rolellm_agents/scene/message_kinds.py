@@ -5,6 +5,7 @@ Our own kinds and those of users and packages are objects of one class.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from string import Formatter
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -88,7 +89,7 @@ class MessageKind:
         """Whether the kind is one of ours."""
         return self.name in KINDS
 
-    @property
+    @cached_property
     def reader(self) -> MarkReader | None:
         """Recognises the marks of this kind; None when the kind has no mark."""
         if not isinstance(self.mark, str):
@@ -108,15 +109,14 @@ class MessageKind:
 
     def write(self, text: str, to: str, language: Language) -> str:
         """A line as its speaker writes it; `to` are the names of the addressees."""
-        if self.written:
-            return in_language(self.written, language).format(text=text, to=to)
+        if written := self.written.get(language) or in_language(self.written, language):
+            return written.format(text=text, to=to)
         return _WRITTEN[language].format(label=self.labelled(to, language), text=text)
 
-    def show(self, name: str, text: str, language: Language) -> str:
-        """A line as those who perceive it read it; `name` is the speaker's."""
-        if self.shown:
-            return in_language(self.shown, language).format(name=name, text=text)
-        return _SHOWN[language].format(name=name, label=self.labelled(_YOU[language], language), text=text)
+    def shown_form(self, language: Language) -> str:
+        """The form in which those who perceive a line read it, with `{name}` and `{text}`."""
+        label = self.labelled(_YOU[language], language).replace("{", "{{").replace("}", "}}")
+        return in_language(self.shown, language) or _SHOWN[language].replace("{label}", label)
 
     def _check_texts(self, what: str, texts: Texts, allowed: set[str]) -> None:
         for text in texts.values():
@@ -245,5 +245,7 @@ def kind_of(name: Kind, own: Iterable[MessageKind]) -> MessageKind:
     """The kind of a line: one of ours, one of `own`, or for a kind that is not known here a plain one."""
     if name in BUILT_IN:
         return BUILT_IN[name]
-    plain = MessageKind(name=name, perceived_by="addressees", label={"en": name})
-    return next((kind for kind in own if kind.name == name), plain)
+    for kind in own:
+        if kind.name == name:
+            return kind
+    return MessageKind(name=name, perceived_by="addressees", label={"en": name})

@@ -25,7 +25,6 @@ from pydantic import (
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Line, PersonaId
 from rolellm_agents.plugins import plugin_names
-from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.message_kinds import (
     ACT,
     BUILT_IN,
@@ -33,7 +32,6 @@ from rolellm_agents.scene.message_kinds import (
     LEAVE,
     SAY,
     MessageKind,
-    kind_of,
     turn_kind_named,
 )
 from rolellm_agents.text import did_you_mean
@@ -260,7 +258,3 @@ class Scene(_ScenePart):
     def message_kinds(self) -> dict[Kind, MessageKind]:
         """The kinds that lines of this scene can have, by name: ours, and the scene's own turn kinds."""
         return {**BUILT_IN, **{kind.name: kind for kind in self.turn_kinds}}
-
-    def kind_of(self, line: SceneLine) -> MessageKind:
-        """The message kind of a line; a plain one for a kind that this scene does not know."""
-        return kind_of(line["kind"], self.turn_kinds)

@@ -270,7 +270,7 @@ def _fewer_perceive(kind: MessageKind, than: MessageKind) -> bool:
 
 
 def _bare_forms(turn_kinds: Sequence[MessageKind]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(kind.reader.bare for kind in turn_kinds if kind.reader))
+    return tuple(dict.fromkeys([kind.reader.bare for kind in turn_kinds if kind.reader]))
 
 
 @lru_cache(maxsize=64)

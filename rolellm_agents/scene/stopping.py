@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.message_kinds import kind_of
 from rolellm_agents.scene.names import any_of
 from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scene.similarity import comparable, is_nearly_equal
@@ -39,7 +40,7 @@ def _final_words(scene: Scene, lines: Sequence[SceneLine], last: SceneLine) -> s
         return None
     pattern = _pattern(scene.stop.said)
     for line in reversed(lines):
-        private = scene.kind_of(line).perceived_by == "speaker"
+        private = kind_of(line["kind"], scene.turn_kinds).perceived_by == "speaker"
         found = None if private else pattern.search(line["text"])
         if found:
             return found.group()

@@ -4,18 +4,22 @@ import hashlib
 import random
 from collections.abc import Iterable, Sequence
 
-from rolellm_agents.scene.line import SceneLine, is_turn
+from rolellm_agents.scene.line import NO_TURNS, SceneLine
 from rolellm_agents.scene.scene import NARRATOR
 
 
 def is_seat_line(line: SceneLine) -> bool:
     """Whether a seat says, does, whispers or thinks the line, as a turn or as an opening line."""
-    return is_turn(line) and line["speaker"] != NARRATOR
+    return line["kind"] not in NO_TURNS and line["speaker"] != NARRATOR
 
 
 def turns(lines: Iterable[SceneLine]) -> list[SceneLine]:
     """The turns among the lines: those of a seat, without the opening lines."""
-    return [line for line in lines if is_seat_line(line) and "opening" not in line["made_by"]]
+    return [
+        line
+        for line in lines
+        if line["kind"] not in NO_TURNS and line["speaker"] != NARRATOR and "opening" not in line["made_by"]
+    ]
 
 
 def last_speaker(lines: Sequence[SceneLine]) -> str | None:
@@ -30,7 +34,7 @@ def seed_for(seed: int, *about: str | int) -> int:
         seed: the scene's seed.
         about: identifies the decision, for example the turn and the speaker.
     """
-    words = "\x1f".join(str(part) for part in (seed, *about))
+    words = "\x1f".join([str(part) for part in (seed, *about)])
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "big") >> 1
 
 

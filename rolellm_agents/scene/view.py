@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.line import SceneLine, Summary, is_turn
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.scene.message_kinds import SAY, TURN_KINDS, MessageKind, in_language
+from rolellm_agents.scene.message_kinds import SAY, TURN_KINDS, MessageKind, in_language, kind_of
 from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_agents.text.language import Language
@@ -59,7 +59,7 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
         private="\n".join(private),
         manners=_SENTENCES[language] + turn_kinds if turn_kinds else "",
     )
-    return "\n".join(line.rstrip() for line in instruction.splitlines() if line.strip())
+    return "\n".join([line.rstrip() for line in instruction.splitlines() if line.strip()])
 
 
 def history_for(
@@ -104,12 +104,12 @@ def render_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -
         line: the line.
         seat: the reader; None for a reader outside the scene.
     """
-    language, name = loaded.scene.language, loaded.names.get(line["speaker"], line["speaker"])
-    kind = loaded.scene.kind_of(line)
-    if kind.perceived_by == "addressees" and seat is None:
+    name, kind = loaded.names.get(line["speaker"], line["speaker"]), line["kind"]
+    if seat is None and (loaded.kinds.get(kind) or kind_of(kind, ())).perceived_by == "addressees":
         # “Whispering to you” would be wrong for a reader outside the scene.
-        return SAY.show(name, render_own_line(loaded, line), language)
-    return kind.show(name, line["text"], language)
+        return loaded.shown_forms[SAY.name].format(name=name, text=render_own_line(loaded, line))
+    form = loaded.shown_forms.get(kind) or kind_of(kind, ()).shown_form(loaded.scene.language)
+    return form.format(name=name, text=line["text"])
 
 
 def render_own_line(loaded: LoadedScene, line: SceneLine) -> str:
@@ -118,7 +118,8 @@ def render_own_line(loaded: LoadedScene, line: SceneLine) -> str:
     to = [
         loaded.names[seat] for seat in line["audience"] if seat != line["speaker"] and seat in loaded.names
     ]
-    return loaded.scene.kind_of(line).write(line["text"], _BETWEEN[language].join(to), language)
+    kind = loaded.kinds.get(line["kind"]) or kind_of(line["kind"], ())
+    return kind.write(line["text"], _BETWEEN[language].join(to), language)
 
 
 def known_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
@@ -142,7 +143,7 @@ def _kind_instructions(turn_kinds: Sequence[MessageKind], language: Language) ->
     """How to write the turn kinds: ours in a fixed order, then the scene's own."""
     ours = [kind for kind in TURN_KINDS if kind in turn_kinds]
     own = [kind for kind in turn_kinds if not kind.is_built_in]
-    found = (in_language(kind.instruction, language) for kind in (*ours, *own))
+    found = [in_language(kind.instruction, language) for kind in (*ours, *own)]
     return [instruction for instruction in found if instruction]
 
 

@@ -18,7 +18,7 @@ def present_in(scene: Scene, lines: Iterable[SceneLine]) -> tuple[str, ...]:
             there.add(line["speaker"])
         elif line["kind"] == "leave":
             there.discard(line["speaker"])
-    return tuple(seat.id for seat in scene.cast if seat.id in there)
+    return tuple([seat.id for seat in scene.cast if seat.id in there])
 
 
 def audience_of(

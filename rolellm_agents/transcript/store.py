@@ -36,6 +36,7 @@ from rolellm_agents.transcript.conversations import (
 )
 from rolellm_agents.transcript.database import Database
 from rolellm_agents.transcript.message import (
+    KINDS,
     ConversationRecord,
     ConversationSummary,
     Ending,
@@ -229,7 +230,8 @@ class Transcript:
         branch: str = MAIN,
     ) -> Message:
         """Add a complete message under `parent`, and move the branch to it."""
-        self._database.admit_kinds([kind])
+        if kind not in KINDS:
+            self._database.admit_kinds([kind])
         with self._database.writing(durable=False) as db:
             id_, number = _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)
             end_message(
@@ -253,7 +255,8 @@ class Transcript:
         Returns:
             The message's id, for `add_piece` and `end`. Without `end` the message counts as cut off.
         """
-        self._database.admit_kinds([kind])
+        if kind not in KINDS:
+            self._database.admit_kinds([kind])
         with self._database.writing(durable=False) as db:
             return _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)[0]
 
@@ -291,7 +294,8 @@ class Transcript:
         Raises:
             MessageError: there is no such message, or it has ended.
         """
-        self._database.admit_kinds([kind] if kind else [])
+        if kind and kind not in KINDS:
+            self._database.admit_kinds([kind])
         with self._database.writing() as db:
             number = unfinished_number(db, message)
             started = read_message(db, message)

@@ -124,7 +124,7 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
     utterance = parse_utterance(cut, loaded.scene.turn_kinds, addressee_names(loaded, seat, lines), own)
-    kind = loaded.scene.message_kinds[utterance.kind]
+    kind = loaded.kinds[utterance.kind]
     fault = fault_in(
         utterance.text,
         speaker=seat,
@@ -151,7 +151,7 @@ def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utter
     """The usable part of an interrupted line, cut before other speakers' lines."""
     others = known_names(loaded, seat, lines)
     text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
-    aloud = loaded.scene.message_kinds[utterance.kind].perceived_by == "everyone"
+    aloud = loaded.kinds[utterance.kind].perceived_by == "everyone"
     return cut_at_marks(text, others, loaded.scene.turn_kinds) if aloud else text
 
 

@@ -155,7 +155,7 @@ class SceneTurn:
         utterance = self._opening.utterance if self._opening else None
         if not words or utterance is None or self._recording is None:
             return []
-        kind = self._ensemble.loaded.scene.message_kinds[utterance.kind]
+        kind = self._ensemble.loaded.kinds[utterance.kind]
         self._audience = audience_of(kind, self._speaker, utterance.to, self._present)
         return [
             self._recording.add(

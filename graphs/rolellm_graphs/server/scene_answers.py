@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
 
-from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine, line_of
+from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, due_lines, event_line
-from rolellm_agents.scene.message_kinds import MessageKind
+from rolellm_agents.scene.message_kinds import MessageKind, kind_of
 from rolellm_agents.scene.utterances import parse_typed_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript import Message, Transcript
@@ -115,7 +115,7 @@ class SceneAgent:
         return self.seat in message.audience
 
     def _kind_of(self, message: Message) -> MessageKind:
-        return self._loaded.scene.kind_of(line_of(message))
+        return kind_of(message.kind, self._loaded.scene.turn_kinds)
 
     def _written_line(self, message: Message) -> WrittenLine:
         addressed = self._kind_of(message).perceived_by == "addressees"

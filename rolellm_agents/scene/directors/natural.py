@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.message_kinds import kind_of
 from rolellm_agents.scene.names import index_names
 from rolellm_agents.scene.turns import is_seat_line, last_speaker
 
@@ -61,7 +62,7 @@ def _called(situation: Situation, others: Collection[str]) -> NextSpeaker | None
         named = [seat for seat in _named(situation, line) if seat in heard]
         if named:
             return NextSpeaker(seat=named[0], why="Was named.")
-        if heard and situation.scene.kind_of(line).perceived_by == "addressees":
+        if heard and kind_of(line["kind"], situation.scene.turn_kinds).perceived_by == "addressees":
             return NextSpeaker(seat=heard[0], why=_ADDRESSED.get(line["kind"], "Was addressed."))
         if is_seat_line(line):
             return None

@@ -12,7 +12,7 @@ from rolellm_agents.scene.export.signs import is_prose, unwrapped
 from rolellm_agents.scene.export.wording import SpeechContext, Wording
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.scene.message_kinds import BUILT_IN
+from rolellm_agents.scene.message_kinds import BUILT_IN, kind_of
 from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.text import one_line
 from rolellm_agents.text.language import Language
@@ -146,7 +146,8 @@ class _ProseWriter:
         """Words after what their kind is called, as in “Walt signs to Juno”."""
         scene, speaker = self._loaded.scene, piece.line["speaker"]
         to = _LISTED[scene.language].join(inside(name) for name in listeners_of(self._loaded, piece.line))
-        label = one_line(scene.kind_of(piece.line).labelled(to or _NOBODY[scene.language], scene.language))
+        kind = kind_of(piece.line["kind"], scene.turn_kinds)
+        label = one_line(kind.labelled(to or _NOBODY[scene.language], scene.language))
         does, colon = (f" {label}", ": ") if scene.language == "en" else (label, "：")
         return f"{name_of(self._loaded, speaker)}{does}{colon}{self._wording.quote(piece.text)}"
 

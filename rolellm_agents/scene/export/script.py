@@ -9,7 +9,7 @@ from rolellm_agents.scene.export.people import cast_of, inside, is_persons, list
 from rolellm_agents.scene.export.signs import unwrapped
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.scene.message_kinds import ACT, SAY, THINK, WHISPER
+from rolellm_agents.scene.message_kinds import ACT, SAY, THINK, WHISPER, kind_of
 from rolellm_agents.scene.scene import NARRATOR, Seat
 from rolellm_agents.text import one_line
 from rolellm_agents.text.language import Language
@@ -94,7 +94,7 @@ def _script_line(loaded: LoadedScene, line: SceneLine) -> str:
 
 def _how(loaded: LoadedScene, line: SceneLine) -> str:
     """The note behind the speaker's name."""
-    words, kind = _WORDS[loaded.scene.language], loaded.scene.kind_of(line)
+    words, kind = _WORDS[loaded.scene.language], kind_of(line["kind"], loaded.scene.turn_kinds)
     to = [inside(name) for name in listeners_of(loaded, line)]
     if kind in (SAY, ACT):
         return ""
