@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from helpers.extension_pages import DOCS, Page, install
 from helpers.here import rolellm_here
+from helpers.small_rolebench import ADA, BEN, write_cast, write_small_data
 from langchain_core.messages import HumanMessage
 
 from rolellm_agents.errors import SceneError
@@ -104,6 +105,41 @@ def test_a_strategy_by_its_name(installed: Install) -> None:
     assert get_strategy("knowing").recalls.method == "bm25"  # type: ignore[attr-defined]
 
 
+@pytest.fixture
+def rolebench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small RoleBench in the current folder."""
+    write_cast(ADA, BEN)
+    monkeypatch.chdir(tmp_path)
+    return write_small_data(tmp_path / "RoleBench")
+
+
+def test_a_strategy_is_compared_with_ours(rolebench: Path) -> None:
+    page = Page("strategy")
+    rows = page.run(*page.further)["rows"]
+    assert [(row["strategy"], row["n"]) for row in rows] == [("system", 4), ("my_package.Knowing", 4)]
+    config = json.loads(Path("run/config.json").read_text())["config"]
+    assert config["strategies"] == ["system", "my_package.Knowing"]
+
+
+def test_a_strategy_is_compared_with_ours_by_its_name(installed: Install, rolebench: Path) -> None:
+    installed("strategy")
+    told = {
+        "strategies": ("--strategy", "system", "--strategy", "knowing"),
+        "rolebench": ("--strategy", "system", "--strategy", "knowing"),
+        "drift": ("--strategy", "knowing", "--persona", "ada", "--turns", "2", "--interviews", "1"),
+    }
+    for command, options in told.items():
+        data = () if command == "drift" else ("--data", str(rolebench))
+        out = rolebench.parent / command
+        ran = rolellm_here(
+            *("eval", command, *data, *options, "--model", "scripted:Yes.", "--out", str(out), "--json")
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert '"knowing"' in ran.stdout
+        config = json.loads((out / "config.json").read_text())["config"]
+        assert config["packages"] == {"knowing": "my-package 1.2"}
+
+
 def test_a_director() -> None:
     output = Page("director").run()["output"]
     turns = [line for line in output["lines"] if line["made_by"].get("why", "").startswith("Has said only")]
@@ -150,6 +186,7 @@ def test_a_stage_stores_a_message_kind_and_goes_on_with_it(tmp_path: Path) -> No
         said = PersonsLine(seat="juno-macguff", kind="sign", to=["walt-kowalski"], text="Come.")
         asyncio.run(_all_of(stage.say(said)))
         assert stage.messages[-1].kind == "sign"
+        assert stage.conversation is not None
         again, _ = stored_scene(transcript, stage.conversation, turn_kinds=[sign])
         assert again.scene.turn_kinds == loaded.scene.turn_kinds
         with pytest.raises(SceneError, match="cannot be played here: There is no turn kind 'sign'"):
