@@ -77,4 +77,4 @@ async def test_answers_of_a_strategy_of_a_package_can_be_compared() -> None:
         async with app.run_test() as pilot:
             await until(pilot, lambda: bool(app.screen.query(SelectionList)))
             offered = app.screen.query(SelectionList).first()
-            assert "knowing" in [str(option.prompt) for option in offered.options]
+            assert str(offered.options[-1].prompt) == "knowing  my-package 1.2"

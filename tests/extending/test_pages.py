@@ -21,6 +21,8 @@ from rolellm_agents.persona import load_persona
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.scene import load_scene
+from rolellm_agents.scene.directors import DirectorFunction
+from rolellm_agents.scene.run_file import RunLine, as_text, first_line, run_line
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs import RoleChatModel, SceneContext, Session, persona_tool, role_graph, scene_graph
 from rolellm_graphs.judge.graph import judge_replies
@@ -145,6 +147,41 @@ def test_a_director() -> None:
     turns = [line for line in output["lines"] if line["made_by"].get("why", "").startswith("Has said only")]
     assert len(turns) == 3
     assert len({line["speaker"] for line in turns[:2]}) == 2
+
+
+def test_a_run_of_a_director_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page("director")
+    monkeypatch.chdir(tmp_path)
+    lines = asyncio.run(_played(page.run()["quietest"]))
+    Path("dinner.jsonl").write_text("".join(map(as_text, lines)))
+    names = page.run(*page.further)
+    assert len(names["replayed"].played) > 3
+    assert names["replayed"].first_difference is None
+    ran = rolellm_here("scene", "replay", "dinner.jsonl")
+    assert ran.returncode == 2
+    assert "my_package.quietest directed this run" in ran.stderr
+
+
+async def _played(director: DirectorFunction) -> list[RunLine]:
+    """Three turns of a scene, as lines of a run file."""
+    ensemble = Ensemble(load_scene("last-booth"), model="scripted:I see.|Do you?", director=director)
+    with Transcript(None) as transcript:
+        stage = Stage(ensemble, transcript, seed=1, persons=())
+        lines = [first_line(stage.loaded, 1, {}, director=ensemble.choose_speaker)]
+        for turn in (1, 2, 3):
+            before = len(stage.messages)
+            await _all_of(stage.step())
+            for message in stage.messages[before:]:
+                opening = "opening" in message.made_by
+                lines.append(
+                    run_line(
+                        stage.loaded,
+                        message,
+                        turn=0 if opening else turn,
+                        calls=() if opening else list(stage.calls),
+                    )
+                )
+    return lines
 
 
 async def test_a_director_may_be_asked_asynchronously() -> None:
