@@ -7,10 +7,11 @@ A command's option takes precedence over the environment variable `ROLELLM_…`,
 import os
 import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,6 +22,7 @@ from pydantic_settings import (
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.toml import read_toml, write_toml
+from rolellm_agents.plugins import plugin_names
 from rolellm_agents.text import did_you_mean, replace_surrogates
 
 DEFAULT_MODEL = "llamacpp:rolesmol"
@@ -48,6 +50,19 @@ _COMPLAINTS = {
 """Messages for invalid values, by pydantic's type of the error."""
 
 
+_RECALL_METHODS = ("bm25", "chroma", "hybrid")
+
+
+def _known_recall_method(name: str) -> str:
+    if name in _RECALL_METHODS:
+        return name
+    *others, last = (repr(known) for known in (*_RECALL_METHODS, *plugin_names("rolellm.recall")))
+    expected = f"{', '.join(others)} or {last}"
+    if repr(name) not in (*others, last):
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
+    return name
+
+
 class Settings(BaseSettings):
     """The settings of all commands, unless a command's options override them."""
 
@@ -61,8 +76,8 @@ class Settings(BaseSettings):
     """Sampling temperature; the model's own default when unset."""
     max_tokens: int | None = Field(default=None, ge=1)
     """The longest answer, in tokens; the model's own default when unset."""
-    recall_method: Literal["bm25", "chroma", "hybrid"] | None = None
-    """How passages are found; the strategy's method when unset."""
+    recall_method: Annotated[str, AfterValidator(_known_recall_method)] | None = None
+    """How passages are found: a method of ours or of an installed package; the strategy's when unset."""
     recall_k: int = Field(default=5, ge=0, le=100)
     """The most passages in a prompt."""
     recall_tokens: int = Field(default=1_000, ge=0)

@@ -105,8 +105,13 @@ def method_named(name: str) -> str:
     raise _unknown_method(name)
 
 
+def method_names() -> list[str]:
+    """All names of recall methods: ours, then those of installed packages."""
+    return [*METHODS, *plugin_names("rolellm.recall")]
+
+
 def _unknown_method(name: str) -> SettingsError:
-    known = [*METHODS, *plugin_names("rolellm.recall")]
+    known = method_names()
     return SettingsError(
         f"There is no recall method {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
     )

@@ -10,6 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from rolellm_agents.errors import SceneError
+from rolellm_agents.plugins import qualified_name
+from rolellm_agents.scene.directors import DirectorFunction
 from rolellm_agents.scene.line import SceneLine, is_turn
 from rolellm_agents.scene.loading import LoadedScene, cast_scene
 from rolellm_agents.scene.message_kinds import MessageKind
@@ -66,6 +68,8 @@ class RunLine(TypedDict):
     seed: NotRequired[int]
     models: NotRequired[dict[str, str | None]]
     """The model spec of each seat."""
+    director: NotRequired[str]
+    """`module.name` of the function that directs the run in place of the scene's director."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +79,8 @@ class RunFile:
     loaded: LoadedScene
     seed: int
     models: Mapping[str, str | None]
+    director: str
+    """`module.name` of the function that directed the run; empty when the scene's director did."""
     lines: list[SceneLine]
     """All lines except the first."""
     records: list[RunLine]
@@ -83,15 +89,22 @@ class RunFile:
     """A warning when the last line is incomplete; empty otherwise."""
 
 
-def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None]) -> RunLine:
+def first_line(
+    loaded: LoadedScene,
+    seed: int,
+    models: Mapping[str, str | None],
+    *,
+    director: DirectorFunction | None = None,
+) -> RunLine:
     """The first line of a run file.
 
     Args:
         loaded: the scene.
         seed: the scene's seed.
         models: the model spec of each seat.
+        director: the function that overrides the scene's director, if any.
     """
-    return RunLine(
+    line = RunLine(
         turn=0,
         speaker=NARRATOR,
         name="",
@@ -106,6 +119,9 @@ def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None])
         seed=seed,
         models=dict(models),
     )
+    if director is not None:
+        line["director"] = qualified_name(director)
+    return line
 
 
 def run_line(
@@ -195,6 +211,7 @@ def read_run_file(
         loaded=loaded,
         seed=head["seed"],
         models=head["models"],
+        director=head.get("director", ""),
         lines=[_scene_line(record, number) for number, record in enumerate(records)],
         records=records,
         note=f"{path} breaks off in line {len(lines) + 1}; it was read up to there." if torn else "",

@@ -18,7 +18,8 @@ from rolellm_agents.scene.message_kinds import BUILT_IN, TURN_KINDS, MessageKind
 from rolellm_agents.scene.turns import random_for
 from rolellm_agents.scene.utterances import Utterance, parse_typed_line
 from rolellm_agents.scene.view import history_for, instruction_for, render_line
-from rolellm_graphs import scene_graph
+from rolellm_graphs import SceneContext, scene_graph
+from rolellm_graphs.scene.state import SceneInput
 
 NAMES = {"ben": "Ben", "cleo": "Cleo"}
 
@@ -87,14 +88,16 @@ def test_a_person_types_its_command() -> None:
 def test_a_person_signs_in_a_scene_that_has_signs_and_to_somebody_who_is_there() -> None:
     model = ScriptedChatModel(replies=["I see."])
     graph = scene_graph(with_own_kinds(), model=model)
-    lines = graph.invoke({"said": line_by("ada", "Run.", "sign", ["ben"])}, context={"turns": 1})["lines"]
+    lines = graph.invoke(
+        SceneInput(said=line_by("ada", "Run.", "sign", ["ben"])), context=SceneContext(turns=1)
+    )["lines"]
     assert (lines[-1]["kind"], lines[-1]["audience"]) == ("sign", ["ada", "ben"])
 
 
 def test_a_graph_takes_turn_kinds_by_name_and_as_objects() -> None:
     model = ScriptedChatModel(replies=["(signs to Ben) Run.", "(whispers to Ada) Why?"])
     graph = scene_graph(room(), model=model, turn_kinds=["say", SIGN])
-    lines = graph.invoke({}, context={"turns": 2})["lines"]
+    lines = graph.invoke(SceneInput(), context=SceneContext(turns=2))["lines"]
     assert [(line["kind"], line["audience"]) for line in lines] == [
         ("sign", ["ada", "ben"]),
         ("say", ["ada", "ben", "cleo"]),
@@ -195,7 +198,9 @@ def test_a_kind_without_a_mark_is_for_people_only() -> None:
     wink = MessageKind(name="wink", label={"en": "winks"})
     model = ScriptedChatModel(replies=["(winks) Well."])
     graph = scene_graph(room(), model=model, turn_kinds=["say", wink])
-    lines = graph.invoke({"said": line_by("ada", "So.", "wink")}, context={"turns": 2})["lines"]
+    lines = graph.invoke(SceneInput(said=line_by("ada", "So.", "wink")), context=SceneContext(turns=2))[
+        "lines"
+    ]
     assert [(line["kind"], line["text"]) for line in lines] == [("wink", "So."), ("say", "(winks) Well.")]
     assert PRAY.perceived_by == "speaker"
     assert SHOUT.typed == ("shout", "喊")

@@ -20,7 +20,7 @@ from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.catalog import PROVIDERS, get_model
 from rolellm_agents.models.names import named_models
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
@@ -106,7 +106,7 @@ class CompareScreen(Screen[bool]):
     @work(group="form", exclusive=True, exit_on_error=False)
     async def _offer_voices(self) -> None:
         own = self._session.strategy
-        strategies = list(dict.fromkeys([own, *STRATEGIES]))
+        strategies = list(dict.fromkeys([own, *strategy_names()]))
         models = [self._session.model_name]
         try:
             models += await asyncio.to_thread(named_models)

@@ -23,11 +23,12 @@ from rolellm_agents.config.settings import (
 )
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.persona.user_persona import UserPersona, user_personas
-from rolellm_agents.prompting.strategies import STRATEGIES
-from rolellm_agents.recall import METHODS
+from rolellm_agents.plugins import plugin_version
+from rolellm_agents.prompting.strategies import strategy_names
+from rolellm_agents.recall import method_names
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
-from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
+from rolellm_tui.screens.start_with import explained, models_to_offer
 from rolellm_tui.screens.user_personas import UserPersonasScreen
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import StatusLine
@@ -125,13 +126,13 @@ class SettingsScreen(Screen[bool]):
             choices=models,
             example="provider:name, as in openai:gpt-4o-mini",
         )
-        strategies = {name: name for name in STRATEGIES}
+        strategies = {name: name for name in strategy_names()}
         yield ChosenSetting("strategy", "Strategy", choices=strategies, unset="the model's default")
         own = "the model's default"
         yield TypedSetting("temperature", "Temperature", "0 decodes greedily.", unset=own)
         yield TypedSetting("max_tokens", "Longest answer", "In tokens.", unset=own)
         yield _section("Recall")
-        methods: dict[str, str] = {name: f"{name}, {_METHODS[name]}" for name in METHODS}
+        methods = {name: f"{name}, {_method_explained(name)}" for name in method_names()}
         yield ChosenSetting("recall_method", "Method", choices=methods, unset="the strategy's default")
         yield TypedSetting(
             "recall_k",
@@ -179,7 +180,7 @@ class SettingsScreen(Screen[bool]):
             case "strategy" if value is None:
                 return "The strategy the model was tuned with, or few-shot-dialogue."
             case "strategy":
-                return EXPLAINED.get(str(value), "")
+                return explained(str(value))
             case "you" if value:
                 description = next(
                     (persona.about for persona in data.user_personas if persona.id == value), ""
@@ -283,6 +284,10 @@ class SettingsScreen(Screen[bool]):
     @property
     def _status(self) -> StatusLine:
         return self.query_one(StatusLine)
+
+
+def _method_explained(name: str) -> str:
+    return _METHODS.get(name) or one_line(plugin_version("rolellm.recall", name), 60)
 
 
 def _section(title: str) -> Static:

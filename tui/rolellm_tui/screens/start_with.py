@@ -14,7 +14,8 @@ from textual.widgets import Button, Input, Select, Static
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import Persona
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.plugins import plugin_version
+from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import did_you_mean, one_line, plain
 from rolellm_tui.widgets.chat.opening import greetings_for
 from rolellm_tui.widgets.common.status_line import Complaint
@@ -26,7 +27,14 @@ EXPLAINED = {
     "system": "Short instruction for tuned models.",
     "retrieval": "Recalls lines, knowledge and lore.",
 }
-"""A short description of each strategy."""
+"""A short description of each of our strategies."""
+
+
+def explained(strategy: str) -> str:
+    """A short description of a strategy, or the package that provides it."""
+    return EXPLAINED.get(strategy) or one_line(plugin_version("rolellm.strategies", strategy), 60)
+
+
 _USUAL = "default"
 _GREETING = 400
 """Maximum length of a displayed greeting, in characters."""
@@ -138,9 +146,10 @@ class StartScreen(ModalScreen[Start | None]):
 
     def _strategies(self) -> Iterator[tuple[str, str]]:
         yield _USUAL, ""
-        width = max(map(len, STRATEGIES))
-        for name in STRATEGIES:
-            yield f"{name:<{width}}  {EXPLAINED.get(name, '')}", name
+        names = strategy_names()
+        width = max(map(len, names))
+        for name in names:
+            yield f"{name:<{width}}  {explained(name)}", name
 
     def _offered_models(self) -> Iterator[tuple[str, str]]:
         yield _USUAL, ""

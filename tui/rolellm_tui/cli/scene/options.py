@@ -108,7 +108,8 @@ def head_of_file(stage: "Stage", model: str) -> str:
     from rolellm_agents.scene.run_file import as_text, first_line
 
     models = {seat: voice.model_name for seat, voice in stage.ensemble.voices.items()}
-    return as_text(first_line(stage.loaded, stage.seed, {**models, NARRATOR: model}))
+    director = stage.ensemble.choose_speaker
+    return as_text(first_line(stage.loaded, stage.seed, {**models, NARRATOR: model}, director=director))
 
 
 def without_replay_fields(line: "RunLine") -> "RunLine":

@@ -13,6 +13,7 @@ from textual.message import Message as Event
 from textual.widgets import SelectionList, Static
 from textual.widgets.selection_list import Selection
 
+from rolellm_agents.plugins import plugin_version
 from rolellm_agents.text import one_line
 
 MOST = 4
@@ -76,7 +77,15 @@ class VoiceForm(Vertical):
                 yield Static("Strategies", classes="title", markup=False)
                 yield SelectionList[str](
                     *(
-                        Selection(_line(name, _ABOUT.get(name, "")), name, number < 2)
+                        Selection(
+                            _line(
+                                name,
+                                _ABOUT.get(name)
+                                or one_line(plugin_version("rolellm.strategies", name), 60),
+                            ),
+                            name,
+                            number < 2,
+                        )
                         for number, name in enumerate(self._strategies)
                     ),
                     classes="strategies",
@@ -134,6 +143,11 @@ class VoiceForm(Vertical):
     def action_across(self, side: int) -> None:
         """Focus the other list."""
         self.query(SelectionList)[side].focus()
+
+
+def _about(strategy: str) -> str:
+    """A strategy in a few words, or the package that provides it."""
+    return _ABOUT.get(strategy) or one_line(plugin_version("rolellm.strategies", strategy), 60)
 
 
 def _line(name: str, note: str) -> Content:
