@@ -184,8 +184,8 @@ async def _run_to_end(events: AsyncGenerator[SceneEvent, None]) -> None:
 def _check_director(record: RunFile, director: DirectorFunction | None) -> None:
     if record.director and director is None:
         raise SceneError(
-            f"{one_line(record.director, 120)} directed this run, a function that files cannot name; pass it "
-            "as `director` in Python, or give it a name as an entry point and record the run again."
+            f"{one_line(record.director, 120)} directed this run, a function that files cannot name; pass "
+            "it as `director` in Python, or give it a name as an entry point and record the run again."
         )
 
 
