@@ -52,7 +52,8 @@ def _turn_kind(given: Any, info: ValidationInfo) -> Any:
         try:
             return next((kind for kind in own if kind.name == given), None) or turn_kind_named(given)
         except RoleLLMError as error:
-            raise ValueError(str(error).rstrip(".")) from error
+            told = str(error).rstrip(".")
+            raise ValueError(told[:1].lower() + told[1:]) from error
     if isinstance(given, MessageKind) and given != BUILT_IN.get(given.name, given):
         raise ValueError(f"{given.name!r} is a message kind of ours; choose another name")
     return given

@@ -226,7 +226,7 @@ def test_a_stage_stores_a_message_kind_and_goes_on_with_it(tmp_path: Path) -> No
         assert stage.conversation is not None
         again, _ = stored_scene(transcript, stage.conversation, turn_kinds=[sign])
         assert again.scene.turn_kinds == loaded.scene.turn_kinds
-        with pytest.raises(SceneError, match="cannot be played here: There is no turn kind 'sign'"):
+        with pytest.raises(SceneError, match="cannot be played here: there is no turn kind 'sign'"):
             stored_scene(transcript, stage.conversation)
 
 

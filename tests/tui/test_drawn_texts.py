@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from helpers.own_kinds import SHOUT, SIGN
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
@@ -86,6 +87,15 @@ def test_kinds_of_lines_are_told_apart() -> None:
     kinds = ("say", "whisper", "think", "act", "narrate", "join", "leave")
     texts = {str(line_content(message("Oh.", kind=kind), "Oh.", SEATS).markup) for kind in kinds}
     assert len(texts) == len(kinds)
+
+
+def test_a_kind_of_a_users_is_shown_with_what_it_is_called() -> None:
+    seats = SeatStyles({"ada": "Ada", "ben": "Ben"}, {}, (SIGN, SHOUT))
+    signed, shouted = (line_content(message("Oh.", kind=kind), "Oh.", seats) for kind in ("sign", "shout"))
+    assert signed.plain == "Ada  signs to Ben\nOh."
+    assert shouted.plain == "Ada  shouts\nOh."
+    # Where nothing is known of the kind, its name is shown.
+    assert line_content(message("Oh.", kind="sign"), "Oh.", SEATS).plain == "Ada  sign\nOh."
 
 
 def test_swipes_and_an_early_end_stand_with_the_line() -> None:
