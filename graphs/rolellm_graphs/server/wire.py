@@ -36,9 +36,7 @@ class ChatMessage(BaseModel):
         parts = content if isinstance(content, list) else []
         others = {str(part.get("type")) for part in parts if isinstance(part, dict)} - {"text"}
         if others:
-            raise ValueError(
-                f"only text is supported; leave out parts of type {', '.join(sorted(others))}"
-            )
+            raise ValueError(f"only text is supported; leave out parts of type {', '.join(sorted(others))}")
         return content
 
     @property
