@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_BARS: Final = 40
 _WIDTH, _ROW_HEIGHT = 840, 150
-"""Of the picture and of one of its rows, in pixels."""
+"""The width of the picture and the height of one of its rows, in pixels."""
 
 
 def write_chart(file: Path, groups: Sequence[Group]) -> None:
@@ -59,9 +59,9 @@ def _panel(axes: "Axes", title: str, lengths: Lengths) -> None:
     if not lengths.counted:
         axes.set_xticks([])
         return
-    # The longest hundredth would press all others against the left.
+    # Without the longest 1 %, which would compress all others at the left.
     end = lengths.at(0.99) + 1
-    step = -(-end // _MOST_BARS)  # all bars hold equally many lengths, so that none is higher for it
+    step = -(-end // _MOST_BARS)  # all bars cover equally many lengths
     shown = [length for length in lengths.counted if length < end]
     axes.hist(shown, bins=range(0, end + step, step), color=LIGHT["s0"], rwidth=0.9)
     axes.axvline(lengths.at(0.5) + 0.5, color=LIGHT["s1"])

@@ -130,7 +130,7 @@ def _from(numbers: "array[int]", least: int) -> "NDArray[np.int64]":
 
 
 def _marks(words: Sequence[tuple[int, ...]]) -> "NDArray[np.uint64]":
-    """128 bits for each text, in which at most as many differ as two texts have words of their own.
+    """A bitmap of 128 bits for each text; two bitmaps differ in at most as many bits as the texts in words.
 
     Each word turns one bit over.
     """

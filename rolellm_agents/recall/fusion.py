@@ -18,7 +18,7 @@ class FusedIndex:
         self._indexes = list(indexes)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` passages with the highest sums of `1 / (10 + rank)`; near if one index says so."""
+        """The `k` passages with the highest sums of `1 / (10 + rank)`; near if near in any index."""
         if k <= 0:
             return []
         rankings = [index.search(query, max(k, _DEPTH)) for index in self._indexes]

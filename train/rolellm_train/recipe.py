@@ -45,7 +45,7 @@ class Recipe(BaseModel):
     beta: float = Field(default=0.1, gt=0, le=10)
     """Beta of DPO: the weight of staying close to the base."""
 
-    # What is learned
+    # Data
     role_specific: float = Field(default=1.0, ge=0, le=100)
     """Repetitions of each role-specific row of RoleBench per epoch; a fraction samples rows."""
     general: float = Field(default=1.0, ge=0, le=100)
@@ -68,7 +68,7 @@ class Recipe(BaseModel):
     limit: int | None = Field(default=None, ge=1)
     """Maximum number of rows, sampled at random."""
 
-    # How
+    # Training
     start: str = ""
     """Folder of a PEFT adapter to continue (`--from`); empty for a new adapter."""
     rank: int = Field(default=8, ge=1, le=512)

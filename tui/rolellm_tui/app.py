@@ -170,7 +170,7 @@ class RoleApp(App[RoleLLMError]):
 
         self.push_screen(WelcomeScreen(greeter, user=self._user), go_on)
 
-    # What screens and commands ask for
+    # Requests of screens and commands
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the chosen persona."""

@@ -14,7 +14,7 @@ from threading import Lock
 from rolellm_agents.scene import SceneLine
 
 _KEPT = 512
-"""Running scenes."""
+"""The maximum number of stored texts."""
 
 
 class SceneMemory:

@@ -60,7 +60,7 @@ def parse_lines(text: str, names: Mapping[str, str], kinds: Container[Kind] = KI
     for mark in [*_PARTS.finditer(text), None]:
         head = _parse_head(mark["head"], names, kinds) if mark else None
         if mark and head is None:
-            continue  # bold words of somebody's
+            continue  # a line's own words in bold
         line_text = text[end : mark.start() if mark else len(text)].strip()
         if line_text:
             lines.append(speaker._replace(text=line_text))

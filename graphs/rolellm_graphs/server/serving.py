@@ -16,7 +16,7 @@ from rolellm_graphs.server.options import ServerOptions
 
 _BACKLOG: Final = 2048
 _HERE: Final = ("localhost", "127.0.0.1", "[::1]")
-"""What programs of this machine call it."""
+"""The host names by which programs on this machine reach the server."""
 
 
 async def serve(

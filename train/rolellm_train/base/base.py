@@ -12,7 +12,7 @@ from rolellm_train.base.tuned import quiet
 from rolellm_train.base.unpacking import unpack_gguf
 
 _DATA: Final = frozenset({".json", ".safetensors", ".model", ".jinja", ".txt"})
-"""Kinds of files that hold data; converters would run a base's programs and unpickle its `.bin` files."""
+"""Suffixes of data files; converters would run a base model's programs and unpickle its `.bin` files."""
 
 
 @dataclass(frozen=True)

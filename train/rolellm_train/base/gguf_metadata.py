@@ -14,7 +14,7 @@ _KEPT: Final = frozenset(
     f"general.{name}"
     for name in ("architecture", "type", "file_type", "quantization_version", "size_label", "alignment")
 )
-"""Of the `general.` entries, those that are not about who and what: the converters guess the others."""
+"""The `general.` keys that are kept. The others name authors and models, and the converters guess them."""
 
 
 def write_with_metadata(

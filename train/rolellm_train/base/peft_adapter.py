@@ -23,7 +23,7 @@ _UNSAYABLE: Final = {
     "lora_bias": "biases",
     "target_parameters": "experts' weights",
 }
-"""What llama.cpp's adapters cannot hold: they are one alpha and two matrices for each weight."""
+"""Features of PEFT that adapters of llama.cpp (one alpha, two matrices per weight) cannot represent."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class PeftAdapter:
 
     folder: Path
     base: str
-    """The base that it names."""
+    """The base model that the adapter names."""
     shapes: Mapping[str, tuple[int, int]]
-    """Shapes of the weights that it changes: outputs × inputs."""
+    """The shapes of the weights that the adapter changes, outputs × inputs, by the name of the weight."""
     rank: int
     alpha: float
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 _FILE: Final = "tokenizer.model"
 _KIND: Final = "llama"
-"""What GGUF calls a vocabulary of SentencePiece."""
+"""GGUF's name of the type of SentencePiece vocabularies."""
 
 
 def write_sentencepiece(base: Path, folder: Path) -> None:

@@ -100,12 +100,12 @@ def _causal_attention(
     scaling: float | None,
     window: int | None,
 ) -> "torch.Tensor":
-    """Queries that are the last of the keys' tokens, each of which sees those up to itself."""
+    """Causal attention of queries for the last of the keys' tokens."""
     import torch
 
     group, tokens = queries.shape[1:3]
     if window is not None:
-        # The first query sees `window - 1` tokens before it, and no other sees any before those.
+        # The first query attends to `window - 1` tokens before it; later queries to none before those.
         visible = tokens + window - 1
         keys, values = keys[:, -visible:], values[:, -visible:]
     before = keys.shape[1] - tokens

@@ -98,7 +98,7 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
 def shared_beginning(rows: Sequence[Encoded]) -> int:
     """The length of the common prefix in tokens, at most up to the first answer."""
     prompts = [row.ids[: row.answers[0].start - 1] for row in rows]
-    # What the first and the last in order have alike, all between them have, too.
+    # In sorted order, the common prefix of the first and the last row is common to all rows.
     first, last = min(prompts), max(prompts)
     common = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return sum(1 for _ in common) if len(rows) > 1 else 0

@@ -21,9 +21,9 @@ from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 
 _JUDGES: Final = "judges"
-"""In the folder of a benchmark's run; below it lies a run of each judge."""
+"""The subfolder of an evaluation's run that contains a run for each judge."""
 _DRAWN: Final = "samples.jsonl"
-"""In the folder of a run of `rolellm data draws`."""
+"""The file of answers in a run of `rolellm data rejection-sampling`."""
 _REFERENCES: Final = "references"
 _MARGIN: Final = 0.03
 """Minimum difference in ROUGE-L F1; closer answers count as equal."""
@@ -234,7 +234,7 @@ def _is_complete(message: Message) -> bool:
 
 
 def _is_like(sibling: Message, chosen: Message) -> bool:
-    """Whether it is another answer of the same one."""
+    """Whether a message is another answer of the same speaker."""
     return sibling.speaker == chosen.speaker and _is_complete(sibling) and sibling.text != chosen.text
 
 

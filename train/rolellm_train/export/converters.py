@@ -34,7 +34,7 @@ _WANTED: Final = re.compile(
     rf"({re.escape(ADAPTER)}|{re.escape(MODEL)}|LICENSE|(?:conversion|gguf-py/gguf)/(?:\w+/)*\w+\.py)"
 )
 _LARGEST: Final = 4_000_000
-"""Bytes of one file; the largest has a tenth of it."""
+"""The maximum size of one file in bytes, ten times that of the largest actual file."""
 _MOST: Final = 1_000
 _DIGESTS: Final = "digests.json"
 _DOWNLOAD_S: Final = 1_800

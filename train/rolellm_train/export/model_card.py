@@ -62,7 +62,7 @@ def _head(card: ModelCard) -> dict[str, Any]:
 
 
 def _yaml(head: Mapping[str, Any]) -> str:
-    """As YAML, with Chinese to be read where it can be: some rare line breaks it gives back otherwise."""
+    """Write a value as YAML; Chinese stays readable unless the text would not survive a round trip."""
     text = yaml.safe_dump(dict(head), allow_unicode=True, sort_keys=False)
     if yaml.safe_load(text) != head:
         text = yaml.safe_dump(dict(head), sort_keys=False)

@@ -125,7 +125,7 @@ def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written |
 
 
 def _are_plain(marks: Iterable[str]) -> bool:
-    """Whether Go and a Modelfile take them for text, and none of the words they were found by is left."""
+    """Whether the texts are plain text in Go templates and Modelfiles, and contain no placeholder."""
     return not any(sign in mark for mark in marks for sign in ("{{", '"""', "\x01"))
 
 
@@ -133,8 +133,8 @@ def _around(template: ChatTemplate, bos: str) -> dict[str, tuple[str, str]]:
     """The text before and after each role's content.
 
     Raises:
-        ModelError: the template refuses such turns.
-        ValueError: words are changed, or turns change those before them.
+        ModelError: the template rejects such turns.
+        ValueError: the template changes the content, or a turn changes the text of earlier turns.
     """
     turns = [_turn(role, _MARK.format(role)) for role in _ROLES]
     around: dict[str, tuple[str, str]] = {}

@@ -79,7 +79,7 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
     longest = min(_LONGEST, tuned.model.config.max_position_embeddings) - REPLY
     with torch.inference_mode():
         for number, tokens in enumerate(ids):
-            # Of all tokens they would take two gigabytes with a vocabulary of 262,144.
+            # The logits of all tokens would take two gigabytes with a vocabulary of 262,144.
             inputs = torch.tensor([tokens[:longest]])
             logits = tuned.model(inputs, logits_to_keep=POSITIONS).logits[0]
             np.save(_logits_file(place, number), logits.float().numpy())
@@ -145,7 +145,7 @@ def _adds_bos(tokenizer: Any) -> bool:
 
 
 def _rendered(tokenizer: Any, turns: Sequence[Turn]) -> str:
-    """The prompt; of folded turns where the template refuses them, as in a conversation."""
+    """Render the prompt; if the template rejects the turns, they are folded, as in a conversation."""
     try:
         return str(tokenizer.apply_chat_template(list(turns), add_generation_prompt=True, tokenize=False))
     except TemplateError:

@@ -14,7 +14,7 @@ from rolellm_train.export.reference import Reference
 from rolellm_train.export.work import ADAPTER_FILE, BASE_FILE, ExportWork
 
 _BEST_FIRST: Final = ("q8_0", "f16", "q4_k_m")
-"""Q8_0 is as good as F16, and half as large."""
+"""The weight formats, best first; Q8_0 is as good as F16 and half as large."""
 
 
 def write_texts(

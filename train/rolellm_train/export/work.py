@@ -25,7 +25,7 @@ BASE_FILE: Final = "base-f16.gguf"
 _VOCABULARY: Final = 300_000
 """Size of the largest vocabularies, in tokens."""
 _NARROWEST: Final = 64
-"""Weights of a token at least."""
+"""The minimum number of weights per token of the vocabulary."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
     """
     unpacked = 4 * weights if base.gguf else 0
     in_f16 = 2 * weights
-    # The model for transformers, in F16 with and without metadata, and what is quantized of it.
+    # The model for transformers, two copies in F16 (with and without metadata), and the quantized files.
     merged_files = (4 + 2 + 2 + len(set(merged) & set(QUANTIZED))) * weights if merged else 0
     vocabulary = min(_VOCABULARY, weights // _NARROWEST)
     return unpacked + in_f16 + merged_files + 4 * COUNT * POSITIONS * vocabulary
@@ -93,7 +93,7 @@ def prepare_base(work: ExportWork) -> Path:
     with work.step("base in F16", "Converting the base to F16, to compare over."):
         file = work.place / BASE_FILE
         if work.base.gguf is not None:
-            # Its weights as numbers of 16 bits, and nothing that a converter could mistake.
+            # Only 16-bit weights, and nothing that a converter could misread.
             quantize(work.base.gguf, file, "f16")
         else:
             convert_model(work.converters, work.base_folder, file)

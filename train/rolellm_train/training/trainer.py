@@ -31,7 +31,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
         self._held_out = held_out
         self.model_accepts_loss_kwargs = True
-        # Each label is the token after its place already: the first counts, too.
+        # The labels are shifted already, so the first one counts, too.
         self._loss_shifts_labels = False
 
     def batch(self, pack: PackedSequence) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
                 f"The loss is no number any more after step {self.state.global_step}; "
                 "lower learning_rate in the recipe and train anew."
             )
-        # Of several processes' gradients the mean is taken, and each has divided by the labels of all.
+        # torch averages the gradients of all processes, and each process has divided by the labels of all.
         return loss * self.accelerator.num_processes
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:

@@ -118,7 +118,7 @@ class PlainChat:
             count = lines.counted(later, "message")
             yield f"The {count} after it stay on the old branch; /undo returns to it."
 
-    # Moving about
+    # Navigation
 
     def _swipe(self, command: Command) -> Iterable[str]:
         answer = self._last_answer()
@@ -160,7 +160,7 @@ class PlainChat:
         self._session.go_to_branch(name)
         return [f"Now on {name}.", *self._last_lines()]
 
-    # Telling
+    # Output
 
     def _lines_from(self, number: int) -> list[str]:
         messages = self._session.messages[number - 1 :]
@@ -217,9 +217,9 @@ def _ask() -> str:
 def _prepare_input(session: Session) -> None:
     """Accept any bytes, and enable a history for the arrow keys."""
     if isinstance(sys.stdin, io.TextIOWrapper):
-        # What is no text would take the lines behind it with it.
+        # Input that is not text would make readline drop the lines after it.
         sys.stdin.reconfigure(errors="surrogateescape")
-    with suppress(ImportError):  # Windows has none, and its terminal brings lines back by itself
+    with suppress(ImportError):  # Windows has no readline; its terminal has a history of its own
         import readline
 
         for message in session.messages:

@@ -129,7 +129,7 @@ class ChatScreen(Screen[None]):
 
     @work(group="answer", exclusive=True, exit_on_error=False)
     async def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run one action that may produce an answer. Others are refused meanwhile."""
+        """Run one action that may produce an answer. Other actions are rejected meanwhile."""
         self.answering = True
         try:
             await self._attempt(act)
@@ -138,7 +138,7 @@ class ChatScreen(Screen[None]):
             self._prompt.read_ahead()
 
     async def _attempt(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run an action, and afterwards show what the transcript holds."""
+        """Run an action, and then show the state of the transcript."""
         try:
             await act()
         except RoleLLMError as error:
@@ -230,7 +230,7 @@ class ChatScreen(Screen[None]):
     def _go_up(self) -> None:
         self._conversation.focus_last()
 
-    # What single messages are asked for
+    # Actions of single messages
 
     @on(Bubble.ActionRequested)
     async def _grant(self, event: Bubble.ActionRequested) -> None:
@@ -311,7 +311,7 @@ class ChatScreen(Screen[None]):
         self.app.post_message(self.Left())
         self.dismiss()
 
-    # What fails in the background
+    # Errors in the background
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""

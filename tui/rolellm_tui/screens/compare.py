@@ -115,7 +115,7 @@ class CompareScreen(Screen[bool]):
         models.append(PROVIDERS["llamacpp"].example)
         await self.query_one("#compare-body").mount(VoiceForm(strategies, list(dict.fromkeys(models))))
 
-    # Asking
+    # Answers
 
     @on(VoiceForm.Chosen)
     async def _begin(self, event: VoiceForm.Chosen) -> None:
@@ -227,7 +227,7 @@ class CompareScreen(Screen[bool]):
     def _columns(self) -> Sequence[AnswerColumn]:
         return self.query_one(AnswerGrid).columns
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""

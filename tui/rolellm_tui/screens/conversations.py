@@ -133,7 +133,7 @@ class ConversationsScreen(Screen[None]):
             self._stale = False
             self._load()
 
-    # What is listed
+    # The list
 
     @work(group="list", exclusive=True, exit_on_error=False)
     async def _load(self) -> None:
@@ -141,7 +141,7 @@ class ConversationsScreen(Screen[None]):
         try:
             await self._list()
             if not self._summaries and not self.query_one("#find", Input).value:
-                # There is nothing to find, and the keys of the list are what helps.
+                # There is nothing to search, so show the keys of the list.
                 self.query_one(ConversationList).focus()
             if not self._names:
                 self._names = await asyncio.to_thread(names_of_personas)
@@ -234,7 +234,7 @@ class ConversationsScreen(Screen[None]):
         )
         self.query_one(ConversationPreview).show(messages, names, match)
 
-    # Finding
+    # Search
 
     @on(Input.Changed, "#find")
     def _typed(self, event: Input.Changed) -> None:
@@ -271,7 +271,7 @@ class ConversationsScreen(Screen[None]):
         """Focus the list."""
         self.query_one(ConversationList).focus()
 
-    # Changing
+    # Changes
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable the actions that apply now."""
@@ -390,10 +390,10 @@ class ConversationsScreen(Screen[None]):
         for summary in self._summaries:
             if summary.id == target.conversation:
                 return summary
-        # A message of one that is not in this list was found.
+        # The match belongs to a conversation that is not in this list.
         return await asyncio.to_thread(self._transcript.find_conversation, target.conversation)
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""

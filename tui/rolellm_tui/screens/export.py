@@ -150,7 +150,7 @@ class ExportScreen(ModalScreen[Path | None]):
         typed = Path(self.query_one("#path", Input).value.strip())
         try:
             return typed.expanduser().absolute()
-        except (OSError, RuntimeError):  # the current folder is gone, or nobody has that home
+        except (OSError, RuntimeError):  # the current folder or the user of `~user` does not exist
             return typed
 
     def _default_name(self) -> str:
@@ -167,7 +167,7 @@ class ExportScreen(ModalScreen[Path | None]):
 def _existing_file(path: Path) -> Literal["", "file", "folder"]:
     try:
         return "folder" if path.is_dir() else "file" if path.exists() else ""
-    except OSError:  # writing will tell
+    except OSError:  # the attempt to write will report the error
         return ""
 
 

@@ -111,7 +111,7 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
             try:
                 await self._read_previews(text)
             except PersonaError as error:
-                # Not as an error: one may still be typing.
+                # Not shown as an error, because the user may still be typing.
                 self._show(str(error))
 
     async def _read_previews(self, text: str) -> list[Preview]:

@@ -82,7 +82,7 @@ class LibraryScreen(Screen[None]):
     recent: var[Sequence[str]] = var((), init=False)
     """Ids of personas, most recent conversation first."""
     user: var[str] = var(DEFAULT_USER, init=False)
-    """What stands for `{{user}}` in cards."""
+    """The text that replaces `{{user}}` in cards."""
 
     @dataclass
     class Chosen(Message):

@@ -245,7 +245,7 @@ class SceneScreen(Screen[None]):
         """Change the pause between turns."""
         self._player.lengthen(step)
 
-    # Who speaks
+    # Speakers
 
     @work(group="next", exclusive=True, exit_on_error=False)
     async def _ask_next_speaker(self, question: str) -> None:
@@ -276,7 +276,7 @@ class SceneScreen(Screen[None]):
         else:
             self._let_speak(other)
 
-    # What the person says
+    # The user's lines
 
     @on(ScenePrompt.Empty)
     def _entered_nothing(self) -> None:
@@ -361,7 +361,7 @@ class SceneScreen(Screen[None]):
         if not self._is_over():
             self._let_speak(event.seat)
 
-    # Who knows what
+    # Views
 
     @on(CastPanel.Viewed)
     def _look_as(self, event: CastPanel.Viewed) -> None:
@@ -402,7 +402,7 @@ class SceneScreen(Screen[None]):
         self.set_class(not is_open, "-cast-open")
         (self._text if is_open else self._cast).focus()
 
-    # Where in the tree
+    # The tree
 
     async def action_swipe(self, step: int) -> None:
         """Show the previous or next swipe."""
@@ -482,7 +482,7 @@ class SceneScreen(Screen[None]):
         messages = self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
         return next((message for message in reversed(messages) if "model" in message.made_by), None)
 
-    # Elsewhere
+    # Other screens
 
     def action_export(self) -> None:
         """Export the scene."""
@@ -499,7 +499,7 @@ class SceneScreen(Screen[None]):
         self._stage.cancel()
         self.dismiss()
 
-    # How things stand
+    # State
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable the actions that apply now."""

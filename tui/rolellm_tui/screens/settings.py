@@ -195,7 +195,7 @@ class SettingsScreen(Screen[bool]):
             case _:
                 return None
 
-    # Changing
+    # Changes
 
     @on(Input.Changed)
     def _typed(self) -> None:
@@ -274,7 +274,7 @@ class SettingsScreen(Screen[bool]):
                     return
         self.dismiss(self._changed)
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
@@ -307,7 +307,7 @@ def _check(name: str, value: object) -> None:
     """Check that a model or embeddings exist.
 
     Raises:
-        RoleLLMError: they do not.
+        RoleLLMError: there is no such model, or there are no such embeddings.
     """
     if name == "model" and isinstance(value, str) and ":" not in value:
         offered = models_to_offer()

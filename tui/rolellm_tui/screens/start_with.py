@@ -111,7 +111,7 @@ class StartScreen(ModalScreen[Start | None]):
         number = self._number("greeting")
         self.query_one("#words", Static).update(plain(self._greetings[number])[:_GREETING])
         if number:
-            # A conversation that goes on has its greeting already.
+            # A resumed conversation has its greeting already.
             self.query_one("#new", Select).value = "new"
 
     @on(Button.Pressed, "#go")
@@ -172,6 +172,6 @@ def _row(label: str, control: Select[str] | Input) -> ComposeResult:
 
 
 def _menu(name: str, options: Iterator[tuple[str, str]]) -> Select[str]:
-    # As Text, since words from outside are no markup.
+    # As Text, because text from outside must not be parsed as markup.
     offered = [(Text(plain(label)), value) for label, value in options]
     return Select(offered, allow_blank=False, id=name, compact=True)

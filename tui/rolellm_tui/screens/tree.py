@@ -190,7 +190,7 @@ class TreeScreen(Screen[str | None]):
             bar.show_position("not found")
         self.refresh_bindings()
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""

@@ -38,7 +38,7 @@ _WARNING = (
     "encrypted."
 )
 
-# Everything comes from here: nothing is loaded from elsewhere, and nobody shows the page inside theirs.
+# The page loads nothing from other servers, and no other page may embed it.
 # The terminal in the page sets styles of its own.
 _POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
@@ -52,8 +52,8 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _NOT_KEPT = {"Cache-Control": "no-store"}
-# A redirect by status would end without the cookie where the link was followed from a page of another
-# site: the browser then takes all of it as that site's doing.
+# With an HTTP redirect, browsers would not send the cookie if the link was followed from a page of another
+# site, because they treat the whole chain as a cross-site request.
 _GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>RoleLLM</title>'
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rolellm_graphs.runs.items import RunLimits
 
 _ANSWER_TOKENS = 160
-"""Longer answers of the embedded model wander off."""
+"""Longer answers of the embedded model lose the subject."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rolellm_tui.cli.judge.options import OpenModel
 
 _ITEMS = "items.jsonl"
-"""The record of a scene lab, which lies beside the scenes."""
+"""The record of a scene lab, in the same folder as its scenes."""
 
 
 @with_option_groups
@@ -73,7 +73,7 @@ def _scenes(source: str, persona: str | None) -> "list[JudgedScene]":
     """The scenes of a source.
 
     Raises:
-        RoleLLMError: there are none.
+        RoleLLMError: the source contains no scenes.
     """
     from rolellm_agents.judging import JudgingError
 

@@ -236,7 +236,7 @@ class PromptView(ScrollView, can_focus=True):
         rows = rows_of(text, width)
         if index in self._open:
             return _PartBlock(tuple(rows), 0)
-        # One more may be shown: the line that tells of it would take its place.
+        # One more row is shown, because the note about it would take its place.
         first = tuple(islice(rows, FOLDED + 2))
         if len(first) <= FOLDED + 1:
             return _PartBlock(first, 0)

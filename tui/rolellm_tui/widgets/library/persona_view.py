@@ -45,7 +45,7 @@ class PersonaView(Vertical):
 
     found: var[FoundPersona | None] = var(None, init=False)
     user: var[str] = var("", init=False)
-    """What stands for `{{user}}` in a card's words."""
+    """The text that replaces `{{user}}` in a card."""
 
     def __init__(
         self,

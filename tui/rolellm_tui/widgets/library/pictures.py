@@ -76,7 +76,7 @@ def decode(content: bytes, name: str) -> "Image":
             f"The portrait {name} has more than {limit // 10**6} million pixels; save it smaller."
         ) from error
     except Exception as error:
-        # Decoders raise whatever a damaged file leads them to.
+        # Decoders raise many types of exceptions for damaged files.
         raise PersonaError(
             f"The portrait {name} is damaged, or no picture that can be shown; give another."
         ) from error

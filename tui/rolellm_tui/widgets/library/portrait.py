@@ -49,7 +49,7 @@ def find_pixels() -> "PixelWidget | None":
     if not all(stream and stream.isatty() for stream in streams) or not _any_pictures():
         return None
     if os.environ.get("TERM_PROGRAM") == "WarpTerminal":
-        # It says that it knows Kitty's protocol and then shows nothing.
+        # It reports support for Kitty's protocol but then shows nothing.
         return None
     from textual_image.renderable import Image, SixelImage, TGPImage
     from textual_image.widget import Image as ImageWidget
@@ -163,7 +163,7 @@ class Portrait(Container):
             background = self.background_colors[1].rgb
             return _HalfBlocks(half_blocks(image, columns, rows, background), columns)
         picture = self._pixels(image)
-        # It knows how high a cell of this terminal is.
+        # textual-image knows the height of this terminal's cells.
         picture.styles.width, picture.styles.height = columns, "auto"
         picture.styles.max_height = self.box[1]
         return picture

@@ -224,7 +224,7 @@ class ChosenSetting(Setting):
         self.want(self._value if value == _as_text(self._value) else value or None)
 
     def _options_offered(self) -> list[tuple[Text, str]]:
-        # As Text, since words from outside are no markup.
+        # As Text, because text from outside must not be parsed as markup.
         unset = {"": self._unset} if self._unset else {}
         return [(Text(one_line(label)), value) for value, label in {**unset, **self._choices}.items()]
 

@@ -18,7 +18,7 @@ _BEFORE_THE_HIT = 12
 _WIDEST_CHIP = 16
 _PRESENT = "$text-primary"
 _ASIDE = "$foreground-muted"
-"""$text-muted means something in style sheets alone."""
+"""A muted style; `$text-muted` works in style sheets only."""
 _MARKED = "bold $text-accent"
 _CHIP = "$text-primary on $primary-muted"
 _HIT = "$text-warning on $warning-muted"
