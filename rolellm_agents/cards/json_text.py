@@ -24,9 +24,7 @@ _INVISIBLE = re.compile(
 def read_json(content: bytes, what: str) -> dict[str, Json]:
     """Parse a JSON object.
 
-    Args:
-        content: JSON in UTF-8; UTF-16 and CP1252 are recognised.
-        what: the content's name in messages.
+    The content is in UTF-8; UTF-16 and CP1252 are recognised.
 
     Raises:
         CardError: the content is too large, is not a JSON object, or is nested too deeply.

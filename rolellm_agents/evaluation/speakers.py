@@ -42,11 +42,8 @@ def find_speakers(
 ) -> RolePersonas:
     """Find a persona for each role: from the cast, or else built from the data set's profile.
 
-    Args:
-        asked: the questions.
-        cast: personas in any language; of two with the same name the first counts.
-        profiles: descriptions by role name.
-        language: language of the questions.
+    The cast may have any language; of two personas with the same name the first counts. `profiles` has
+    descriptions by role name.
     """
     ours: dict[str, Persona] = {}
     for persona in cast:
@@ -95,10 +92,6 @@ def without_answers(speakers: RolePersonas, asked: Iterable[Sample]) -> RolePers
 
     A demonstration is withheld when it answers one of the questions or a similar one. Demonstrations and
     passages are withheld when they contain most of a reference.
-
-    Args:
-        speakers: the personas that answer.
-        asked: all questions, with their references.
     """
     by_role: dict[str, list[Sample]] = {}
     for sample in asked:

@@ -50,9 +50,7 @@ def evidence(persona: Sequence[float], nobody: Sequence[float]) -> float:
     a single word that is unlikely under the persona costs little. It is more robust for replies from
     another source, such as another model.
 
-    Args:
-        persona: as for `gain`.
-        nobody: as for `gain`.
+    The arguments are those of `gain`.
 
     Raises:
         ValueError: as for `gain`.

@@ -79,12 +79,7 @@ def read_predictions(
 
 
 def pair_replies(first: Iterable[Judged], second: Iterable[Judged]) -> Paired:
-    """Pair the replies of two systems by persona and question, in the order of the first system.
-
-    Args:
-        first: replies of one system.
-        second: replies of the other system.
-    """
+    """Pair the replies of two systems by persona and question, in the order of the first system."""
     ones, others = _by_question(first), _by_question(second)
     both = [key for key in ones if key in others]
     return Paired(

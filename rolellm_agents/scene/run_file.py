@@ -83,13 +83,7 @@ class RunFile:
 
 
 def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None]) -> RunLine:
-    """The first line of a run file.
-
-    Args:
-        loaded: the scene.
-        seed: the scene's seed.
-        models: the model spec of each seat.
-    """
+    """The first line of a run file. `models` has the model spec of each seat."""
     return RunLine(
         turn=0,
         speaker=NARRATOR,
@@ -118,13 +112,8 @@ def run_line(
 ) -> RunLine:
     """The line of a run file for one message.
 
-    Args:
-        loaded: the scene.
-        message: a message of the transcript.
-        turn: the number of the turn that the message is or follows.
-        ms: duration of the turn in milliseconds; the message's own when None.
-        why: why the director chose this speaker.
-        calls: the model calls of the turn.
+    `turn` is the number of the turn that the message is or follows, `ms` its duration in milliseconds; the
+    message's own when None. `why` says why the director chose this speaker.
     """
     by_model = "model" in message.made_by
     usage = message.usage or ({} if by_model else _NO_MODEL)

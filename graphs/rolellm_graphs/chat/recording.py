@@ -29,12 +29,7 @@ class Recording:
     ) -> None:
         """Prepare the recording; nothing is stored before the first word.
 
-        Args:
-            transcript: stores the message.
-            conversation: the id of the conversation.
-            parent: the id of the preceding message.
-            speaker: the id of the speaker.
-            branch: the branch that points to the message from its first word on.
+        The branch points to the message from its first word on.
         """
         self.text = ""
         """The text so far."""
@@ -59,11 +54,7 @@ class Recording:
     ) -> TokenDelta:
         """Store the next words.
 
-        Args:
-            words: the new words.
-            audience: the seats that witness the message; used with the first words only.
-            made_by: provenance that is known so far; used with the first words only.
-            kind: the message kind; used with the first words only.
+        Audience, provenance and kind are used with the first words only.
 
         Raises:
             StorageError: the words could not be stored.

@@ -59,11 +59,7 @@ class ReplyPlan:
     ) -> None:
         """Plan the replies.
 
-        Args:
-            models: unique names.
-            strategies: unique names.
-            asked: the questions; duplicates are asked once.
-            speakers: a persona for each role.
+        The names of models and of strategies are unique; duplicate questions are asked once.
         """
         self.models = models
         self.systems = [System(model, strategy) for model in models for strategy in strategies]
@@ -116,12 +112,7 @@ class ReplyMaker:
     ) -> None:
         """Prepare the calls.
 
-        Args:
-            plan: the planned replies.
-            finished: the finished replies.
-            recall: options of the recall.
-            own_store: Chroma folder for personas that differ from those of the user's chats.
-            seed: sampling seed.
+        `own_store` is a Chroma folder for personas that differ from those of the user's chats.
         """
         self._plan = plan
         self._finished = finished

@@ -80,9 +80,7 @@ class JudgingModel:
     async def ask(self, question: JudgeQuestion[Read], key: str) -> JudgeReply[Read]:
         """Ask a question and parse the answer.
 
-        Args:
-            question: the question.
-            key: a unique key, from which the answer's seed is derived.
+        The answer's seed is derived from the key, which is unique.
 
         Raises:
             ModelError: the model cannot be loaded.

@@ -31,10 +31,7 @@ class ReplyScoring:
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
         """Prepare the scoring.
 
-        Args:
-            model: a model that returns log-probabilities.
-            model_name: the model's name in error messages.
-            at_once: concurrency limit.
+        The model returns log-probabilities; its name is for error messages.
 
         Raises:
             ModelError: the model returns no log-probabilities.

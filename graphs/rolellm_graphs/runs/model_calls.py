@@ -50,14 +50,7 @@ class ModelCalls:
     """Calls of one model."""
 
     def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, backoff: Backoff) -> None:
-        """Set the limits.
-
-        Args:
-            model: a loaded model.
-            at_once: the concurrency limit.
-            budget: limits tokens and cost.
-            backoff: delays all calls when the server refuses one.
-        """
+        """Set the limits. The backoff delays all calls when the server refuses one."""
         # LangChain serializes each copy of a model again, unless the original is serialized already.
         model._serialized  # noqa: B018, SLF001
         self._model = model

@@ -47,11 +47,7 @@ class TapedEnsemble(Ensemble):
     """
 
     def __init__(self, record: RunFile) -> None:
-        """Use the tape of a run for every seat.
-
-        Args:
-            record: the recorded run.
-        """
+        """Use the tape of a run for every seat."""
         tape = TapeChatModel.of(call for line in record.records for call in line.get("calls", ()))
         steady = tape.model_copy(update={"temperature": 0.0})
         again = {line["speaker"] for line in record.records if _asked(line, "speak") > 1}
@@ -105,10 +101,7 @@ async def replay(
     If the record has lines of people, the speakers are also taken from it instead of from the director,
     because people may have chosen them.
 
-    Args:
-        record: the recorded run.
-        ensemble: the models that replay it.
-        on_line: called with each new line.
+    `on_line` is called with each new line.
 
     Raises:
         RoleLLMError: a model failed, or the tape does not fit.

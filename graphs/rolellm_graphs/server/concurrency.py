@@ -55,9 +55,7 @@ class Admission:
     async def turn(self, client: Hashable, receive: Receive) -> AsyncIterator[None]:
         """Wait for a place, and hold it while the request is answered.
 
-        Args:
-            client: of the request; clients take turns.
-            receive: of the connection, after the body was read.
+        Clients take turns. `receive` is that of the connection, after the body was read.
 
         Raises:
             ApiError: the queue is full, or the wait was too long.

@@ -20,9 +20,8 @@ class GoneError(Exception):
 async def while_connected(receive: Receive, work: Awaitable[_T]) -> _T:
     """Run work until it ends or the client disconnects.
 
-    Args:
-        receive: of the connection, after the body was read.
-        work: cancelled when the client disconnects.
+    `receive` is that of the connection, after the body was read. The work is cancelled when the client
+    disconnects.
 
     Raises:
         GoneError: the client disconnected and the work was cancelled.

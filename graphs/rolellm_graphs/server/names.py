@@ -38,10 +38,7 @@ class AgentName:
 def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) -> AgentName:
     """Parse a name.
 
-    Args:
-        name: as the client sent it.
-        headers: of the request, by lower-case names.
-        models: offered specs.
+    The name is as the client sent it; the names of headers are in lower case.
 
     Raises:
         ApiError: a suffix or header is neither a strategy nor an offered model.

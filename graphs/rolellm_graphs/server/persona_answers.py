@@ -31,13 +31,6 @@ class PersonaAgent:
     ) -> None:
         """Create the agent; nothing is loaded yet.
 
-        Args:
-            persona: that answers.
-            model: of the persona.
-            strategy: of the prompts.
-            user: name of the user.
-            max_tokens: maximum length of an answer.
-
         Raises:
             SettingsError: the strategy is unknown.
             PersonaError: the persona's lorebook cannot be used.

@@ -28,12 +28,7 @@ class WrittenLine(NamedTuple):
 
 
 def heading(line: WrittenLine, names: Mapping[str, str]) -> str:
-    """The head of a line.
-
-    Args:
-        line: the line; its text is ignored.
-        names: of the seats.
-    """
+    """The head of a line. The line's text is ignored."""
     name = names.get(line.speaker, NARRATORS_NAME)
     addressees = f" to {', '.join(names[seat] for seat in line.to)}" if line.to else ""
     kind = f" ({line.kind}{addressees})" if line.kind not in ("say", "narrate") else ""

@@ -32,11 +32,7 @@ async def stream_response(
     Errors before it are raised and get an HTTP status; later errors are sent as events. The answer stops
     when the client disconnects.
 
-    Args:
-        request: of the client.
-        answer: to stream.
-        chunks: converts a part to objects to send.
-        headers: further ones.
+    `chunks` converts a part to objects to send.
 
     Raises:
         GoneError: the client hung up before the first words.
@@ -70,14 +66,7 @@ class StreamedAnswer:
     """An answer that is generated in a task of its own, independent of its reader."""
 
     def __init__(self, agent: Agent, request: ChatRequest, *, seconds: float, metrics: Metrics) -> None:
-        """Start the answer.
-
-        Args:
-            agent: that answers.
-            request: the request.
-            seconds: maximum duration.
-            metrics: counters.
-        """
+        """Start the answer. `seconds` is the maximum duration."""
         self._parts: asyncio.Queue[AnswerPart | Exception | None] = asyncio.Queue()
         self._task = asyncio.create_task(self._generate(agent, request, seconds, metrics))
 
@@ -125,10 +114,7 @@ class StreamedAnswer:
 def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) -> Chunks:
     """The chunks of a chat completion.
 
-    Args:
-        head: common fields of all objects.
-        request: the request.
-        name: of the speaker; None in a scene.
+    `head` has the common fields of all objects; `name` is the speaker's, and None in a scene.
     """
     started = False
 

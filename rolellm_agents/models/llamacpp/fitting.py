@@ -24,10 +24,7 @@ def fit_messages(
     the rest begins with a user line. Turns are dropped in large steps: if each new message dropped one
     turn, consecutive prompts would share no prefix, and each prompt would be computed from its beginning.
 
-    Args:
-        messages: the prompt.
-        room: the most tokens of the prompt.
-        count: counts the tokens of a prompt made of the given messages.
+    `room` is the most tokens of the prompt; `count` counts those of a prompt made of the given messages.
 
     Returns:
         The remaining messages, and how many were dropped.

@@ -26,10 +26,8 @@ def write_sillytavern_group(
     text begins and in `extra.rolellm` (`seat`, `kind`, `audience`), which SillyTavern keeps and ignores.
     Swipes, the scene's definition and the provenance of lines, apart from the model, are lost.
 
-    Args:
-        loaded: the scene.
-        lines: all lines, or those that one seat witnessed (`as_seen_by`).
-        times: the time of each line in ISO 8601, by line id; missing where it is unknown.
+    The lines are all lines, or those that one seat witnessed (`as_seen_by`). `times` has the time of each
+    line in ISO 8601, by line id; missing where it is unknown.
     """
     persons = [seat.id for seat in cast_of(loaded, lines) if is_persons(seat, lines)]
     header = {

@@ -66,9 +66,7 @@ def find_base(name: str) -> FoundBase:
 def lay_out(base: FoundBase, folder: Path) -> None:
     """Create a folder for transformers and the converters, with data files only.
 
-    Args:
-        base: what was found.
-        folder: made.
+    The folder is made.
 
     Raises:
         ModelError: it holds no model that transformers can read.

@@ -14,9 +14,7 @@ def notices_of(licence: str, *, name: str) -> Mapping[str, str]:
 
     Gemma's terms (section 3.1) ask for a notice, a copy of themselves, and that changed files say so.
 
-    Args:
-        licence: of the base, as its metadata names it.
-        name: of what was made.
+    `licence` is the base's, as its metadata names it; `name` is that of what was made.
     """
     if licence != _GEMMA:
         return {}

@@ -67,10 +67,7 @@ def read_adapter(folder: Path) -> PeftAdapter:
 def check_fits(adapter: PeftAdapter, base: Path, name: str) -> None:
     """Compare every weight the adapter changes with the base's.
 
-    Args:
-        adapter: what was read.
-        base: the folder of the base; only its configuration is read.
-        name: of the base, for people.
+    Of the base, only the configuration is read; `name` is the base's, for people.
 
     Raises:
         ModelError: the adapter was made for another base.

@@ -15,9 +15,7 @@ _KIND: Final = "llama"
 def lay_pieces(base: Path, folder: Path) -> None:
     """Write `tokenizer.model` into a folder for the converters, if the base has such a vocabulary.
 
-    Args:
-        base: a GGUF file.
-        folder: of a model of transformers with the same vocabulary.
+    The base is a GGUF file; the folder has a model of transformers with the same vocabulary.
 
     Raises:
         OSError: the disk is full.

@@ -68,9 +68,7 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
 def save_merged(tuned: TunedModel, folder: Path) -> None:
     """Merge the adapter into the base's weights and write the model. The loaded model is unusable then.
 
-    Args:
-        tuned: what is loaded.
-        folder: where to write, for transformers and the converters.
+    The folder is for transformers and the converters.
 
     Raises:
         ModelError: the adapter holds NaN.

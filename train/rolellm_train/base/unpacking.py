@@ -14,9 +14,7 @@ def unpack_gguf(gguf: Path, folder: Path) -> None:
 
     The weights are dequantized to 32-bit floats, four bytes a weight.
 
-    Args:
-        gguf: a model of an architecture that transformers can read from GGUF.
-        folder: where to write; made if it is not there.
+    The architecture is one that transformers can read from GGUF. The folder is made if it is not there.
 
     Raises:
         ModelError: the file cannot be read, or the extra `hf` is not installed.

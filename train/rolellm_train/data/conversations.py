@@ -20,10 +20,7 @@ def conversations_of(
 ) -> list[tuple[TrainingRow, ...]]:
     """Combine rows of the same persona.
 
-    Args:
-        rows: in any order.
-        share: of each persona's rows that go into conversations.
-        seed: of the order.
+    `share` is that of each persona's rows that go into conversations; the rows may be in any order.
 
     Returns:
         Every row once, alone or with others. No question is asked twice in one conversation.

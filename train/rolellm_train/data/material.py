@@ -33,10 +33,8 @@ class TrainingMaterial:
 def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> TrainingMaterial:
     """Read the rows of a recipe.
 
-    Args:
-        recipe: of the training.
-        data: folders of RoleBench or of generators' runs.
-        cast: personas of the data, whose demonstrations are learned, too.
+    The data are folders of RoleBench or of generators' runs. The demonstrations of the cast are learned,
+    too.
 
     Raises:
         TrainingError: there is nothing to learn.

@@ -90,9 +90,7 @@ def swipes_of(
 
     Answers on other branches were not rejected, so they are ignored, like incomplete answers.
 
-    Args:
-        transcript: the conversations.
-        personas: by their ids.
+    The personas are by their ids.
 
     Yields:
         The persona's id, with the pair if there is such a persona.
@@ -122,9 +120,7 @@ def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[
 
     Such a run has the question of each pair without earlier messages.
 
-    Args:
-        run: the folder.
-        personas: by their ids.
+    The personas are by their ids.
 
     Yields:
         The persona's id, with the pair if there is such a persona.

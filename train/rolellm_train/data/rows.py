@@ -56,10 +56,8 @@ def cast_rows(personas: Iterable[Persona]) -> Iterator[TrainingRow]:
 def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answers: int) -> TrainingRows:
     """The rows of samples of RoleBench's form.
 
-    Args:
-        samples: of one language.
-        personas: by the names that the samples have for roles.
-        answers: number of references per sample, each learned as a row of its own.
+    The samples have one language; the personas are by the names that the samples have for roles. `answers`
+    is the number of references per sample, each learned as a row of its own.
     """
     sampled = TrainingRows()
     for sample in samples:

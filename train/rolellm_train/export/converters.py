@@ -55,10 +55,7 @@ def own_converters(folder: Path) -> Path:
 def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
     """The converters of a version of llama-cpp-python, downloaded if they are not cached.
 
-    Args:
-        cache: the folder that keeps them, a folder for each version.
-        version: of llama-cpp-python.
-        tell: called before a download.
+    `cache` keeps a folder for each version of llama-cpp-python; `tell` is called before a download.
 
     Raises:
         ModelError: they are not in the cache and cannot be fetched.
@@ -83,9 +80,7 @@ def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
 def unpack_converters(archive: Path, folder: Path) -> None:
     """Extract the converters from llama-cpp-python's source.
 
-    Args:
-        archive: a `.tar.gz`.
-        folder: where to write; made.
+    The archive is a `.tar.gz`; the folder is made.
 
     Raises:
         ModelError: the archive is damaged, or is another one.

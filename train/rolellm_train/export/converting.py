@@ -24,11 +24,7 @@ _LOG_PREFIX: Final = re.compile(r"^(?:[A-Z]+:[\w.-]+:\s*|\w+(?:\.\w+)*Error:\s*)
 def convert_adapter(converters: Path, adapter: Path, base: Path, target: Path) -> None:
     """Write a PEFT adapter as a GGUF adapter in F16.
 
-    Args:
-        converters: the folder of llama.cpp's converters.
-        adapter: PEFT's folder.
-        base: the folder of the base; its configuration and tokenizer are read.
-        target: the file to write.
+    The adapter is PEFT's folder. Of the base, the configuration and the tokenizer are read.
 
     Raises:
         ModelError: it cannot be converted.
@@ -46,11 +42,6 @@ def convert_adapter(converters: Path, adapter: Path, base: Path, target: Path) -
 def convert_model(converters: Path, folder: Path, target: Path) -> None:
     """Write a model of transformers as a GGUF model in F16.
 
-    Args:
-        converters: the folder of llama.cpp's converters.
-        folder: the model's.
-        target: the file to write.
-
     Raises:
         ModelError: it cannot be converted.
         StorageError: the disk is full.
@@ -66,10 +57,7 @@ def convert_model(converters: Path, folder: Path, target: Path) -> None:
 def quantize(source: Path, target: Path, weights: str) -> None:
     """Write a GGUF model in another format.
 
-    Args:
-        source: in F16; when F16 is wanted, in any format.
-        target: the file to write.
-        weights: one of `WEIGHTS`.
+    The source is in F16; when F16 is wanted, in any format. `weights` is one of `WEIGHTS`.
 
     Raises:
         ModelError: llama.cpp cannot do it.

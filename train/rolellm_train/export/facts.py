@@ -80,14 +80,7 @@ def read_source(folder: Path) -> ExportSource:
 def metadata_of(
     source: ExportSource, *, name: str, base: str, base_facts: Mapping[str, str]
 ) -> dict[str, str | Sequence[str]]:
-    """Metadata of the GGUF files.
-
-    Args:
-        source: what is exported.
-        name: of the model.
-        base: the base's name.
-        base_facts: metadata of the base, by keys below `general.`.
-    """
+    """Metadata of the GGUF files. `base_facts` is metadata of the base, by keys below `general.`."""
     recipe = str(source.recipe.get("id", ""))
     description = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
     facts: dict[str, str | Sequence[str]] = {

@@ -23,10 +23,6 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     It lies beside the target and is removed on errors. The next export to the same target removes leftovers
     of a killed process.
 
-    Args:
-        target: the final folder.
-        replace: whether an existing folder may be replaced.
-
     Raises:
         StorageError: it is there already, another process writes it, or the disk is full.
     """
@@ -55,9 +51,7 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 def check_room(folder: Path, needed: int) -> None:
     """Check for free disk space.
 
-    Args:
-        folder: that will be written to.
-        needed: bytes.
+    `needed` is in bytes.
 
     Raises:
         StorageError: there is too little.

@@ -63,11 +63,7 @@ def compare(
 ) -> Parity:
     """Run a GGUF model on the chats of the reference.
 
-    Args:
-        reference: outputs of transformers.
-        model: the model, or the base of an adapter.
-        adapter: a GGUF adapter over it.
-        required: top-1 agreement.
+    The model is the base of an adapter, if there is one; `required` is the top-1 agreement.
 
     Raises:
         ModelError: llama.cpp cannot load or run it.

@@ -9,10 +9,7 @@ from rolellm_train.export.parity import Parity, failure_of
 def parity_markdown(parities: Sequence[Parity], *, dtype: str, versions: str) -> str:
     """The report as Markdown.
 
-    Args:
-        parities: one for each file and base.
-        dtype: of transformers' weights.
-        versions: of the programs compared.
+    There is one comparison for each file and base; `dtype` is that of transformers' weights.
     """
     rows = "\n".join(_row(parity) for parity in parities)
     replies = "\n\n".join(_reply(parity) for parity in parities)

@@ -62,10 +62,7 @@ class Reference:
 def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], place: Path) -> Reference:
     """Compute the reference outputs.
 
-    Args:
-        tuned: the model.
-        chats: the conversations.
-        place: a folder for the logits; made.
+    `place` is a folder for the logits, which is made.
 
     Raises:
         OSError: the disk is full.

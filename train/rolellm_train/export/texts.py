@@ -28,13 +28,7 @@ def write_texts(
 ) -> None:
     """Write `parity.md`, `README.md`, `Modelfile`, and the notices that the base's licence requires.
 
-    Args:
-        work: the export.
-        reference: outputs of transformers.
-        parities: the comparisons.
-        files: sizes in bytes by name.
-        licence: of the model.
-        base_licence: of its base.
+    `files` has sizes in bytes by name.
 
     Raises:
         OSError: the disk is full.

@@ -68,10 +68,7 @@ class ExportWork:
 def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
     """Temporary disk space of an export, in bytes.
 
-    Args:
-        base: the base.
-        weights: how many it has.
-        merged: weight formats of merged models.
+    `weights` is how many the base has; `merged` are weight formats of merged models.
     """
     unpacked = 4 * weights if base.gguf else 0
     in_f16 = 2 * weights
@@ -134,10 +131,7 @@ def record(work: ExportWork) -> Reference:
 def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> dict[str, Path]:
     """Write the merged models, by weight format.
 
-    Args:
-        work: the export.
-        facts: metadata of the files.
-        template: chat template of the training.
+    The chat template is the training's.
 
     Raises:
         ModelError: llama.cpp cannot convert or quantize them.
@@ -167,12 +161,7 @@ def prove(
 ) -> list[Parity]:
     """Compare all written files with the reference.
 
-    Args:
-        work: the export.
-        reference: outputs of transformers.
-        adapter: the GGUF adapter.
-        base_f16: base for the adapter.
-        merged: merged models by weight format.
+    `base_f16` is the base for the adapter; `merged` has merged models by weight format.
 
     Raises:
         ModelError: llama.cpp cannot load or run one.

@@ -41,12 +41,7 @@ def train(
 ) -> TrainingResult:
     """Tune a model by preferences, or resume a stopped run.
 
-    Args:
-        recipe: of the training.
-        data: what `find_preferences` reads.
-        cast: the personas whose answers are compared.
-        folder: of the run.
-        tell: called after every step.
+    The data are what `find_preferences` reads; `tell` is called after every step.
 
     Raises:
         TrainingError: no preferences, a base that cannot be tuned or exported, or too little memory.

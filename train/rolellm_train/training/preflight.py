@@ -35,9 +35,7 @@ class Needed(NamedTuple):
 def check(recipe: Recipe, model: Any) -> Needed:
     """Reject a training whose result could not be exported, or that cannot run correctly here.
 
-    Args:
-        recipe: how it is tuned.
-        model: the base, in memory, without its adapter.
+    The model is the base in memory, without its adapter.
 
     Raises:
         TrainingError: it is rejected.

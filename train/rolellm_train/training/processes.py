@@ -25,9 +25,7 @@ def count() -> int:
 def open_training(folder: Path, config: Mapping[str, Any]) -> AbstractContextManager[Run]:
     """Open the run. Only the first process holds it; the others use its folder.
 
-    Args:
-        folder: of the run.
-        config: everything that it depends on.
+    `config` is everything that the training depends on.
 
     Raises:
         StorageError: as `open_run` does, in the first process.

@@ -29,12 +29,8 @@ def train(
 ) -> TrainingResult:
     """Tune a model, or resume a stopped run.
 
-    Args:
-        recipe: of the training.
-        data: folders of RoleBench, or of generators' runs.
-        cast: the personas that the data's roles are.
-        folder: of the run.
-        tell: called after every step.
+    The data are folders of RoleBench, or of generators' runs; the cast are the personas of their roles.
+    `tell` is called after every step.
 
     Raises:
         TrainingError: nothing to learn, a base that cannot be tuned or exported, or too little memory.

@@ -137,15 +137,8 @@ def trainer_of(
 ) -> PackTrainer:
     """Build a trainer.
 
-    Args:
-        model: with the weights that learn.
-        recipe: of the training.
-        learned: packs to train on.
-        held_out: packs for the held-out loss.
-        folder: for checkpoints.
-        tell: called after every step.
-        kind: of the trainer.
-        settings: further arguments of that kind.
+    The model has the weights that learn. The packs `held_out` are for the held-out loss, the folder for
+    checkpoints. `tell` is called after every step; `settings` are further arguments of the kind of trainer.
     """
     accumulation = max(1, recipe.packs_per_step // processes.count())
     steps = max(1, math.ceil(len(learned) / (accumulation * processes.count())))

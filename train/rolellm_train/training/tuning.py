@@ -60,14 +60,9 @@ def learn(
 ) -> Learned:
     """Train to the end, from the last complete checkpoint.
 
-    Args:
-        recipe: of the training.
-        base: the model that is tuned, without an adapter.
-        learned: packs to train on.
-        held_out: packs for the held-out loss.
-        run: records the figures of each step and the checkpoints.
-        tell: called after every step.
-        kind: of the trainer with further arguments, as in `trainer_of`.
+    The base is tuned, without an adapter. The packs `held_out` are for the held-out loss; the run records
+    the figures of each step and the checkpoints. `tell` is called after every step; `kind` is the kind of
+    trainer with further arguments, as in `trainer_of`.
 
     Raises:
         TrainingError: the base cannot be tuned or exported, there is too little memory, or the loss is no
@@ -100,10 +95,7 @@ def learn(
 def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResult:
     """Write the adapter and the loss curve, and finish the run.
 
-    Args:
-        learned: the tuned model.
-        run: of the training.
-        figures: for the manifest, beside those of the steps.
+    `figures` are for the manifest, beside those of the steps.
 
     Raises:
         StorageError: the disk is full.
