@@ -57,9 +57,8 @@ def write_json(document: Mapping[str, Json], *, indent: int | None = None) -> by
 def json_path(parent: str, step: str | int) -> str:
     """The path of a member: `data.name`, `data.tags[0]`, or `extensions['a b']` for an unusual key.
 
-    Args:
-        parent: the path of the object or list; empty for the document itself.
-        step: the member's key or index.
+    `parent` is the path of the object or list, empty for the document itself; `step` is the member's key or
+    index.
     """
     if isinstance(step, str) and step.isidentifier():
         return f"{parent}.{step}" if parent else step

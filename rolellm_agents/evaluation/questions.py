@@ -41,11 +41,8 @@ def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: La
     generalization: the test and training rows of the held-out roles become its test set, and the training
     rows of the other roles its training rows.
 
-    Args:
-        data: the folder of RoleBench.
-        split: the split to read.
-        kinds: kinds of questions; missing kinds are noted and left out, unless all are missing.
-        language: language of the samples; rows in another language are noted and left out.
+    Missing kinds are noted and left out, unless all are missing. Rows in another language are noted and
+    left out, too.
 
     Raises:
         RoleBenchError: there is no test set, or a file is damaged.

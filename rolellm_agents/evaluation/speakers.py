@@ -63,9 +63,7 @@ def find_speakers(
 def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Persona | None]:
     """The keys of the chosen roles, each with its persona if it was chosen by persona.
 
-    Args:
-        names: names of roles in the data set, or ids, names or files of personas.
-        asked: the questions.
+    The names are those of roles in the data set, or ids, names or files of personas.
 
     Raises:
         PersonaError: there is no such role or persona, or the persona has no questions.

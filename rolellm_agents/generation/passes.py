@@ -40,11 +40,9 @@ def plan_passes(
 ) -> list[Pass]:
     """Plan all requests for one character; every prefix of the list is a balanced mixture.
 
-    Args:
-        told: segments of the script, of the knowledge and of the demonstrations.
-        about: segments of the description.
-        themes: topics that any such character may be asked about.
-        unknown: topics that no such character can know.
+    `told` has segments of the script, of the knowledge and of the demonstrations, `about` those of the
+    description. `themes` are topics that any such character may be asked about, `unknown` topics that none
+    can know.
     """
     queues: dict[Kind, Iterator[Pass]] = {
         "script_based": iter([_script_pass(told[place]) for place in spread(len(told))] if told else []),

@@ -40,10 +40,8 @@ def read_predictions(
 ) -> Predictions:
     """Read a model's replies. Of several replies in one row the first is used; empty replies are kept.
 
-    Args:
-        file: a JSONL file.
-        find: returns the persona of a role; it raises a `PersonaError` when there is none.
-        references: files of the same format with reference answers.
+    `find` returns the persona of a role; it raises a `PersonaError` when there is none. The files of
+    `references` have the same format, with reference answers.
 
     Raises:
         RoleBenchError: a file cannot be read.

@@ -95,11 +95,8 @@ class Prompting:
     ) -> LookedUp:
         """Find the lore that the conversation activates, and the passages near the line.
 
-        Args:
-            history: the conversation before the line.
-            line: the user's line.
-            lore: timed effects so far.
-            seed: for the lore's probabilities; derived from the conversation when None.
+        `history` ends before the line; `lore` has timed effects so far. The seed is for the lore's
+        probabilities; it is derived from the conversation when None.
 
         Raises:
             StorageError: Chroma's store cannot be used.
@@ -125,12 +122,8 @@ class Prompting:
     ) -> list[BaseMessage]:
         """The prompt: the strategy's messages with the card's prompts and all inserts in their places.
 
-        Args:
-            history: the conversation before the line.
-            recalled: the items that `look_up` found.
-            line: the user's line.
-            note: the author's note, placed a few messages before the end.
-            scene: what the persona knows of its scene, placed after its description.
+        `recalled` are the items that `look_up` found. The author's note is placed a few messages before the
+        end, and what the persona knows of its scene after its description.
         """
         messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it rarely changes, so the model's cached prefix stays valid.

@@ -26,10 +26,8 @@ class Bm25Index:
     ) -> None:
         """Index the passages.
 
-        Args:
-            passages: the passages to search; equal texts stay separate.
-            language: decides how text is cut into words.
-            floor: the closeness below which a passage is noise; `FLOOR` when None.
+        Equal texts stay separate; the language decides how text is cut into words. `floor` is the closeness
+        below which a passage is noise; `FLOOR` when None.
         """
         self._passages = list(passages)
         self._language = language

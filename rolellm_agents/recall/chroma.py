@@ -176,12 +176,8 @@ class ChromaIndex:
     ) -> None:
         """Synchronise the collection.
 
-        Args:
-            passages: the passages to search; equal texts count once.
-            owner: their owner, such as a persona's id; it has one collection for each embeddings.
-            embeddings: compute the vectors.
-            store: the place of the collection.
-            floor: the cosine below which a passage is noise; that of the embeddings when None.
+        Equal texts count once. The owner, such as a persona's id, has one collection for each embeddings.
+        `floor` is the cosine below which a passage is noise; that of the embeddings when None.
 
         Raises:
             StorageError: the collection cannot be used.

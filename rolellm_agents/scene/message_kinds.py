@@ -119,9 +119,7 @@ def parse_typed_line(text: str, names: Mapping[str, str]) -> Utterance:
     A whisper has several addressees when their names are joined (“/w watson,mycroft come”) or end with a
     colon (“/w watson and mycroft: come”). Otherwise a name after a comma may belong to the words.
 
-    Args:
-        text: the line as typed.
-        names: names of the possible addressees, by seat.
+    The names of the possible addressees are by seat.
 
     Raises:
         MessageError: an unknown command, an unknown or ambiguous addressee, or no words.

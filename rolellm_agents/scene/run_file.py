@@ -157,9 +157,7 @@ def as_text(line: RunLine) -> str:
 def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene) -> RunFile:
     """Read a run file; an incomplete last line is left out.
 
-    Args:
-        path: the file.
-        cast: loads the personas; `uncast` when the scene is not going to be played.
+    `cast` loads the personas; `uncast` when the scene is not going to be played.
 
     Raises:
         SceneError: the file cannot be read, or one of its lines is invalid.

@@ -86,12 +86,8 @@ class Recording:
     ) -> Message | None:
         """Finish the message and return it; None if it is empty.
 
-        Args:
-            status: how the message ended.
-            answer: the model's message, if it is complete.
-            made_by: further provenance, which is known only at the end.
-            text: the final text, if it differs from the recorded words.
-            kind: the final message kind, if it differs from that of the first words.
+        Text and kind are given if they differ from those that are recorded; `answer` is the model's
+        message, if it is complete. `made_by` adds provenance which is known only at the end.
 
         Raises:
             StorageError: the message could not be stored.

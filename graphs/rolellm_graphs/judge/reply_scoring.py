@@ -71,9 +71,7 @@ class ReplyScoring:
         The first reply to an instruction is scored alone and the others wait for it, so that the
         instruction is prefilled once.
 
-        Args:
-            prompt: the messages, the instruction first.
-            reply: a non-empty reply.
+        The prompt begins with the instruction; the reply is not empty.
 
         Raises:
             ModelError: the prompt does not fit, or the model cannot be loaded.

@@ -80,11 +80,8 @@ class ModelCalls:
     ) -> ModelReply:
         """Request an answer as JSON text, constrained by a schema if the model supports structured output.
 
-        Args:
-            messages: the prompt, which should describe the format, too.
-            form: a JSON Schema.
-            seed: the sampling seed.
-            at_least: the answer's limit in tokens, if the model's own limit is lower.
+        The prompt should describe the form, a JSON Schema, too. `at_least` is the answer's limit in tokens,
+        if the model's own limit is lower.
 
         Raises:
             BudgetSpentError: the remaining budget is too small.

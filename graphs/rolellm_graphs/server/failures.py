@@ -38,12 +38,8 @@ class ApiError(Exception):
     ) -> None:
         """Create the error.
 
-        Args:
-            status: HTTP status.
-            message: one sentence with the problem and the next step.
-            code: for programs, such as `model_not_found`.
-            param: the invalid field of the request.
-            headers: of the response.
+        The message is one sentence with the problem and the next step; the code is for programs, such as
+        `model_not_found`. `param` is the invalid field of the request.
         """
         super().__init__(message)
         self.status = int(status)

@@ -15,12 +15,7 @@ class Ticket:
     """The place of a request: pending, or being answered."""
 
     def __init__(self, client: Hashable, changed: Callable[[], None]) -> None:
-        """Create a ticket.
-
-        Args:
-            client: of the request.
-            changed: called when the request is admitted or rejected.
-        """
+        """Create a ticket. `changed` is called when the request is admitted or rejected."""
         self.client = client
         self.state: State = "waiting"
         self._changed = changed
@@ -39,12 +34,7 @@ class FairQueue:
     """
 
     def __init__(self, limit: int, capacity: int) -> None:
-        """Create an empty queue.
-
-        Args:
-            limit: maximum number of concurrent requests.
-            capacity: maximum number of pending requests.
-        """
+        """Create an empty queue. At most `limit` requests are active and `capacity` requests pending."""
         self._limit = limit
         self._capacity = capacity
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()
@@ -59,9 +49,7 @@ class FairQueue:
         When the queue is full, a client with few requests replaces the latest request of the client with
         the most, so that one client cannot fill the queue alone.
 
-        Args:
-            client: of the request.
-            changed: called when a pending request is admitted or rejected.
+        `changed` is called when a pending request is admitted or rejected.
 
         Raises:
             QueueFullError: as many wait as may, and no client has more requests among them.

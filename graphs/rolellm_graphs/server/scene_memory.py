@@ -33,10 +33,8 @@ class SceneMemory:
     def keep(self, whose: str, texts: Sequence[tuple[str, str]], lines: Sequence[SceneLine]) -> None:
         """Store lines.
 
-        Args:
-            whose: further parts of the key: the scene and the seat.
-            texts: the roles and texts of all messages up to here.
-            lines: to store.
+        `texts` has the roles and texts of all messages up to here; `whose` has further parts of the key:
+        the scene and the seat.
         """
         with self._lock:
             self._lines[_key(whose, texts)] = list(lines)

@@ -77,11 +77,8 @@ def split_first_sentence(
 ) -> tuple[str, str]:
     """The first sentence and the rest; the whole text and "" when there is no rest or the sentence is long.
 
-    Args:
-        text: the spoken words.
-        ends: matches the end of a sentence and the blanks after it.
-        most: the most characters of a first sentence.
-        goes_on: matches an end that is not the end of a sentence, for example “Mr.”
+    `ends` matches the end of a sentence and the blanks after it; `goes_on` matches an end that is not the
+    end of a sentence, for example “Mr.” A first sentence has at most `most` characters.
     """
     for found in ends.finditer(text):
         first = text[: found.end()].rstrip()

@@ -24,11 +24,8 @@ def write_with_metadata(
 
     What the source says of its origin is left out, since the converters take it from the names of folders.
 
-    Args:
-        source: a GGUF file.
-        target: the file to write.
-        facts: texts and lists of texts by their keys, such as `general.name`; they replace the source's.
-        tokenizer: a GGUF file whose tokenizer takes the place of the source's; None leaves it.
+    `facts` are texts and lists of texts by their keys, such as `general.name`; they replace the source's.
+    The tokenizer of a GGUF file takes the place of the source's; None leaves it.
 
     Raises:
         OSError: it cannot be written.

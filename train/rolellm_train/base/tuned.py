@@ -35,12 +35,8 @@ class TunedModel:
 def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int) -> TunedModel:
     """Load a base with its adapter, in 32 bits if there is memory for it.
 
-    Args:
-        base: the folder of the base.
-        adapter: PEFT's folder.
-        template: the chat template it was tuned with; the base's own when None, and the one
-            that conversations use when it has none.
-        weights: how many the base has.
+    The template is that of the tuning; the base's own when None, and the one that conversations use when it
+    has none. `weights` is how many the base has.
 
     Raises:
         ModelError: they do not fit together, or transformers cannot load them.

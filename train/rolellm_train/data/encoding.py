@@ -35,11 +35,8 @@ class Encoder:
     def __init__(self, tokenizer: Tokenizer, template: ChatTemplate, end: int, *, bos: int | None) -> None:
         """Create the encoder.
 
-        Args:
-            tokenizer: of the base.
-            template: of the base; the one that renders prompts in conversations.
-            end: the token that ends an answer.
-            bos: a token that llama.cpp puts before every prompt, if it does for this base.
+        The tokenizer is the base's; its template renders prompts in conversations. `end` is the token that
+        ends an answer, `bos` a token that llama.cpp puts before every prompt, if it does for this base.
         """
         self._tokenizer = tokenizer
         self._template = template

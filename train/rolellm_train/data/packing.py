@@ -56,10 +56,8 @@ def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequenc
 def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[PackedSequence]:
     """Like `pack`, but rows of a bundle stay together in one tree.
 
-    Args:
-        bundles: rows of one group each, which over their own beginning are no longer than `size`.
-        size: tokens of a pack at most.
-        seed: of the order.
+    Over their own beginning, the rows of each bundle are no longer than `size`, the most tokens of a pack.
+    A bundle has rows of one group.
 
     Raises:
         ValueError: a bundle does not fit.

@@ -86,9 +86,7 @@ class Exported:
 def export(options: ExportOptions, tell: Tell) -> Exported:
     """Export an adapter and optional merged models, and verify them.
 
-    Args:
-        options: of the export.
-        tell: called with a sentence for each step.
+    `tell` is called with a sentence for each step.
 
     Raises:
         ModelError: the adapter, its base or the converters cannot be used, or parity failed.

@@ -48,9 +48,7 @@ class LogitReader:
     def logits(self, ids: Sequence[int], last: int) -> "np.ndarray":
         """Logits after each of the last tokens of a text.
 
-        Args:
-            ids: the text, no longer than the context.
-            last: how many tokens.
+        The text is no longer than the context; `last` is a number of tokens.
 
         Returns:
             positions × vocabulary, in 32 bits.
@@ -70,9 +68,7 @@ class LogitReader:
     def greedy(self, ids: Sequence[int], limit: int) -> str:
         """Decode a reply greedily.
 
-        Args:
-            ids: the prompt; with the reply no longer than the context.
-            limit: tokens of the reply at most.
+        Prompt and reply are together no longer than the context; `limit` is the most tokens of the reply.
 
         Raises:
             ModelError: llama.cpp failed.

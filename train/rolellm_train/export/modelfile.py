@@ -23,12 +23,8 @@ def modelfile(
 ) -> str:
     """Write a Modelfile.
 
-    Args:
-        model: the path of the model, or of an adapter's base.
-        adapter: the path of the adapter.
-        template: the model's own.
-        bos: the BOS text if Ollama adds it itself, else empty.
-        ends: texts of the tokens that end an answer.
+    `model` is the path of the model, or of an adapter's base; the template is the model's own. `bos` is the
+    BOS text if Ollama adds it itself, else empty. `ends` are texts of the tokens that end an answer.
     """
     lines = [f"FROM {model}"]
     if adapter:

@@ -71,13 +71,9 @@ class Engine:
     ) -> None:
         """Take ownership of `cache`.
 
-        Args:
-            cache: the sequences.
-            vocabulary: maps tokens to text.
-            make_sampler: creates a sampler for each answer.
-            prompt_cache: prompt prefixes on disk, if they are kept.
-            n_batch: the most tokens of one step; the cache's contexts must allow as many.
-            idle_seconds: seconds without a request after which the context's memory is freed.
+        `make_sampler` creates a sampler for each answer. The prompt cache has prompt prefixes on disk, if
+        they are kept. `n_batch` is the most tokens of one step; the cache's contexts must allow as many.
+        The context's memory is freed after `idle_seconds` without a request.
         """
         self.counters = Counters()
         self._cache = cache
