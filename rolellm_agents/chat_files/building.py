@@ -17,10 +17,8 @@ class TreeBuilder:
     def __init__(self, persona: str, created: str | None = None, others: Iterable[str] = ()) -> None:
         """Start an empty conversation.
 
-        Args:
-            persona: the id of the persona.
-            created: ISO 8601 in UTC; now when None.
-            others: the ids of further speakers, who witness all messages.
+        `created` is ISO 8601 in UTC; now when None. `others` are the ids of further speakers, who witness
+        all messages.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.messages: list[Message] = []

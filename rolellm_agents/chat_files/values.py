@@ -22,10 +22,6 @@ _DEPTH = 40
 def parse(text: str, what: str) -> Json:
     """Parse JSON.
 
-    Args:
-        text: the JSON text.
-        what: the text's name in messages.
-
     Raises:
         ChatFileError: the text is not JSON, or is nested too deeply.
     """

@@ -63,12 +63,8 @@ def find_file(
     A folder that was copied out of RoleBench may lack the names that tell language and split; the names
     that it has must agree with the arguments.
 
-    Args:
-        folder: for example `RoleBench`, `…/rolebench-eng/instruction-generalization` or `…/role_specific`.
-        part: the file of the split.
-        kind: the kind of the questions.
-        language: the language of the samples.
-        split: the split.
+    The folder is for example `RoleBench`, `…/rolebench-eng/instruction-generalization` or
+    `…/role_specific`; `part` is the file of the split.
 
     Raises:
         RoleBenchError: there is no such file, or a folder cannot be read.

@@ -55,9 +55,7 @@ def near_duplicates(texts: Sequence[str], *, at_least: float = NEAR) -> Iterator
 def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[int]]:
     """Group texts so that similar texts are in one group (single linkage).
 
-    Args:
-        texts: texts in any language.
-        at_least: as for `near_duplicates`.
+    `at_least` is as for `near_duplicates`.
 
     Returns:
         The places of each group's texts in order; the groups by their first text. Each text is in exactly

@@ -27,9 +27,7 @@ def profile_descriptions(source: Path, language: Language) -> dict[str, str]:
 
     The nearest folder wins. Empty profiles are left out.
 
-    Args:
-        source: a file or folder; the folders above it are searched too.
-        language: the profiles' language.
+    The folders above the source are searched too.
 
     Raises:
         RoleBenchError: such a file is damaged.

@@ -42,9 +42,7 @@ def clean(sample: Sample) -> Sample:
 def row_of_sample(sample: Sample, *, in_layout: bool) -> dict[str, Any]:
     """The clean row as JSON values.
 
-    Args:
-        sample: the sample.
-        in_layout: whether the folders around the file give kind and language.
+    `in_layout` says whether the folders around the file give kind and language.
     """
     sample = clean(sample)
     row: dict[str, Any] = {
@@ -114,11 +112,6 @@ def writing_layout(folder: Path) -> Iterator[Put]:
 
 def check_writable(out: Path, sources: Iterable[SourceFile], *, replacing: bool) -> Path:
     """Return `out` if a result can be written there without overwriting anything that must be kept.
-
-    Args:
-        out: a file or a folder.
-        sources: the sources of the result.
-        replacing: whether an existing result may be replaced.
 
     Raises:
         RoleBenchError: `out` is a source or contains one, or it exists and must not be replaced.

@@ -81,11 +81,8 @@ def rows_of(
 
     A published system has a row only for kinds with replies.
 
-    Args:
-        scored: all replies.
-        systems: the systems; the others are compared with the first.
-        asked: number of questions of each kind; its order is the order of the rows.
-        training_known: whether there are training rows, so that new questions are known.
+    The other systems are compared with the first. `asked` has the number of questions of each kind, in the
+    order of the rows. With `training_known` there are training rows, so that new questions are known.
     """
     by_cell: dict[tuple[Kind, System], list[ScoredReply]] = defaultdict(list)
     for one in scored:

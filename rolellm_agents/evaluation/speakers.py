@@ -42,11 +42,8 @@ def find_speakers(
 ) -> RolePersonas:
     """Find a persona for each role: from the cast, or else built from the data set's profile.
 
-    Args:
-        asked: the questions.
-        cast: personas in any language; of two with the same name the first counts.
-        profiles: descriptions by role name.
-        language: language of the questions.
+    The cast may have any language; of two personas with the same name the first counts. `profiles` has
+    descriptions by role name.
     """
     ours: dict[str, Persona] = {}
     for persona in cast:
@@ -66,9 +63,7 @@ def find_speakers(
 def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Persona | None]:
     """The keys of the chosen roles, each with its persona if it was chosen by persona.
 
-    Args:
-        names: names of roles in the data set, or ids, names or files of personas.
-        asked: the questions.
+    The names are those of roles in the data set, or ids, names or files of personas.
 
     Raises:
         PersonaError: there is no such role or persona, or the persona has no questions.

@@ -24,11 +24,8 @@ def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, pref
     The persona's opening message answers nothing, so it is not judged; later answers include it in their
     turns.
 
-    Args:
-        persona: the persona that answers.
-        path: the messages of the conversation, in order.
-        user: the person's name, which fills the macros of a card.
-        prefix: prefix of each key; the number of the answer among the messages follows.
+    The user's name fills the macros of a card. `prefix` begins each key; the number of the answer among the
+    messages follows.
     """
     filled = with_macros(persona, user)
     turns: list[ConversationTurn] = []
@@ -66,10 +63,8 @@ def played_scene(loaded: LoadedScene, lines: Sequence[SceneLine], key: str) -> J
 
     Characters whose persona can be found are given with their description.
 
-    Args:
-        loaded: the scene; its personas need not be loaded.
-        lines: the lines of the scene, without the setting.
-        key: key of the scene in the run.
+    The scene's personas need not be loaded; the lines are without the setting. The key is the scene's in
+    the run.
     """
     scene = loaded.scene
     return JudgedScene(

@@ -94,9 +94,7 @@ def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
 def read_order(text: str, count: int) -> RankingOrder | None:
     """Parse a ranking: JSON, `2 > 1`, or, for two replies, the better one; None when there is none.
 
-    Args:
-        text: the model's answer.
-        count: number of replies in the question.
+    `count` is the number of replies in the question.
     """
     for value in reversed([*values_in(text)]):
         order = _ordered(value, count)

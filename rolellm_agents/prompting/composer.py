@@ -139,12 +139,8 @@ class Prompting:
     ) -> list[BaseMessage]:
         """The prompt: the strategy's messages with the card's prompts and all inserts in their places.
 
-        Args:
-            history: the conversation before the line.
-            recalled: the items that `look_up` found.
-            line: the user's line.
-            note: the author's note, placed a few messages before the end.
-            scene: what the persona knows of its scene, placed after its description.
+        `recalled` are the items that `look_up` found. The author's note is placed a few messages before the
+        end, and what the persona knows of its scene after its description.
         """
         messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it rarely changes, so the model's cached prefix stays valid.

@@ -129,11 +129,8 @@ class Recaller:
     ) -> None:
         """Keep the passages; the first search builds the index, which may take a moment.
 
-        Args:
-            passages: the passages to search.
-            persona: their owner.
-            method: the search method, unless the options name another.
-            options: how many passages are returned, and how near they must be.
+        The options may name another method; they say how many passages are returned, and how near they must
+        be.
         """
         self._passages = list(passages)
         self._persona = persona

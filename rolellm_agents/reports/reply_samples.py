@@ -21,10 +21,8 @@ def replies_by_role(
 ) -> list[Block]:
     """Build a fold for each role, with some questions of each kind.
 
-    Args:
-        lines: the lines of `scored.jsonl`.
-        systems: the systems, in the order of their replies.
-        samples: number of questions of each kind for a role.
+    `lines` are those of `scored.jsonl`, the systems in the order of their replies; `samples` is the number
+    of questions of each kind for a role.
     """
     by_question: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for line in lines:

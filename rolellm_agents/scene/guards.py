@@ -45,10 +45,7 @@ def cut_at_others(text: str, own_names: Collection[str], other_names: Collection
 def cut_at_marks(text: str, others: Mapping[str, str], turn_kinds: Sequence[MessageKind]) -> str:
     """Cut a text before the first mark of a private kind, such as a whisper or a thought, inside it.
 
-    Args:
-        text: the words, without the mark at their beginning.
-        others: names of the others, by seat.
-        turn_kinds: the speaker's allowed turn kinds.
+    The text has no mark at its beginning; the names of the others are by seat.
     """
     found = _mark_inside(text, others, turn_kinds)
     return text[: found.start()].rstrip() if found else text

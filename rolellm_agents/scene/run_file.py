@@ -135,13 +135,8 @@ def run_line(
 ) -> RunLine:
     """The line of a run file for one message.
 
-    Args:
-        loaded: the scene.
-        message: a message of the transcript.
-        turn: the number of the turn that the message is or follows.
-        ms: duration of the turn in milliseconds; the message's own when None.
-        why: why the director chose this speaker.
-        calls: the model calls of the turn.
+    `turn` is the number of the turn that the message is or follows, `ms` its duration in milliseconds; the
+    message's own when None. `why` says why the director chose this speaker.
     """
     by_model = "model" in message.made_by
     usage = message.usage or ({} if by_model else _NO_MODEL)

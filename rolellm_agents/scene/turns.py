@@ -30,9 +30,7 @@ def last_speaker(lines: Sequence[SceneLine]) -> str | None:
 def seed_for(seed: int, *about: str | int) -> int:
     """A seed below 2³¹ for one decision; it does not depend on earlier decisions.
 
-    Args:
-        seed: the scene's seed.
-        about: identifies the decision, for example the turn and the speaker.
+    `about` identifies the decision, for example the turn and the speaker.
     """
     words = "\x1f".join([str(part) for part in (seed, *about)])
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "big") >> 1

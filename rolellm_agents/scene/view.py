@@ -28,10 +28,7 @@ _NOBODY: dict[Language, str] = {"en": "nobody else", "zh": "没有别人"}
 def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> str:
     """The part of a seat's instruction about the scene; it does not change while the seat is present.
 
-    Args:
-        loaded: the scene.
-        seat: the seat of the view.
-        lines: all lines; they decide only who was present when the seat entered.
+    The lines decide only who was present when the seat entered.
     """
     scene, own = loaded.scene, loaded.seats[seat]
     language = scene.language
@@ -70,11 +67,7 @@ def history_for(
     The seat's own turns are AI messages. All lines between them are one user message. Later lines never
     change earlier messages, so the prompt cache stays valid.
 
-    Args:
-        loaded: the scene.
-        seat: the seat of the view.
-        lines: all lines.
-        summary: replaces the first witnessed lines.
+    The summary replaces the first witnessed lines.
     """
     language = loaded.scene.language
     seen = witnessed(lines, seat)
@@ -99,10 +92,7 @@ def history_for(
 def render_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -> str:
     """Render a line as another seat reads it.
 
-    Args:
-        loaded: the scene.
-        line: the line.
-        seat: the reader; None for a reader outside the scene.
+    The seat is the reader's; None for a reader outside the scene.
     """
     name, kind = loaded.names.get(line["speaker"], line["speaker"]), line["kind"]
     if seat is None and (loaded.kinds.get(kind) or kind_of(kind, ())).perceived_by == "addressees":

@@ -98,14 +98,8 @@ def end_message(
 ) -> None:
     """Set the final text of a message, and add it to the search index.
 
-    Args:
-        db: the connection.
-        number: the number of a message that has not ended.
-        text: the complete text.
-        status: how the message ended.
-        made_by: the complete provenance, which replaces that of the message's start.
-        usage: token counts.
-        took: duration in milliseconds; None for a message that was not streamed.
+    The message has not ended. Text and provenance are complete; the provenance replaces that of the
+    message's start. `took` is in milliseconds; None for a message that was not streamed.
     """
     text = replace_surrogates(text)
     db.execute(

@@ -29,12 +29,7 @@ class Recording:
     ) -> None:
         """Prepare the recording; nothing is stored before the first word.
 
-        Args:
-            transcript: stores the message.
-            conversation: the id of the conversation.
-            parent: the id of the preceding message.
-            speaker: the id of the speaker.
-            branch: the branch that points to the message from its first word on.
+        The branch points to the message from its first word on.
         """
         self.text = ""
         """The text so far."""
@@ -59,11 +54,7 @@ class Recording:
     ) -> TokenDelta:
         """Store the next words.
 
-        Args:
-            words: the new words.
-            audience: the seats that witness the message; used with the first words only.
-            made_by: provenance that is known so far; used with the first words only.
-            kind: the message kind; used with the first words only.
+        Audience, provenance and kind are used with the first words only.
 
         Raises:
             StorageError: the words could not be stored.
@@ -95,12 +86,8 @@ class Recording:
     ) -> Message | None:
         """Finish the message and return it; None if it is empty.
 
-        Args:
-            status: how the message ended.
-            answer: the model's message, if it is complete.
-            made_by: further provenance, which is known only at the end.
-            text: the final text, if it differs from the recorded words.
-            kind: the final message kind, if it differs from that of the first words.
+        Text and kind are given if they differ from those that are recorded; `answer` is the model's
+        message, if it is complete. `made_by` adds provenance which is known only at the end.
 
         Raises:
             StorageError: the message could not be stored.

@@ -82,13 +82,8 @@ async def run_drift(
 ) -> DriftResult:
     """Run the missing conversations and judge their answers.
 
-    Args:
-        request: the settings.
-        systems: models that answer, one after the other.
-        folder: the run's folder; a stopped run resumes.
-        judge: a judge of single replies, or None; it may change between starts.
-        limits: the concurrency limit.
-        callbacks: report progress and notices.
+    The systems answer one after the other. A stopped run resumes in its folder; the judge of single replies
+    may change between starts.
 
     Raises:
         SettingsError: no persona or model is given, or the strategy is unknown.

@@ -117,12 +117,7 @@ class ReplyMaker:
     ) -> None:
         """Prepare the calls.
 
-        Args:
-            plan: the planned replies.
-            finished: the finished replies.
-            recall: options of the recall.
-            own_store: Chroma folder for personas that differ from those of the user's chats.
-            seed: sampling seed.
+        `own_store` is a Chroma folder for personas that differ from those of the user's chats.
         """
         self._plan = plan
         self._finished = finished

@@ -72,13 +72,8 @@ async def run_rolebench(
 ) -> Result:
     """Answer the questions, score the answers and judge them; finished items are reused.
 
-    Args:
-        request: the settings.
-        systems: models, which are loaded one after the other.
-        folder: the run's folder; a stopped run resumes.
-        judges: judges of the answers; they may change between starts.
-        limits: the concurrency limit.
-        callbacks: report progress and notices.
+    The models are loaded one after the other. A stopped run resumes in its folder; judges may change
+    between starts.
 
     Returns:
         The result, also when some answers failed; `results.json` contains the same.

@@ -67,12 +67,8 @@ def compare_strategies(
 ) -> list[dict[str, Any]]:
     """Answer every question under every strategy, and score the answers.
 
-    Args:
-        request: the settings.
-        model: the model that answers.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        on_progress: called with the number of finished answers and of all answers.
+    A stopped run resumes in its folder. `on_progress` is called with the number of finished answers and of
+    all answers.
 
     Returns:
         For each strategy `strategy`, `n`, each measure's mean and `…_ci95` (percentile bootstrap,

@@ -73,13 +73,7 @@ async def dialogues(
 ) -> GenerationOutcome:
     """Generate the missing dialogues of a run.
 
-    Args:
-        request: the settings.
-        model: the model that plays both.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        limits: limits of this start.
-        callbacks: report progress and notices.
+    The model plays both. A stopped run resumes in its folder.
 
     Raises:
         StorageError: the folder cannot be written, or contains another run; finished items are kept.
@@ -176,11 +170,7 @@ def interview(
 ) -> LoadedScene:
     """The scene in which an interviewer talks to a character.
 
-    Args:
-        persona: the character.
-        opening: the first question.
-        turns: answers of the character.
-        interviewer: the interviewer; an unnamed visitor when None.
+    The character gives `turns` answers. Without an interviewer, an unnamed visitor asks.
     """
     language = persona.language
     name = interviewer.name if interviewer else load_prompt("interviewer-name", language).text

@@ -142,11 +142,7 @@ def judge_config(
 ) -> dict[str, Any]:
     """The settings that a judge's verdicts depend on, for a run's config.
 
-    Args:
-        name: the judge's name, or `scene`.
-        models: the models with their names in the run.
-        rubrics: the rubric judge's rubrics.
-        seed: sampling seed.
+    `name` is the judge's name, or `scene`.
     """
     config: dict[str, Any] = {
         "judge": name,

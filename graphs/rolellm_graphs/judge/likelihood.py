@@ -51,10 +51,7 @@ class LikelihoodJudge:
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
         """Create a judge.
 
-        Args:
-            model: a model that returns log-probabilities.
-            model_name: the model's name in verdicts.
-            at_once: concurrency limit.
+        The model returns log-probabilities; its name is for verdicts.
 
         Raises:
             ModelError: the model returns no log-probabilities.

@@ -127,10 +127,7 @@ async def replay(
     If the record has lines of people, the speakers are also taken from it instead of from the director,
     because people may have chosen them.
 
-    Args:
-        record: the recorded run.
-        ensemble: the models that replay it.
-        on_line: called with each new line.
+    `on_line` is called with each new line.
 
     Raises:
         RoleLLMError: a model failed, or the tape does not fit.

@@ -166,11 +166,7 @@ def needs_retry(
 ) -> bool:
     """Whether the last attempt has a fault and may be retried.
 
-    Args:
-        ensemble: the scene and its models.
-        seat: the speaker.
-        lines: the lines before this turn.
-        attempts: the attempts of this turn.
+    `lines` are those before this turn, `attempts` those of this turn.
     """
     if not attempts[-1]["fault"] or len(attempts) > RETRIES:
         return False

@@ -43,15 +43,7 @@ class SceneTurn:
         branch: str,
         path: list[Message],
     ) -> None:
-        """Prepare the turn.
-
-        Args:
-            ensemble: the scene and its models.
-            transcript: records the messages.
-            conversation: the id of the conversation.
-            branch: the branch that points to new messages.
-            path: the messages before the turn.
-        """
+        """Prepare the turn. The branch points to new messages; `path` has the messages before the turn."""
         self.path = list(path)
         """The messages of the branch, including those of this turn."""
         self.lines = [line_of(message) for message in path]

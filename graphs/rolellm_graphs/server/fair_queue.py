@@ -39,12 +39,7 @@ class FairQueue:
     """
 
     def __init__(self, limit: int, capacity: int) -> None:
-        """Create an empty queue.
-
-        Args:
-            limit: maximum number of concurrent requests.
-            capacity: maximum number of pending requests.
-        """
+        """Create an empty queue. At most `limit` requests are active and `capacity` requests pending."""
         self._limit = limit
         self._capacity = capacity
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()

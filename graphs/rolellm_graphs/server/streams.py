@@ -125,10 +125,7 @@ class StreamedAnswer:
 def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) -> Chunks:
     """The chunks of a chat completion.
 
-    Args:
-        head: common fields of all objects.
-        request: the request.
-        name: of the speaker; None in a scene.
+    `head` has the common fields of all objects; `name` is the speaker's, and None in a scene.
     """
     started = False
 

@@ -47,10 +47,7 @@ _Graph = TypeVar("_Graph")
 async def build(config: RunnableConfig, choice: type[_Choice], make: Callable[[_Choice], _Graph]) -> _Graph:
     """Build a run's graph in a thread.
 
-    Args:
-        config: the run's config.
-        choice: a dataclass, whose fields are read from the configurable values.
-        make: builds the graph from the choice.
+    The fields of the dataclass `choice` are read from the configurable values of the run's config.
 
     Raises:
         ValueError: a persona, scene or model does not exist, or a value has the wrong type.

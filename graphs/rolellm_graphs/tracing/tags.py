@@ -26,9 +26,7 @@ RECALLED = "recalled"
 def run_tags(persona: Persona, strategy: str | None = None) -> list[str]:
     """Tags of a persona's runs, such as `persona:ada` and `strategy:system`.
 
-    Args:
-        persona: the persona.
-        strategy: the strategy's name; None for runs without a strategy.
+    The strategy is None for runs without one.
     """
     return [f"persona:{persona.id}", *([f"strategy:{strategy}"] if strategy else [])]
 
@@ -36,10 +34,7 @@ def run_tags(persona: Persona, strategy: str | None = None) -> list[str]:
 def run_metadata(persona: Persona, strategy: str | None = None, model: str | None = None) -> dict[str, str]:
     """Metadata of a persona's runs: `persona` (the id), `persona_name`, `strategy` and `model`.
 
-    Args:
-        persona: the persona.
-        strategy: the strategy's name; None for runs without a strategy.
-        model: the model's spec; None for runs without a model.
+    Strategy and model are None for runs without them.
     """
     metadata = {"persona": persona.id, "persona_name": persona.name, "strategy": strategy, "model": model}
     return {key: value for key, value in metadata.items() if value is not None}
@@ -48,9 +43,7 @@ def run_metadata(persona: Persona, strategy: str | None = None, model: str | Non
 def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Document]:
     """Recalled items as documents, which is how tracers show retrieved items.
 
-    Args:
-        persona: the persona, with its macros replaced.
-        recalled: the items that were recalled for a line.
+    The persona's macros are replaced.
     """
     return list(_documents(persona, recalled))
 
@@ -58,10 +51,7 @@ def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> li
 def trace_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
     """Report recalled items to the tracers of the current run, as the child run of a retriever.
 
-    Args:
-        persona: the persona, with its macros replaced.
-        line: the line for which the items were recalled.
-        recalled: the items; without items there is no child run.
+    The persona's macros are replaced. Without items there is no child run.
     """
     if recalled:
         manager = get_callback_manager_for_config(ensure_config())

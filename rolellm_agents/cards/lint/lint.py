@@ -86,9 +86,7 @@ def tokens_by_part(card: Card, count: Callable[[str], int]) -> dict[str, int]:
     `lorebook_whole` all enabled entries. `total` is the permanent part of a prompt: without greetings and
     examples, which a long chat replaces, and without entries that depend on keys.
 
-    Args:
-        card: the card.
-        count: counts the tokens of a text that is not empty.
+    `count` is not called with empty texts.
     """
     entries = [one for one in lint_view.lore(card) if one.entry.enabled]
     always = {

@@ -56,10 +56,8 @@ class Haystack:
     def __init__(self, messages: Sequence[ScanMessage], heads: frozenset[str], *, names: bool) -> None:
         """Create a haystack; messages are searched when a window first includes them.
 
-        Args:
-            messages: the chat, oldest first.
-            heads: the heads of all keys.
-            names: whether to scan the speaker's name before each message.
+        The chat has the oldest message first. `names` says whether to scan the speaker's name before each
+        message.
         """
         self._messages = messages
         self._names = names

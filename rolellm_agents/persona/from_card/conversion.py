@@ -33,10 +33,7 @@ _LABELS: dict[Language, tuple[str, str]] = {
 def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Persona:
     """Convert a card to a persona; macros stay and are filled by `with_macros`.
 
-    Args:
-        card: any card.
-        persona_id: the persona's id.
-        portrait: the path of the portrait, relative to the persona's file.
+    The portrait's path is relative to the persona's file.
     """
     if restored := _restored(card):
         return restored.model_copy(update={"id": persona_id, "portrait": portrait})
@@ -71,10 +68,7 @@ def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Pers
 def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -> Card:
     """Convert a persona to a card: its original card with the persona's changes, or a new V3 card.
 
-    Args:
-        persona: any persona.
-        image: the portrait.
-        files: the other files of the persona, by path.
+    `image` is the portrait; `files` has the other files of the persona, by path.
     """
     kept = mapping(persona.extensions.get(CARD))
     if not isinstance(kept.get("document"), dict):
@@ -114,9 +108,7 @@ def with_greeting(persona: Persona, number: int) -> Persona:
 def with_macros(persona: Persona, user: str) -> Persona:
     """Fill a persona's macros: `{{char}}` is the character's name, `{{user}}` the user's.
 
-    Args:
-        persona: a persona; returned unchanged if it has no macros.
-        user: the user's display name.
+    A persona without macros is returned unchanged.
     """
     texts = (
         persona.description,

@@ -61,9 +61,7 @@ def write_script(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
 
     Whispers name their addressees, thoughts are asides. The characters are those that occur in the lines.
 
-    Args:
-        loaded: the scene.
-        lines: all lines, or those that one seat witnessed (`as_seen_by`).
+    The lines are all lines, or those that one seat witnessed (`as_seen_by`).
     """
     scene, words = loaded.scene, _WORDS[loaded.scene.language]
     place = [f"*{_escaped(one_line(told))}*" for told in (scene.setting, scene.time) if told.strip()]

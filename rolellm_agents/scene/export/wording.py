@@ -37,10 +37,7 @@ class Wording(Protocol):
     def action(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
         """A sentence for an action.
 
-        Args:
-            seat: the acting seat.
-            text: the action.
-            after: the content of the preceding sentence about the same seat.
+        `after` is the content of the preceding sentence about the same seat.
         """
 
     def speech(self, seat: str, text: str, context: SpeechContext) -> str:

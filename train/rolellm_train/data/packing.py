@@ -46,10 +46,7 @@ class PackedSequence:
 def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequence]:
     """Pack rows densely, group by group in a random order.
 
-    Args:
-        rows: The rows; none may be longer than `size`.
-        size: Maximum number of tokens per pack.
-        seed: Seed for shuffling the groups.
+    No row may be longer than `size`, the maximum number of tokens per pack. The seed shuffles the groups.
 
     Raises:
         ValueError: a row does not fit.

@@ -23,10 +23,6 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     It is in the same folder as the target and is removed after an error. The next export to the same target
     removes what a killed process left behind.
 
-    Args:
-        target: the final folder.
-        replace: whether an existing folder may be replaced.
-
     Raises:
         StorageError: the target exists already, another process writes it, or the disk is full.
     """
