@@ -128,11 +128,12 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         """Start a span for a retrieval."""
         metadata = metadata or {}
         source = metadata.get("persona")
-        attributes = {"gen_ai.operation.name": "retrieval", **_agent(metadata)}
-        attributes |= _without_none({"gen_ai.data_source.id": source})
-        if self._content:
-            attributes["gen_ai.retrieval.query.text"] = replace_surrogates(query)
-        context, _ = self._parent(parent_run_id)
+        attributes = {
+            "gen_ai.operation.name": "retrieval",
+            **_agent(metadata),
+            "gen_ai.data_source.id": source,
+            "gen_ai.retrieval.query.text": replace_surrogates(query) if self._content else None,
+        }
         name = f"retrieval {source}" if source else "retrieval"
         self._begin(run_id, parent_run_id, name, SpanKind.CLIENT, attributes, metadata)
 
@@ -148,13 +149,12 @@ class OpenTelemetryHandler(BaseCallbackHandler):
     ) -> None:
         """Start a span for a tool call."""
         name = kwargs.get("name") or (serialized or {}).get("name")
-        attributes: dict[str, AttributeValue] = {"gen_ai.operation.name": "execute_tool"}
-        attributes |= _without_none(
-            {"gen_ai.tool.name": name, "gen_ai.tool.call.id": kwargs.get("tool_call_id")}
-        )
-        if self._content:
-            attributes["gen_ai.tool.call.arguments"] = replace_surrogates(input_str)
-        context, _ = self._parent(parent_run_id)
+        attributes = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": kwargs.get("tool_call_id"),
+            "gen_ai.tool.call.arguments": replace_surrogates(input_str) if self._content else None,
+        }
         title = f"execute_tool {name}" if name else "execute_tool"
         self._begin(run_id, parent_run_id, title, SpanKind.INTERNAL, attributes, metadata or {})
 
