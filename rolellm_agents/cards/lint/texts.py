@@ -45,7 +45,7 @@ def lone_surrogates(view: View) -> Spots:
         if found := _HALVES.findall(words):
             yield (
                 where,
-                f"has lone_surrogates of characters ({listed(found)}), which cannot be saved; remove them.",
+                f"has lone surrogates ({listed(found)}), which cannot be saved; remove them.",
             )
 
 
@@ -69,7 +69,7 @@ def links(view: View) -> Spots:
     for where, words in view.texts:
         shown = {*_SHOWN.findall(words)}
         if hosts := [host for host in _LINK.findall(words) if host not in shown]:
-            yield where, f"names addresses at {listed(hosts)}, where whoever opens them is view."
+            yield where, f"names addresses at {listed(hosts)}, where the server sees each reader."
 
 
 def macros(view: View) -> Spots:
