@@ -188,7 +188,7 @@ def test_others_are_let_in_with_a_key_alone(host: str, keys: tuple[str, ...], op
     if opens:
         check_access(host, ServerOptions(api_keys=keys))
     else:
-        with pytest.raises(SettingsError, match="give it a key with --api-key"):
+        with pytest.raises(SettingsError, match="set a key with --api-key"):
             check_access(host, ServerOptions(api_keys=keys))
 
 
