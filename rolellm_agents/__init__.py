@@ -1,6 +1,6 @@
-"""The base of RoleLLM Agents: personas, strategies, models and the transcript.
+"""The core of RoleLLM Agents: personas, strategies, models and the transcript.
 
-State machines and user interfaces are in other packages.
+Graphs, training and user interfaces are in other packages.
 
 ```python
 from rolellm_agents import get_model, load_persona

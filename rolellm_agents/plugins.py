@@ -16,6 +16,7 @@ Group = Literal[
     "rolellm.metrics",
     "rolellm.providers",
     "rolellm.recall",
+    "rolellm.turn_kinds",
 ]
 
 
@@ -25,13 +26,28 @@ def plugin_names(group: Group) -> list[str]:
 
 
 def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
-    """Import the plugin of a name.
+    """Import the plugin of a name, which is a function, a class, or an object that is called like one.
 
     Returns:
         The imported object; None if no package provides the name.
 
     Raises:
         PluginError: two packages provide the name, or the plugin cannot be imported or is not callable.
+    """
+    loaded = load_object(group, name)
+    if loaded is not None and not callable(loaded):
+        raise unusable(group, name, "is not callable")
+    return loaded
+
+
+def load_object(group: Group, name: str) -> object | None:
+    """Import the object of a name, whatever it is.
+
+    Returns:
+        The imported object; None if no package provides the name.
+
+    Raises:
+        PluginError: two packages provide the name, or the object cannot be imported.
     """
     found = _named(group, name)
     if not found:
@@ -45,16 +61,23 @@ def load_plugin(group: Group, name: str) -> Callable[..., Any] | None:
         loaded = found[0].load()
     except Exception as error:  # the package's code may raise anything
         reason = one_line(f"{type(error).__name__}: {error}", 200)
-        raise PluginError(
-            f"The package {packages[0]} provides {name!r} for {group}, but {found[0].value} cannot be "
-            f"imported ({reason}); repair, update or uninstall the package."
-        ) from error
-    if not callable(loaded):
-        raise PluginError(
-            f"The package {packages[0]} provides {name!r} for {group}, but {found[0].value} is not "
-            "callable; repair, update or uninstall the package."
-        )
-    return loaded  # type: ignore[no-any-return]  # checked just above
+        raise unusable(group, name, f"cannot be imported ({reason})") from error
+    return loaded  # type: ignore[no-any-return]  # whatever the package has there
+
+
+def unusable(group: Group, name: str, reason: str) -> PluginError:
+    """The error for a plugin that cannot be used, with its package.
+
+    Args:
+        group: the plugin's group.
+        name: the plugin's name.
+        reason: continues a sentence about the plugin, for example “is not callable”.
+    """
+    found = _named(group, name)[0]
+    return PluginError(
+        f"The package {_package(found)} provides {name!r} for {group}, but {found.value} {reason}; "
+        "repair, update or uninstall the package."
+    )
 
 
 def plugin_version(group: Group, name: str) -> str:

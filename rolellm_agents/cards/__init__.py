@@ -1,6 +1,6 @@
 """Read, write and convert character cards and lorebooks in all common formats, and activate lorebooks.
 
-This package imports nothing of the rest of the project.
+This package imports nothing from the rest of the project.
 
 ```python
 from pathlib import Path

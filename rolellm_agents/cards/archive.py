@@ -1,4 +1,4 @@
-"""Zip files of cards such as CharX, also appended to a picture, whose members are read one at a time."""
+"""Zip files of cards such as CharX, which may be appended to a picture; members are read one at a time."""
 
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ SMALL = 10 * 2**20
 class Archive(Mapping[str, bytes]):
     """The members of a zip file by path, read on access and never unpacked to disk.
 
-    Unsafe paths are refused nevertheless, because another program might unpack them.
+    Unsafe paths are nevertheless rejected, because another program might unpack them.
     """
 
     def __init__(self, source: Path | bytes, what: str) -> None:

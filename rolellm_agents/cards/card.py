@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rolellm_agents.cards.lore.lorebook import Lorebook, read_lorebook
-from rolellm_agents.cards.values import Json, items, mapping, maybe_integer, text, texts, texts_as_they_are
+from rolellm_agents.cards.values import Json, items, mapping, text, texts, texts_as_they_are
 
 Spec = Literal["v1", "v2", "v3"]
 """The versions of the card format: Tavern's original one, `chara_card_v2` and `chara_card_v3`."""
@@ -133,17 +133,12 @@ class Card:
 
     @property
     def extensions(self) -> Mapping[str, Json]:
-        """Data of programs."""
+        """The data that programs store in the card, by the name of the program or feature."""
         return mapping(self.data.get("extensions"))
 
     @property
-    def modified(self) -> int | None:
-        """The time of modification in seconds since 1970, UTC; None when it is unknown."""
-        return maybe_integer(self.data.get("modification_date")) or None
-
-    @property
     def assets(self) -> tuple[Asset, ...]:
-        """The list of assets; V3's default when there is none."""
+        """The card's assets; V3's default asset when it lists none."""
         listed = self.data.get("assets")
         if self.spec != "v3" or not isinstance(listed, list):
             return DEFAULT_ASSETS

@@ -1,7 +1,7 @@
 """Compare two cards.
 
-Members of lists are matched by identity, not by place: an entry inserted at the front of a lorebook is one
-change.
+Members of lists are matched by identity, not by index: an entry inserted at the front of a lorebook is a
+single change.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ _NARROW = r"[^\s\u1100-\u115f\u2070-\U0010ffff]"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference."""
+    """One difference between two cards."""
 
     where: str
     """A path such as `data.tags[2]` in the new card, or `image`. A removed member has its old index."""
@@ -49,11 +49,11 @@ class Change:
 
 
 def diff(old: Card, new: Card) -> list[Change]:
-    """Compare the JSON and the pictures of two cards; the order of an object's keys does not count.
+    """Compare the JSON and the pictures of two cards; the order of an object's keys is ignored.
 
-    Lore entries are matched by id, else by name and keys, else by place; assets by type and name; other
-    members of lists by content, else by place. A picture is represented by its size and digest, without
-    the texts of a PNG, which hold the card itself.
+    Lore entries are matched by id, else by name and keys, else by index; assets by type and name; other
+    members of lists by content, else by index. A picture is represented by its size and digest, without
+    the text chunks of a PNG, which contain the card itself.
     """
     before = {"image": _picture(old.image)} if old.image is not None else {}
     after = {"image": _picture(new.image)} if new.image is not None else {}
@@ -63,11 +63,11 @@ def diff(old: Card, new: Card) -> list[Change]:
 def side_by_side(change: Change, width: int) -> list[tuple[str, str]]:
     """The old and the new value in two columns of plain text, line by line.
 
-    Words that only one side has are in `[-…-]` on the left, and in `{+…+}` on the right.
+    Words that occur on one side only are marked with `[-…-]` on the left, and with `{+…+}` on the right.
 
     Args:
         change: the change; values that are not texts are shown as JSON.
-        width: of each column in terminal cells, of which a Chinese character takes two; at least 2.
+        width: the width of each column in terminal cells, at least 2; a Chinese character takes two cells.
     """
     values = {"added": (change.new,), "removed": (change.old,), "changed": (change.old, change.new)}
     # JSON on both sides distinguishes 1 from "1".

@@ -1,7 +1,7 @@
 """Read untrusted JSON with limits, write it unchanged, and show parts of it.
 
 Irregularities of other programs are accepted: a byte order mark, NaN, invalid UTF-8. Keys keep their order
-and numbers their type; of repeated keys the last one counts.
+and numbers their type. If a key is repeated, its last value is used.
 """
 
 import json
@@ -24,9 +24,7 @@ _INVISIBLE = re.compile(
 def read_json(content: bytes, what: str) -> dict[str, Json]:
     """Parse a JSON object.
 
-    Args:
-        content: JSON in UTF-8; UTF-16 and CP1252 are recognised.
-        what: the content's name in messages.
+    The content is in UTF-8; UTF-16 and CP1252 are recognised.
 
     Raises:
         CardError: the content is too large, is not a JSON object, or is nested too deeply.
@@ -59,9 +57,8 @@ def write_json(document: Mapping[str, Json], *, indent: int | None = None) -> by
 def json_path(parent: str, step: str | int) -> str:
     """The path of a member: `data.name`, `data.tags[0]`, or `extensions['a b']` for an unusual key.
 
-    Args:
-        parent: the path of the object or list; empty for the document itself.
-        step: the member's key or index.
+    `parent` is the path of the object or list, empty for the document itself; `step` is the member's key or
+    index.
     """
     if isinstance(step, str) and step.isidentifier():
         return f"{parent}.{step}" if parent else step

@@ -28,7 +28,7 @@ MOST_MADE = 1_000_000
 
 @dataclass(frozen=True)
 class MacroScope:
-    """The values of macros, which are inserted as they are: macros in them are not replaced."""
+    """The values of macros. They are inserted unchanged, and macros inside them are not replaced."""
 
     char: str
     """The character's nickname, else the name."""
@@ -60,8 +60,8 @@ def substitute(text: str, scope: MacroScope, purpose: Purpose = "prompt") -> str
 
     Args:
         text: a text of the card.
-        scope: the values of macros; its variables are changed.
-        purpose: `{{comment: …}}` gives text for “display” only, `{{hidden_key:…}}` for “scan” only.
+        scope: the values of macros; macros such as `{{setvar}}` change its variables.
+        purpose: `{{comment: …}}` yields text only for “display”, and `{{hidden_key:…}}` only for “scan”.
     """
     # Fast path: lorebooks have thousands of keys, most of them without macros.
     return _Pass(text, scope, purpose).result() if "{{" in text or "<" in text else text

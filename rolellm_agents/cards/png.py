@@ -47,11 +47,8 @@ def with_texts(
 ) -> bytes:
     """Replace text chunks; all other bytes stay the same.
 
-    Args:
-        png: the file.
-        without: whether to remove the texts of a keyword, which is in lower case.
-        texts: keywords and values to insert before the end.
-        what: the file's name in messages.
+    `without` says whether to remove the texts of a keyword, which is in lower case. `texts`, keywords with
+    their values, are inserted before the end.
 
     Raises:
         CardError: the file is truncated.

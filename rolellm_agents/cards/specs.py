@@ -47,7 +47,7 @@ def convert(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> _Documen
 
 
 def lost_fields(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> list[str]:
-    """The fields that other programs will not see in a version, a few words each."""
+    """Describe, in a few words each, the fields that other programs will not see in a version."""
     if spec == "v3" or text(document.get("spec")) != "chara_card_v3":
         return []
     data = mapping(document.get("data"))
@@ -59,7 +59,7 @@ def lost_fields(document: Mapping[str, Json], spec: Literal["v2", "v3"]) -> list
 
 
 def backfill(document: Mapping[str, Json]) -> _Document:
-    """The V2 part beside a V3 card, for older programs, without our stash."""
+    """The V2 copy in a V3 file, for older programs; without the data that `convert` stores."""
     card = convert(document, "v2")
     data = _data(card)
     _taken(data, STASH)

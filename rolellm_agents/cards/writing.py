@@ -1,7 +1,7 @@
 """Write cards to JSON, PNG and CharX files, as V2 or V3.
 
-A PNG gets new text chunks and is never encoded again. Files that a container cannot hold become `data:`
-addresses, for example the files of an archive in a PNG.
+A PNG gets new text chunks and is never encoded again. Files that a container cannot hold, for example those
+of an archive in a PNG, become `data:` URLs.
 """
 
 import base64
@@ -103,7 +103,7 @@ def _for_archive(card: Card) -> tuple[dict[str, Any], bytes | None]:
 
 
 def portrait(card: Card) -> bytes | None:
-    """The portrait without the card in it; None for a card whose portrait is one of its files already."""
+    """The portrait without the text chunks of the card; None if the portrait is one of the card's files."""
     if card.image is None or not is_png(card.image):
         return card.image
     return with_texts(card.image, lambda keyword: keyword in _CARD_KEYWORDS, (), card.name)

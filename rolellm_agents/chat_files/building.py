@@ -17,10 +17,8 @@ class TreeBuilder:
     def __init__(self, persona: str, created: str | None = None, others: Iterable[str] = ()) -> None:
         """Start an empty conversation.
 
-        Args:
-            persona: the id of the persona.
-            created: ISO 8601 in UTC; now when None.
-            others: the ids of further speakers, who witness all messages.
+        `created` is ISO 8601 in UTC; now when None. `others` are the ids of further speakers, who witness
+        all messages.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.messages: list[Message] = []
@@ -53,10 +51,11 @@ class TreeBuilder:
         """Append sibling messages; the next message follows the chosen one.
 
         Args:
-            speaker: the speaker of all of them.
-            swipes: text, time and provenance of each. The time defaults to that of the message before.
-            chosen: the place of the chosen one.
-            kind: their message kind.
+            speaker: the speaker of all swipes.
+            swipes: the text, time and provenance of each; the time defaults to that of the previous
+                message.
+            chosen: the index of the chosen swipe.
+            kind: the message kind of all swipes.
 
         Raises:
             ChatFileError: the conversation is too long.

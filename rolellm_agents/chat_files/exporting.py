@@ -18,14 +18,11 @@ def export_conversation(
 ) -> str:
     """Export a conversation as the text of a file.
 
-    Args:
-        record: the conversation.
-        format_: the format. Markdown, which is a play's script for a scene, cannot be imported again.
-        user_name: the user's name.
-        everything: include all swipes and branches; only our JSON can hold them.
+    Markdown, which is a play's script for a scene, cannot be imported again. `everything` includes all
+    swipes and branches; only our JSON can hold them.
 
     Raises:
-        ChatFileError: the format cannot hold everything, or ShareGPT is to hold a scene.
+        ChatFileError: the format cannot hold all branches, or a scene is exported to ShareGPT.
     """
     if everything and format_ != "json":
         raise ChatFileError(f"{format_} cannot hold every branch; leave out --all, or use --format json.")

@@ -31,11 +31,9 @@ def import_chat_file(
 ) -> list[ImportedConversation]:
     """Import all conversations of a file, or none if one of them is invalid.
 
-    Args:
-        source: our JSON, a SillyTavern chat or ShareGPT; the content decides.
-        transcript: the transcript; each conversation is added in its own transaction.
-        persona: the id, name or file of the conversations' persona; looked up by the name in the file when
-            None. Scenes in our JSON have their own cast.
+    The file is our JSON, a SillyTavern chat or ShareGPT; the content decides. Each conversation is added in
+    its own transaction. The persona, an id, name or file, is looked up by the name in the file when None.
+    Scenes in our JSON have their own cast.
 
     Raises:
         ChatFileError: the file cannot be read, or names no persona.

@@ -5,12 +5,13 @@ always the same file.
 """
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from rolellm_agents.chat_files.values import Json, objects_in, text_in, to_json
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationRecord, Kind, Message
+from rolellm_agents.transcript.message import is_kind_name
 from rolellm_agents.transcript.times import to_iso, to_milliseconds
 
 FORMAT = "rolellm-conversation"
@@ -109,7 +110,7 @@ def _message_of(value: dict[str, Json], number: int) -> Message:
         parent=_place(value.get("parent"), number - 1, what),
         speaker=text_in(value, "speaker", what),
         audience=tuple(audience),
-        kind=_one_of(value.get("kind"), get_args(Kind), what),
+        kind=_kind(value.get("kind"), what),
         text=text_in(value, "text", what),
         status=_one_of(value.get("status"), ("complete", "stopped", "failed", "cut"), what),
         made_by=made_by,
@@ -124,6 +125,14 @@ def _place(value: Json, most: int, what: str) -> str | None:
     if type(value) is not int or not 0 < value <= most:
         raise ChatFileError(f"{what} follows {value!r}, which is no message before it; export it again.")
     return str(value)
+
+
+def _kind(value: Json, what: str) -> Kind:
+    if not isinstance(value, str) or not is_kind_name(value):
+        raise ChatFileError(
+            f"{what} has the kind {value!r:.60}, which is no name of a kind; export it again."
+        )
+    return value
 
 
 def _one_of(value: Json, known: tuple[Any, ...], what: str) -> Any:

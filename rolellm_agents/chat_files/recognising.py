@@ -27,10 +27,6 @@ class FoundConversation:
 def conversations_in(text: str, what: str) -> list[FoundConversation]:
     """The conversations of a file.
 
-    Args:
-        text: the text of the file.
-        what: the file's name in messages.
-
     Raises:
         ChatFileError: the file has no conversation of a known format.
     """

@@ -10,7 +10,7 @@ from rolellm_agents.transcript.message import USER
 
 @dataclass(frozen=True)
 class SpeakerNames:
-    """Names of a chat's speakers; other speakers than persona and user are named by their id."""
+    """The names of a chat's speakers; speakers other than persona and user are named by their id."""
 
     persona_id: str
     persona: str
@@ -34,7 +34,7 @@ def active_path(record: ConversationRecord) -> list[Message]:
 
 
 def siblings_of(record: ConversationRecord) -> Mapping[str | None, list[Message]]:
-    """The successors of each message by its id, oldest first; those of None are the first messages."""
+    """The children of each message by its id, oldest first; the children of None are the first messages."""
     found: dict[str | None, list[Message]] = {}
     for message in record.messages:
         found.setdefault(message.parent, []).append(message)

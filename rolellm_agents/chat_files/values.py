@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rolellm_agents.errors import ChatFileError
-from rolellm_agents.text import CONTROL_CHARACTERS, whole
+from rolellm_agents.text import CONTROL_CHARACTERS, replace_surrogates
 
 Json = Any
 """A JSON value."""
@@ -21,10 +21,6 @@ _DEPTH = 40
 
 def parse(text: str, what: str) -> Json:
     """Parse JSON.
-
-    Args:
-        text: the JSON text.
-        what: the text's name in messages.
 
     Raises:
         ChatFileError: the text is not JSON, or is nested too deeply.
@@ -41,7 +37,7 @@ def parse(text: str, what: str) -> Json:
 def to_json(value: Json, *, indent: int | None = None) -> str:
     """Write JSON with escaped control characters, on one line without blanks unless `indent` is given."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":"))
-    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", whole(text))
+    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", replace_surrogates(text))
 
 
 def text_in(value: dict[str, Json], key: str, what: str) -> str:
@@ -78,11 +74,11 @@ def _finite(text: str) -> float | None:
 def _clean(value: Json, depth: int) -> Json:
     """The value without lone surrogates."""
     if isinstance(value, str):
-        return whole(value)
+        return replace_surrogates(value)
     if not isinstance(value, dict | list):
         return value
     if not depth:
         raise RecursionError
     if isinstance(value, dict):
-        return {whole(key): _clean(inner, depth - 1) for key, inner in value.items()}
+        return {replace_surrogates(key): _clean(inner, depth - 1) for key, inner in value.items()}
     return [_clean(inner, depth - 1) for inner in value]

@@ -1,16 +1,17 @@
 """The user's settings.
 
-A command's option precedes the environment variable `ROLELLM_…`, which precedes `config.toml`, which
-precedes the defaults of this module.
+A command's option takes precedence over the environment variable `ROLELLM_…`, which takes precedence over
+`config.toml`. The defaults are in this module.
 """
 
 import os
 import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,7 +22,8 @@ from pydantic_settings import (
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.toml import read_toml, write_toml
-from rolellm_agents.text import did_you_mean, whole
+from rolellm_agents.plugins import plugin_names
+from rolellm_agents.text import did_you_mean, replace_surrogates
 
 DEFAULT_MODEL = "llamacpp:rolesmol"
 DEFAULT_STRATEGY = "few-shot-dialogue"
@@ -48,6 +50,19 @@ _COMPLAINTS = {
 """Messages for invalid values, by pydantic's type of the error."""
 
 
+_RECALL_METHODS = ("bm25", "chroma", "hybrid")
+
+
+def _known_recall_method(name: str) -> str:
+    if name in _RECALL_METHODS:
+        return name
+    *others, last = (repr(known) for known in (*_RECALL_METHODS, *plugin_names("rolellm.recall")))
+    expected = f"{', '.join(others)} or {last}"
+    if repr(name) not in (*others, last):
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
+    return name
+
+
 class Settings(BaseSettings):
     """The settings of all commands, unless a command's options override them."""
 
@@ -61,8 +76,8 @@ class Settings(BaseSettings):
     """Sampling temperature; the model's own default when unset."""
     max_tokens: int | None = Field(default=None, ge=1)
     """The longest answer, in tokens; the model's own default when unset."""
-    recall_method: Literal["bm25", "chroma", "hybrid"] | None = None
-    """How passages are found; the strategy's method when unset."""
+    recall_method: Annotated[str, AfterValidator(_known_recall_method)] | None = None
+    """How passages are found: a method of ours or of an installed package; the strategy's when unset."""
     recall_k: int = Field(default=5, ge=0, le=100)
     """The most passages in a prompt."""
     recall_tokens: int = Field(default=1_000, ge=0)
@@ -137,7 +152,9 @@ def check_setting(name: str, value: object) -> Any:
     field = _field(name)
     accepted: Any = Annotated[field.annotation, field]
     try:
-        return TypeAdapter(accepted).validate_python(whole(value) if isinstance(value, str) else value)
+        return TypeAdapter(accepted).validate_python(
+            replace_surrogates(value) if isinstance(value, str) else value
+        )
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         raise SettingsError(f"The setting {name!r} {_complaint(first)}.") from error

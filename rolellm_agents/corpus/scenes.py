@@ -10,7 +10,8 @@ from rolellm_agents.errors import CorpusError
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, event_line, join_event, leave_event
 from rolellm_agents.scene.loading import cast_scene
-from rolellm_agents.scene.scene import NARRATOR, Scene, Seat, TurnKind
+from rolellm_agents.scene.message_kinds import ACT, SAY, THINK, WHISPER, MessageKind
+from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import language_of
@@ -110,19 +111,19 @@ def _scene(written: _Written, name: str) -> CorpusScene:
             Seat(persona=seat, present=first_moves.get(seat) != "enters", **given)
             for seat, given in written.seats.items()
         ),
-        turn_kinds=("say", "act", *_private_kinds(written)),
+        turn_kinds=(SAY, ACT, *_private_kinds(written)),
     )
     loaded = cast_scene(scene)
     return CorpusScene(loaded, tuple(_lines(loaded, written.lines, name)), written.number)
 
 
-def _private_kinds(written: _Written) -> Iterator[TurnKind]:
+def _private_kinds(written: _Written) -> Iterator[MessageKind]:
     """The private kinds that the scene has lines of, so that prompts offer no others."""
     found = [line for _, text in written.lines if (line := _LINE.match(text))]
     if any(line["to"] for line in found):
-        yield "whisper"
+        yield WHISPER
     if any(line["thinks"] for line in found):
-        yield "think"
+        yield THINK
 
 
 def _lines(loaded: LoadedScene, lines: Sequence[tuple[int, str]], name: str) -> Iterator[SceneLine]:

@@ -1,8 +1,8 @@
 """Trainers' formats for single turns: ShareGPT, ChatML messages and Alpaca, with one row for each answer.
 
-The other fields of a sample go beside the turns (`id`, `role`, `language`, `kind`, `type`, `extra`), where
-trainers ignore them, so that the rows can be read back. Rows from elsewhere lack these fields: then the
-caller gives the role, and the texts decide the language.
+The other fields of a sample (`id`, `role`, `language`, `kind`, `type`, `extra`) are written next to the
+turns, where trainers ignore them, so that the rows can be read back. Rows of other programs lack these
+fields; then the caller passes the role, and the language is detected from the texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ SYSTEM: Final = "system"
 
 
 class Turns(NamedTuple):
-    """A question, its answer, and the instruction before them, which may be empty."""
+    """A question, its answer, and the instruction before them; the instruction may be empty."""
 
     system: str
     question: str
@@ -41,11 +41,8 @@ class ChatForm(NamedTuple):
 def rows_of(sample: Sample, number: int, instruction: str, form: ChatForm) -> Iterator[dict[str, Any]]:
     """Write a sample as one row for each answer.
 
-    Args:
-        sample: the sample.
-        number: the sample's number, which joins its rows when they are read.
-        instruction: the persona's instruction, or empty; the sample's own replaces it.
-        form: the form of the rows.
+    The sample's number joins its rows when they are read. The sample's own instruction replaces that of the
+    persona, which may be empty.
     """
     sample = clean(sample)
     system = str(sample.extra.get(SYSTEM, instruction))
@@ -71,11 +68,8 @@ def samples_of(
 ) -> Iterator[Sample | None]:
     """Read rows as samples; None for each row that is not a single turn.
 
-    Args:
-        rows: the fields of each row.
-        form: the form of the rows.
-        role: the role of rows that have none.
-        instruction: the instruction of the sample's persona; a row's instruction is kept if it differs.
+    `role` is that of rows that have none. A row's instruction is kept if it differs from `instruction`,
+    that of the sample's persona.
 
     Raises:
         ValueError: a row has no role or an invalid field.

@@ -60,12 +60,9 @@ def open_source(
 ) -> list[Stream]:
     """Open a source in any form.
 
-    Args:
-        source: a file, or a folder with files or with a Hugging Face data set.
-        form: the source's form; recognised from its first row when None.
-        counts: counts the rows that are left out.
-        role: the role of rows that have none.
-        instruction: the instruction of a sample's persona; a row's instruction is kept if it differs.
+    The source is a file, or a folder with files or with a Hugging Face data set; its form is recognised
+    from the first row when None. `counts` counts the rows that are left out. `role` is that of rows that
+    have none; a row's instruction is kept if it differs from that of the persona.
 
     Raises:
         RoleBenchError: the source cannot be read, or its form is unknown.
@@ -93,13 +90,9 @@ def write_form(
 ) -> None:
     """Write samples in a form.
 
-    Args:
-        streams: the samples.
-        form: the form of the result.
-        out: a file, if there is one stream and `out` has a suffix; otherwise a folder, in which the files
-            have the names of the streams.
-        counts: is updated for each sample.
-        instruction: returns the instruction before the turns.
+    `out` is a file, if there is one stream and `out` has a suffix; otherwise a folder, in which the files
+    have the names of the streams. `counts` is updated for each sample; `instruction` returns the
+    instruction before the turns.
 
     Raises:
         RoleBenchError: the samples cannot be read, or the result cannot be written.

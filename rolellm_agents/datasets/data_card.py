@@ -56,11 +56,9 @@ class CardFacts:
 def card_facts(source: Path, cast: Iterable[Persona], *, name: str | None, licence: str) -> CardFacts:
     """Collect the contents of a card: statistics, findings, and recorded provenance.
 
-    Args:
-        source: a file, a folder in RoleBench's layout or the folder of a run.
-        cast: personas; the card names the works that the roles come from.
-        name: the data set's name; defaults to the name of its file or folder.
-        licence: an identifier of Hugging Face.
+    The source is a file, a folder in RoleBench's layout or the folder of a run. The card names the works
+    that the roles of the cast come from; the data set's name defaults to that of its file or folder. The
+    licence is an identifier of Hugging Face.
 
     Raises:
         RoleBenchError: the source cannot be read.

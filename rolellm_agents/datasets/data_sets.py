@@ -17,11 +17,8 @@ from rolellm_agents.datasets.writing import check_writable, write_samples, writi
 def merge_sources(sources: Sequence[Path], out: Path, *, replacing: bool = False) -> dict[str, int]:
     """Merge the samples of several sources; RoleGPT's baselines stay separate.
 
-    Args:
-        sources: files or folders; the parts of a split are merged.
-        out: a `.jsonl` file for the samples alone; or a folder, which also gets one baseline for each
-            question and a manifest with the provenance of the sources.
-        replacing: whether an existing result may be replaced.
+    The parts of a split are merged. `out` is a `.jsonl` file for the samples alone; or a folder, which also
+    gets one baseline for each question and a manifest with the provenance of the sources.
 
     Returns:
         The numbers of rows read, written, repeated and joined, and of baselines written.
@@ -68,12 +65,8 @@ def split_source(
 
     RoleGPT's answers to the new test are written beside it; its other answers are left out.
 
-    Args:
-        source: a file or a folder; an existing split is ignored.
-        out: a folder.
-        decide: chooses the test from all samples except the baselines.
-        provenance: how the split was made, for the manifest.
-        replacing: whether an existing result may be replaced.
+    An existing split of the source is ignored. `decide` chooses the test from all samples except the
+    baselines; `provenance` says in the manifest how the split was made.
 
     Returns:
         The number of rows of each part, and of the baselines that were left out.

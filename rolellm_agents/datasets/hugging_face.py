@@ -27,9 +27,7 @@ def is_hf_folder(folder: Path) -> bool:
 def write_hf(folder: Path, parts: Mapping[str, Samples]) -> None:
     """Save samples as a `DatasetDict`: RoleBench's columns, `kind`, `language`, and `extra` as JSON.
 
-    Args:
-        folder: is created or replaced.
-        parts: the samples by part.
+    The folder is created or replaced.
 
     Raises:
         RoleBenchError: `datasets` is not installed, or the folder cannot be written.

@@ -37,5 +37,5 @@ class SystemInstructions:
             return ""
         if persona.id not in self._instructions:
             prompting = Prompting(with_macros(persona, DEFAULT_USER), "system", user=DEFAULT_USER)
-            self._instructions[persona.id] = prompting.foreseen([])[0].text
+            self._instructions[persona.id] = prompting.stable_prefix([])[0].text
         return self._instructions[persona.id]

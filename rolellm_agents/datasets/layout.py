@@ -23,7 +23,7 @@ _KINDS: Final[dict[str, Kind]] = {"role_specific": "role_specific", "general": "
 
 @dataclass(frozen=True, slots=True)
 class LayoutPlace:
-    """What the folders around a file say about it; None where they say nothing."""
+    """What the names of the folders around a file reveal about it; None for what they do not."""
 
     kind: Kind | None
     split: Split | None
@@ -63,12 +63,8 @@ def find_file(
     A folder that was copied out of RoleBench may lack the names that tell language and split; the names
     that it has must agree with the arguments.
 
-    Args:
-        folder: for example `RoleBench`, `…/rolebench-eng/instruction-generalization` or `…/role_specific`.
-        part: the file of the split.
-        kind: the kind of the questions.
-        language: the language of the samples.
-        split: the split.
+    The folder is for example `RoleBench`, `…/rolebench-eng/instruction-generalization` or
+    `…/role_specific`; `part` is the file of the split.
 
     Raises:
         RoleBenchError: there is no such file, or a folder cannot be read.

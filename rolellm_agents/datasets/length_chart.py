@@ -1,4 +1,4 @@
-"""Draw how long questions and answers are: a histogram for each language and kind, as SVG or PNG."""
+"""Draw the lengths of questions and answers as histograms for each language and kind, as SVG or PNG."""
 
 import tempfile
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _MOST_BARS: Final = 40
 _WIDTH, _ROW_HEIGHT = 840, 150
-"""Of the picture and of one of its rows, in pixels."""
+"""The width of the picture and the height of one of its rows, in pixels."""
 
 
 def write_chart(file: Path, groups: Sequence[Group]) -> None:
     """Draw the lengths of all groups.
 
     Args:
-        file: its ending, `.svg` or `.png`, says as what.
-        groups: each becomes two panels beside each other, questions and answers.
+        file: the file to write; its suffix, `.svg` or `.png`, determines the format.
+        groups: the groups; each gets two panels side by side, for questions and answers.
 
     Raises:
-        RoleBenchError: the ending is another one, the file cannot be written, or matplotlib is not
+        RoleBenchError: the suffix is neither of these, the file cannot be written, or matplotlib is not
             installed.
     """
     form = file.suffix.lower()
@@ -59,9 +59,9 @@ def _panel(axes: "Axes", title: str, lengths: Lengths) -> None:
     if not lengths.counted:
         axes.set_xticks([])
         return
-    # The longest hundredth would press all others against the left.
+    # Without the longest 1 %, which would compress all others at the left.
     end = lengths.at(0.99) + 1
-    step = -(-end // _MOST_BARS)  # all bars hold equally many lengths, so that none is higher for it
+    step = -(-end // _MOST_BARS)  # all bars cover equally many lengths
     shown = [length for length in lengths.counted if length < end]
     axes.hist(shown, bins=range(0, end + step, step), color=LIGHT["s0"], rwidth=0.9)
     axes.axvline(lengths.at(0.5) + 0.5, color=LIGHT["s1"])

@@ -28,9 +28,7 @@ def merge_samples(read: Callable[[], Iterator[Sample]], counts: MergeCounts) -> 
 
     Reads the samples three times, and keeps only repeated questions in memory.
 
-    Args:
-        read: returns a new iterator over the same samples at each call.
-        counts: is updated for each sample.
+    `read` returns a new iterator over the same samples at each call; `counts` is updated for each sample.
     """
     times = Counter(_key(sample) for sample in read())
     joined: dict[bytes, Sample] = {}

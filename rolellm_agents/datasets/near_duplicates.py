@@ -55,9 +55,7 @@ def near_duplicates(texts: Sequence[str], *, at_least: float = NEAR) -> Iterator
 def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[int]]:
     """Group texts so that similar texts are in one group (single linkage).
 
-    Args:
-        texts: texts in any language.
-        at_least: as for `near_duplicates`.
+    `at_least` is as for `near_duplicates`.
 
     Returns:
         The places of each group's texts in order; the groups by their first text. Each text is in exactly
@@ -130,7 +128,7 @@ def _from(numbers: "array[int]", least: int) -> "NDArray[np.int64]":
 
 
 def _marks(words: Sequence[tuple[int, ...]]) -> "NDArray[np.uint64]":
-    """128 bits for each text, in which at most as many differ as two texts have words of their own.
+    """A bitmap of 128 bits for each text; two bitmaps differ in at most as many bits as the texts in words.
 
     Each word turns one bit over.
     """

@@ -16,7 +16,7 @@ from rolellm_agents.datasets.layout import place_of
 from rolellm_agents.datasets.reading import describe_error, fields_of
 from rolellm_agents.errors import RoleBenchError, RoleLLMError
 from rolellm_agents.metrics import ReferencedReply
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_agents.text.language import Language
 
 _REPLY_KEYS: Final = ("generated", "prediction", "reply", "text")
@@ -100,7 +100,7 @@ def read_predictions(
     without a reference are left out with a note.
 
     Args:
-        predictions: a file of replies; the first of several in a row counts.
+        predictions: a file of replies; if a row has several, the first is used.
         references: a file of references, one or several in a row.
         language: the language of all rows; by default taken from the rows, then from the folders, then
             from the references' script.
@@ -186,9 +186,9 @@ def _texts(fields: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:
             case None:
                 continue
             case str(text):
-                return (whole(text).lstrip(),)
+                return (replace_surrogates(text).lstrip(),)
             case list(texts) if all(isinstance(text, str) for text in texts):
-                return tuple(whole(text).lstrip() for text in texts)
+                return tuple(replace_surrogates(text).lstrip() for text in texts)
             case _:
                 raise ValueError(f"{key!r} is neither a text nor a list of texts")
     raise ValueError(f"it has none of {', '.join(keys)}")
@@ -196,7 +196,7 @@ def _texts(fields: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:
 
 def _name(fields: Mapping[str, Any], key: str) -> str:
     value = fields.get(key)
-    return whole(value).strip() if isinstance(value, str) else ""
+    return replace_surrogates(value).strip() if isinstance(value, str) else ""
 
 
 def _paired(replies: TextFile, expected: TextFile, *, only_common: bool) -> list[tuple[TextRow, TextRow]]:

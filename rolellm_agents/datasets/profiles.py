@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rolellm_agents.datasets.reading import read_json_object
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.text.language import Language
 
 _ABOVE = 4
@@ -27,9 +27,7 @@ def profile_descriptions(source: Path, language: Language) -> dict[str, str]:
 
     The nearest folder wins. Empty profiles are left out.
 
-    Args:
-        source: a file or folder; the folders above it are searched too.
-        language: the profiles' language.
+    The folders above the source are searched too.
 
     Raises:
         RoleBenchError: such a file is damaged.
@@ -38,7 +36,7 @@ def profile_descriptions(source: Path, language: Language) -> dict[str, str]:
     for profiles in _profiles(source, _FOLDERS[language]):
         for name, described in profiles.items():
             if isinstance(described, str) and described.strip() and name.strip():
-                found.setdefault(whole(name).strip(), whole(described).strip())
+                found.setdefault(replace_surrogates(name).strip(), replace_surrogates(described).strip())
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from rolellm_agents.datasets.layout import place_of
 from rolellm_agents.datasets.sample import Kind, Sample
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_agents.text.language import Language
 
 _ENOUGH = 100
@@ -200,14 +200,14 @@ def _text(fields: dict[str, Any], key: str) -> str:
     value = fields.get(key)
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{key!r} is no text")
-    return whole(value).strip()
+    return replace_surrogates(value).strip()
 
 
 def _texts(fields: dict[str, Any], key: str) -> tuple[str, ...]:
     value = fields.get(key)
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise ValueError(f"{key!r} is no list of texts")
-    return tuple(whole(text).lstrip() for text in value)
+    return tuple(replace_surrogates(text).lstrip() for text in value)
 
 
 def _types(fields: dict[str, Any]) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ def _types(fields: dict[str, Any]) -> tuple[str, ...]:
         case None:
             return ()
         case str(name):
-            return (whole(name).strip(),)
+            return (replace_surrogates(name).strip(),)
         case _:
             return _texts(fields, "type")
 

@@ -60,11 +60,8 @@ def split_by_instructions(
     Near duplicates stay together (`near_groups`). The test has at most its share of each role's general and
     role-specific rows, and each role keeps rows for training.
 
-    Args:
-        samples: in any order; iterated once.
-        test_share: the share of each role's rows, between 0 and 1.
-        seed: the seed of the split.
-        near: the least similarity of near duplicates.
+    The samples may be in any order and are iterated once. `test_share` is that of each role's rows, between
+    0 and 1; `near` is the least similarity of near duplicates.
 
     Raises:
         RoleBenchError: no question fits into the test.
@@ -90,11 +87,9 @@ def split_by_roles(
 ) -> RoleSplit:
     """Choose test roles, the same share in each language.
 
-    Args:
-        samples: in any order; iterated once.
-        test_share: the share of the roles, between 0 and 1; at least one role of a language with two.
-        seed: the seed of the split.
-        hold_out: names of test roles, instead of a random choice.
+    The samples may be in any order and are iterated once. `test_share` is that of the roles, between 0 and
+    1; at least one role of a language with two. `hold_out` has names of test roles, instead of a random
+    choice.
 
     Raises:
         RoleBenchError: a named role does not exist, or training or test would be empty.

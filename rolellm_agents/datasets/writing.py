@@ -18,17 +18,17 @@ from rolellm_agents.datasets.sample import Part, Sample, Split
 from rolellm_agents.datasets.sources import SourceFile
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.files.atomic_write import writing_atomically
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 
 _LINE_ENDS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 """Characters at which some programs end a line."""
 
 
 def clean(sample: Sample) -> Sample:
-    """Normalise a sample: written and read again, the result is the same.
+    """Normalise a sample, so that writing and reading it does not change it.
 
-    References have no white space around them, and each has a type or none has. Types are dropped if their
-    number is neither 1 nor that of the references.
+    White space around references is removed. Either each reference has a type or none has: types are
+    dropped if their number is neither 1 nor that of the references.
     """
     number = len(sample.references)
     types = sample.types * number if len(sample.types) == 1 else sample.types
@@ -42,9 +42,7 @@ def clean(sample: Sample) -> Sample:
 def row_of_sample(sample: Sample, *, in_layout: bool) -> dict[str, Any]:
     """The clean row as JSON values.
 
-    Args:
-        sample: the sample.
-        in_layout: whether the folders around the file give kind and language.
+    `in_layout` says whether the folders around the file give kind and language.
     """
     sample = clean(sample)
     row: dict[str, Any] = {
@@ -63,7 +61,7 @@ def row_of_sample(sample: Sample, *, in_layout: bool) -> dict[str, Any]:
 
 def json_line(row: Any) -> str:
     """A JSON value as a line with its line break."""
-    text = whole(json.dumps(row, ensure_ascii=False))
+    text = replace_surrogates(json.dumps(row, ensure_ascii=False))
     for mark, escaped in _LINE_ENDS.items():
         text = text.replace(mark, escaped)
     return text + "\n"
@@ -113,12 +111,7 @@ def writing_layout(folder: Path) -> Iterator[Put]:
 
 
 def check_writable(out: Path, sources: Iterable[SourceFile], *, replacing: bool) -> Path:
-    """Return `out` if a result can be written there without a loss.
-
-    Args:
-        out: a file or a folder.
-        sources: the sources of the result.
-        replacing: whether an existing result may be replaced.
+    """Return `out` if a result can be written there without overwriting anything that must be kept.
 
     Raises:
         RoleBenchError: `out` is a source or contains one, or it exists and must not be replaced.

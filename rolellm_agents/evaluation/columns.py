@@ -14,7 +14,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.reply_checks.detections import DETECTIONS, detect, is_in_role
 
 
-class Said(NamedTuple):
+class AnsweredSample(NamedTuple):
     """A reply with its persona and the sample that it answers."""
 
     reply: str
@@ -52,18 +52,18 @@ maximum length. `seconds` pass from the question to the reply, while other quest
 """
 
 
-def scores_of(said: Said) -> dict[str, float]:
+def scores_of(answered: AnsweredSample) -> dict[str, float]:
     """Each of `SCORES`; 0 for an empty reply."""
-    answer = ReferencedReply(said.reply, said.sample.references, said.sample.language)
+    answer = ReferencedReply(answered.reply, answered.sample.references, answered.sample.language)
     scores = score_many([answer], [*SCORES.values()])
     return {column: scores[measure][0] for column, measure in SCORES.items()}
 
 
-def marks_of(said: Said) -> dict[str, float]:
+def marks_of(answered: AnsweredSample) -> dict[str, float]:
     """Each of `MARKS`; detections are 1 or 0."""
-    found = detect(said.reply, said.persona, said.sample.question, user=DEFAULT_USER)
+    found = detect(answered.reply, answered.persona, answered.sample.question, user=DEFAULT_USER)
     return {
-        "words": float(word_count(said.reply, said.sample.language)),
+        "words": float(word_count(answered.reply, answered.sample.language)),
         "in_role": float(is_in_role(found)),
         **{column: float(name in found) for name, column in _DETECTED.items()},
     }

@@ -30,10 +30,7 @@ def bounds(interval: Interval | None) -> list[float] | None:
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> str:
     """A table with escaped cells.
 
-    Args:
-        columns: the column heads.
-        rows: the cells of each row.
-        words: the number of left-aligned text columns; the others are right-aligned figures.
+    `words` is the number of left-aligned text columns; the others are right-aligned figures.
     """
     marks = ["---" if place < words else "---:" for place in range(len(columns))]
     lines = [columns, marks, *rows]

@@ -46,9 +46,7 @@ class Judgement:
 def judgements_of(replies: Sequence[ScoredReply], first: Sequence[ScoredReply]) -> list[Judgement]:
     """Summarize the verdicts of each judge and measure, in order of first occurrence.
 
-    Args:
-        replies: replies of one system.
-        first: replies of the system with which judges of pairs compared them.
+    The replies are those of one system; judges of pairs compared them with those of `first`.
     """
     lengths = {one.question: one.marks["words"] for one in first}
     said: dict[tuple[str, str], list[_JudgedReply]] = defaultdict(list)

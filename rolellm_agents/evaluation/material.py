@@ -47,13 +47,9 @@ def gather_material(
 ) -> EvaluationMaterial:
     """Read the material of an evaluation.
 
-    Args:
-        data: the folder of RoleBench.
-        split: the split whose test set is used.
-        kinds: kinds of questions.
-        language: language of the questions.
-        roles: names of roles, or ids, names or files of personas; all roles when empty.
-        limit: maximum number of questions of each kind, spread over the roles; all when None.
+    The questions are those of the split's test set. `roles` are names of roles, or ids, names or files of
+    personas; all roles when empty. There are at most `limit` questions of each kind, spread over the roles;
+    all when None.
 
     Raises:
         RoleBenchError: there are no such questions, or a file is damaged.

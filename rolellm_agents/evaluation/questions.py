@@ -41,11 +41,8 @@ def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: La
     generalization: the test and training rows of the held-out roles become its test set, and the training
     rows of the other roles its training rows.
 
-    Args:
-        data: the folder of RoleBench.
-        split: the split to read.
-        kinds: kinds of questions; missing kinds are noted and left out, unless all are missing.
-        language: language of the samples; rows in another language are noted and left out.
+    Missing kinds are noted and left out, unless all are missing. Rows in another language are noted and
+    left out, too.
 
     Raises:
         RoleBenchError: there is no test set, or a file is damaged.
@@ -59,9 +56,7 @@ def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: La
 def spread(samples: Sequence[Sample], limit: int | None) -> list[Sample]:
     """Choose at most `limit` samples of each kind, spread evenly over the roles.
 
-    Args:
-        samples: samples of any roles and kinds.
-        limit: maximum number of samples of each kind; all when None.
+    There are at most `limit` samples of each kind; all when None.
 
     Returns:
         The chosen samples, in their original order.
@@ -83,9 +78,7 @@ def published_replies(asked: Sequence[Sample], published: Iterable[Sample]) -> l
 
     A question that occurs twice gets two different answers if two were published.
 
-    Args:
-        asked: the questions.
-        published: RoleGPT's answers, including answers to other questions.
+    RoleGPT's answers may include answers to other questions.
     """
     answers: dict[tuple[Kind, str, str], list[str]] = defaultdict(list)
     for sample in published:

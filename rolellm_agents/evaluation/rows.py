@@ -81,11 +81,8 @@ def rows_of(
 
     A published system has a row only for kinds with replies.
 
-    Args:
-        scored: all replies.
-        systems: the systems; the others are compared with the first.
-        asked: number of questions of each kind; its order is the order of the rows.
-        training_known: whether there are training rows, so that new questions are known.
+    The other systems are compared with the first. `asked` has the number of questions of each kind, in the
+    order of the rows. With `training_known` there are training rows, so that new questions are known.
     """
     by_cell: dict[tuple[Kind, System], list[ScoredReply]] = defaultdict(list)
     for one in scored:
@@ -148,7 +145,7 @@ def _difference(name: str, replies: Sequence[ScoredReply], theirs: Mapping[int, 
 
 def _means(replies: Sequence[ScoredReply]) -> dict[str, float | None]:
     means = {name: _average([one.marks[name] for one in replies]) for name in MARKS}
-    texts = [one.said.reply for one in replies]
+    texts = [one.answered.reply for one in replies]
     pooled = {name: figure(texts) if texts else None for name, figure in POOLED.items()}
     costs = {name: _average([one.costs[name] for one in replies]) for name in COSTS}
     return {**means, **pooled, **costs}

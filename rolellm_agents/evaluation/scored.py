@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from rolellm_agents.datasets.sample import Kind
-from rolellm_agents.evaluation.columns import COSTS, Said, marks_of, scores_of
+from rolellm_agents.evaluation.columns import COSTS, AnsweredSample, marks_of, scores_of
 from rolellm_agents.judging import Verdict
 
 PUBLISHED: Final = "RoleGPT (published)"
@@ -39,7 +39,7 @@ class ScoredReply:
     """Number of the question in the test set, the same for all systems."""
     key: str
     """Key of the reply and of its verdicts; duplicate questions share a key."""
-    said: Said
+    answered: AnsweredSample
     overlap: str
     """Why the question is known from training; empty for a new question."""
     scores: Mapping[str, float]
@@ -51,16 +51,16 @@ class ScoredReply:
     @property
     def kind(self) -> Kind:
         """The kind of the question."""
-        return self.said.sample.kind
+        return self.answered.sample.kind
 
     @property
     def role(self) -> str:
         """The role of the question; intervals are clustered by role."""
-        return self.said.sample.role
+        return self.answered.sample.role
 
     def to_json(self) -> dict[str, Any]:
         """Convert to the JSON values of a line."""
-        sample = self.said.sample
+        sample = self.answered.sample
         return {
             "model": self.system.model,
             "strategy": self.system.strategy,
@@ -69,7 +69,7 @@ class ScoredReply:
             "number": self.question,
             "key": self.key,
             "question": sample.question,
-            "reply": self.said.reply,
+            "reply": self.answered.reply,
             "references": list(sample.references),
             "overlap": self.overlap,
             **{name: round(value, 6) for name, value in self.scores.items()},
@@ -86,7 +86,7 @@ def scored(
     system: System,
     question: int,
     key: str,
-    said: Said,
+    answered: AnsweredSample,
     *,
     overlap: str = "",
     costs: Mapping[str, float | None] = _UNKNOWN_COSTS,
@@ -96,10 +96,10 @@ def scored(
         system=system,
         question=question,
         key=key,
-        said=said,
+        answered=answered,
         overlap=overlap,
-        scores=scores_of(said),
-        marks=marks_of(said),
+        scores=scores_of(answered),
+        marks=marks_of(answered),
         costs=costs,
     )
 

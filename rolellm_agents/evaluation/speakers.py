@@ -1,4 +1,4 @@
-"""Find a persona for each role of a data set, and withhold passages that contain answers."""
+"""Find a persona for each role of a data set, and remove passages that contain answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class RolePersonas:
         return self.personas.get(role_key(sample.role))
 
     def is_as_it_was(self, role: str) -> bool:
-        """Whether a role's persona belongs to the cast and nothing of it is withheld."""
+        """Whether a role's persona comes from the cast and nothing was removed from it."""
         key = role_key(role)
         return key not in self.from_profiles and not self.withheld.get(key)
 
@@ -42,11 +42,8 @@ def find_speakers(
 ) -> RolePersonas:
     """Find a persona for each role: from the cast, or else built from the data set's profile.
 
-    Args:
-        asked: the questions.
-        cast: personas in any language; of two with the same name the first counts.
-        profiles: descriptions by role name.
-        language: language of the questions.
+    The cast may have any language; of two personas with the same name the first counts. `profiles` has
+    descriptions by role name.
     """
     ours: dict[str, Persona] = {}
     for persona in cast:
@@ -66,9 +63,7 @@ def find_speakers(
 def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Persona | None]:
     """The keys of the chosen roles, each with its persona if it was chosen by persona.
 
-    Args:
-        names: names of roles in the data set, or ids, names or files of personas.
-        asked: the questions.
+    The names are those of roles in the data set, or ids, names or files of personas.
 
     Raises:
         PersonaError: there is no such role or persona, or the persona has no questions.
@@ -91,10 +86,10 @@ def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Per
 
 
 def without_answers(speakers: RolePersonas, asked: Iterable[Sample]) -> RolePersonas:
-    """Withhold from the personas what would give an answer away when it is recalled.
+    """Remove the passages from the personas that would reveal an answer if they were recalled.
 
-    A demonstration is withheld when it answers one of the questions or a similar one. Demonstrations and
-    passages are withheld when they contain most of a reference.
+    A demonstration is removed if it answers one of the questions or a similar one. Demonstrations and other
+    passages are removed if they contain most of a reference.
 
     Args:
         speakers: the personas that answer.

@@ -17,9 +17,7 @@ def training_overlap(asked: Sequence[Sample], training: Sequence[Sample]) -> lis
     A question is known when the training rows of any role contain it or a near duplicate
     (`rolellm_agents.datasets.near_duplicates`).
 
-    Args:
-        asked: the test questions.
-        training: the training rows of both kinds.
+    The training rows are of both kinds.
     """
     known: dict[str, list[Sample]] = defaultdict(list)
     for sample in training:

@@ -71,11 +71,7 @@ def can_draw() -> bool:
 def svg_picture(draw: "Callable[[Figure], None]", width: float, height: float, alt: str) -> str:
     """Draw an SVG element for a page whose style sheet contains `colour_sheet`.
 
-    Args:
-        draw: draws into an empty figure.
-        width: in pixels.
-        height: in pixels.
-        alt: a description of the picture in one sentence.
+    Width and height are in pixels; `alt` describes the picture in one sentence.
     """
     svg = _saved(draw, width, height, "svg").decode()
     svg = svg[svg.index("<svg") :].strip()

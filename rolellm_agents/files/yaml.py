@@ -36,10 +36,7 @@ class _Complaint(yaml.YAMLError):
 def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Model:
     """Read `path` and validate it as `model`.
 
-    Args:
-        path: a UTF-8 file of at most `MAX_BYTES` bytes.
-        model: the pydantic model of the document.
-        failure: the class of errors to raise.
+    The file is UTF-8 and has at most `MAX_BYTES` bytes. `failure` is the class of errors to raise.
 
     Raises:
         RoleLLMError: as `failure`, in one sentence with the file, the line and the key.

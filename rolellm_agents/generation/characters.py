@@ -22,7 +22,7 @@ from rolellm_agents.text.language import is_in_other_language
 
 @dataclass(frozen=True)
 class ScriptOf:
-    """A script, and the character's names in it."""
+    """A script and the names that the character has in it."""
 
     path: Path
     role: str
@@ -47,10 +47,8 @@ class Character:
 def read_character(persona: Persona, *, script: ScriptOf | None, most: int) -> Character:
     """Split a persona's profile and script into segments, and plan the requests for questions.
 
-    Args:
-        persona: a persona whose macros are filled.
-        script: the script; None to use the profile alone.
-        most: maximum number of tokens of a segment, estimated.
+    The persona's macros are filled; without a script, the profile alone is used. `most` is the estimated
+    maximum number of tokens of a segment.
 
     Raises:
         ScriptError: the script cannot be read, is in another language, or the role does not speak in it.

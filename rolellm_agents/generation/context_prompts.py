@@ -49,7 +49,7 @@ class ContextPrompts:
 
         Args:
             persona: a persona whose macros are filled.
-            guided: prescribe how questions begin and what they name, which helps the smallest models.
+            guided: constrain how questions begin and what they name, which helps the smallest models.
         """
         self.persona = persona
         self._guided = guided

@@ -55,10 +55,7 @@ class Thing(NamedTuple):
 def guided_form(asked: Pass, persona: Persona, count: int) -> dict[str, Any]:
     """The JSON Schema of an answer whose questions are about things in the request's lines.
 
-    Args:
-        asked: the request.
-        persona: the persona that the questions address.
-        count: maximum number of questions; there are fewer when there are too few things to ask about.
+    There are fewer questions than `count` when there are too few things to ask about.
     """
     lines = len(asked.segment.lines)
     free = question_form(count, lines)

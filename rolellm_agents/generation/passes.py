@@ -33,7 +33,7 @@ class Pass:
 
 
 def plan_passes(
-    told: Sequence[SourceSegment],
+    story: Sequence[SourceSegment],
     about: Sequence[SourceSegment],
     themes: Sequence[str],
     unknown: Sequence[str],
@@ -41,13 +41,13 @@ def plan_passes(
     """Plan all requests for one character; every prefix of the list is a balanced mixture.
 
     Args:
-        told: segments of the script, of the knowledge and of the demonstrations.
+        story: segments of the script, of the knowledge and of the demonstrations.
         about: segments of the description.
         themes: topics that any such character may be asked about.
         unknown: topics that no such character can know.
     """
     queues: dict[Kind, Iterator[Pass]] = {
-        "script_based": iter([_script_pass(told[place]) for place in spread(len(told))] if told else []),
+        "script_based": iter([_script_pass(story[place]) for place in spread(len(story))] if story else []),
         "script_agnostic": _themed("script_agnostic", about, themes),
         "boundary": _themed("boundary", about[:1], unknown),
     }

@@ -77,10 +77,7 @@ def question_form(count: int, lines: int) -> dict[str, Any]:
 def read_questions(text: str, *, most: int, lines: int) -> list[GeneratedQuestion]:
     """Parse the questions in a model's answer, which may contain other text; empty when it has no JSON.
 
-    Args:
-        text: the model's answer.
-        most: maximum number of questions.
-        lines: number of lines of the segment.
+    `lines` is the number of lines of the segment.
     """
     found: dict[str, GeneratedQuestion] = {}
     for value in values_in(text):

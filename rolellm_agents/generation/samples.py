@@ -126,10 +126,7 @@ def _faults(labels: Iterable[str]) -> bool:
 def write_rows(folder: Path, rows: Iterable[SampleRow], parts: Sequence[Part]) -> SamplesWritten:
     """Write all files atomically; on an error existing files are kept.
 
-    Args:
-        folder: the run's folder.
-        rows: the rows, in order.
-        parts: the files to write, including files without rows.
+    The rows are in order; `parts` are the files to write, including files without rows.
 
     Raises:
         StorageError: the disk is full or read-only.

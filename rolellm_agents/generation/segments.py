@@ -61,10 +61,7 @@ class SourceSegment:
 def script_segments(script: Script, names: Sequence[str], *, most: int) -> list[SourceSegment]:
     """The parts of a script in which the role speaks, in the script's order.
 
-    Args:
-        script: the script.
-        names: the role's names in the script.
-        most: maximum number of tokens of a segment, estimated.
+    `most` is the estimated maximum number of tokens of a segment.
     """
     scenes = (list(held) for _, held in groupby(script.passages, key=lambda passage: passage.scene))
     pieces = (piece for scene in scenes for piece in _pieces(_script_lines(scene, most), most))

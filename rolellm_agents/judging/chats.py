@@ -15,7 +15,7 @@ from rolellm_agents.scene.view import render_line
 from rolellm_agents.transcript import Kind, Message
 from rolellm_agents.transcript.message import USER
 
-_SPOKEN: Final[tuple[Kind, ...]] = ("say", "whisper", "act", "think")
+_HAPPENS: Final[tuple[Kind, ...]] = ("narrate", "join", "leave")
 
 
 def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, prefix: str) -> list[Judged]:
@@ -24,17 +24,14 @@ def judged_of_chat(persona: Persona, path: Sequence[Message], *, user: str, pref
     The persona's opening message answers nothing, so it is not judged; later answers include it in their
     turns.
 
-    Args:
-        persona: the persona that answers.
-        path: the messages of the conversation, in order.
-        user: the person's name, which fills the macros of a card.
-        prefix: prefix of each key; the number of the answer among the messages follows.
+    The user's name fills the macros of a card. `prefix` begins each key; the number of the answer among the
+    messages follows.
     """
     filled = with_macros(persona, user)
     turns: list[ConversationTurn] = []
     found: list[Judged] = []
     for number, message in enumerate(path, 1):
-        if message.kind not in _SPOKEN:
+        if message.kind in _HAPPENS:
             continue
         if message.speaker != USER and turns and turns[-1].speaker == "user":
             found.append(
@@ -55,9 +52,7 @@ def scene_of_chat(persona: Persona, path: Sequence[Message], *, user: str, key: 
         language=filled.language,
         people={filled.name: filled.description},
         lines=tuple(
-            JudgedSceneLine(names.get(one.speaker, filled.name), one.text)
-            if one.kind in _SPOKEN
-            else JudgedSceneLine("", one.text)
+            JudgedSceneLine("" if one.kind in _HAPPENS else names.get(one.speaker, filled.name), one.text)
             for one in path
         ),
     )
@@ -68,10 +63,8 @@ def played_scene(loaded: LoadedScene, lines: Sequence[SceneLine], key: str) -> J
 
     Characters whose persona can be found are given with their description.
 
-    Args:
-        loaded: the scene; its personas need not be loaded.
-        lines: the lines of the scene, without the setting.
-        key: key of the scene in the run.
+    The scene's personas need not be loaded; the lines are without the setting. The key is the scene's in
+    the run.
     """
     scene = loaded.scene
     return JudgedScene(
@@ -85,7 +78,7 @@ def played_scene(loaded: LoadedScene, lines: Sequence[SceneLine], key: str) -> J
 
 
 def _turn(loaded: LoadedScene, line: SceneLine) -> JudgedSceneLine:
-    if line["speaker"] == NARRATOR or line["kind"] not in _SPOKEN:
+    if line["speaker"] == NARRATOR or line["kind"] in _HAPPENS:
         return JudgedSceneLine("", line["text"])
     name = loaded.names.get(line["speaker"], line["speaker"])
     # The judge must see the message kind: the others cannot answer a whisper that they did not hear.

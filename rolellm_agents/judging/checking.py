@@ -83,9 +83,7 @@ def length_correlation(
 def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | None]) -> Agreement:
     """Agreement of a judge's values with the scores that people gave.
 
-    Args:
-        labels: labels of single replies.
-        values: the judge's values, in the same order; None where it gave none.
+    The judge's values are in the order of the labels; None where it gave none.
     """
     known = [(label, value) for label, value in zip(labels, values, strict=True) if value is not None]
     pairs = [(value, label.value) for label, value in known]
@@ -105,9 +103,7 @@ def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | N
 def agreement_on_preferences(labels: Sequence[HumanLabel], preferred: Sequence[float | None]) -> Agreement:
     """Agreement of a judge's preferences with those of most people.
 
-    Args:
-        labels: labels of pairs of replies.
-        preferred: the judge's preferences, in the same order: 1, 0 or 0.5; None where it gave none.
+    The judge's preferences are in the order of the labels: 1, 0 or 0.5; None where it gave none.
     """
     decided = [
         FaultOutcome(ALL, label.persona, None if own is None else 1 - abs(own - float(label.value > 0.5)))

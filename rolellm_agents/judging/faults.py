@@ -1,4 +1,4 @@
-"""Planted faults: pairs of a clean reply and a faulty one, which a judge has to distinguish."""
+"""Planted faults: pairs of a clean and a faulty reply, which a judge has to distinguish."""
 
 import random
 from collections import defaultdict

@@ -135,10 +135,7 @@ def flaw_question(scene: JudgedScene, dimension: Dimension, part: range) -> Judg
 def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
     """Parse a critic's answer; None when it contains no list of flaws, or only invalid entries.
 
-    Args:
-        text: the model's answer.
-        scene: the judged scene.
-        part: the judged lines; flaws of other lines are invalid.
+    Flaws of lines outside of `part` are invalid.
     """
     found = next(
         (listed for value in values_in(text) if (listed := _list_in(value, _NESTED)) is not None), None
@@ -155,9 +152,7 @@ def read_flaws(text: str, scene: JudgedScene, part: range) -> FoundFlaws | None:
 def flaw_score(severities: Sequence[int], lines: int) -> float:
     """The score of a scene: 100 − 5·(Σ severity − 0.3·lines), clipped to 0 to 100.
 
-    Args:
-        severities: severities of the flaws, from 1 to 5.
-        lines: number of lines in which a character speaks or acts.
+    Severities go from 1 to 5; `lines` is the number of lines in which a character speaks or acts.
     """
     return min(100.0, max(0.0, 100.0 - _POINTS * (sum(severities) - _FREE * lines)))
 

@@ -65,11 +65,7 @@ def why_not_graded(rubric: Rubric, judged: Judged) -> str:
 
 
 def read_grade(text: str) -> Grade | None:
-    """Parse a judge's grade, from JSON or from prose; None when there is none, or more than one.
-
-    Args:
-        text: the model's answer.
-    """
+    """Parse a judge's grade, from JSON or from prose; None when there is none, or more than one."""
     found = [held for held in values_in(text) if isinstance(held, dict) and _has(held, _GRADE_KEYS)]
     if found:
         held = found[-1]

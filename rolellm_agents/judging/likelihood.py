@@ -23,7 +23,7 @@ _OWN, _OTHERS = math.log(0.3), math.log(0.7)
 """Log of the share of a reply's words that follow the persona, and of the share that do not."""
 
 
-def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
+def gain(persona: Sequence[float], neutral: Sequence[float]) -> float:
     """How much likelier a reply is under a persona, in nats per token; negative when it is less likely.
 
     The gain is 0 for a reply that is as likely without the persona. It approaches the mean of the tokens'
@@ -31,19 +31,19 @@ def gain(persona: Sequence[float], nobody: Sequence[float]) -> float:
 
     Args:
         persona: natural logarithm of each token's probability after the persona's prompt.
-        nobody: the log-probabilities of the same tokens after the neutral prompt.
+        neutral: the log-probabilities of the same tokens after the neutral prompt.
 
     Raises:
         ValueError: there are no tokens, or the two differ in length.
     """
     if not persona:
         raise ValueError("there is no token")
-    return math.fsum(one - other for one, other in zip(persona, nobody, strict=True)) / (
+    return math.fsum(one - other for one, other in zip(persona, neutral, strict=True)) / (
         len(persona) + _UNSAID
     )
 
 
-def evidence(persona: Sequence[float], nobody: Sequence[float]) -> float:
+def evidence(persona: Sequence[float], neutral: Sequence[float]) -> float:
     """The evidence of a reply for a persona as its speaker, in nats per token.
 
     This is the gain of a mixture of the persona's and the neutral model (Jelinek and Mercer, 1980), so that
@@ -52,14 +52,14 @@ def evidence(persona: Sequence[float], nobody: Sequence[float]) -> float:
 
     Args:
         persona: as for `gain`.
-        nobody: as for `gain`.
+        neutral: as for `gain`.
 
     Raises:
         ValueError: as for `gain`.
     """
     if not persona:
         raise ValueError("there is no token")
-    mixed = (_log_sum_exp(_OWN + one - other, _OTHERS) for one, other in zip(persona, nobody, strict=True))
+    mixed = (_log_sum_exp(_OWN + one - other, _OTHERS) for one, other in zip(persona, neutral, strict=True))
     return math.fsum(mixed) / len(persona)
 
 
@@ -90,7 +90,7 @@ def persona_prompt(persona: Persona, turns: Sequence[ConversationTurn]) -> list[
     return [*get_strategy("system")(persona, [], [], "")[:-1], *_messages(turns)]
 
 
-def nobody_prompt(language: Language, turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
+def neutral_prompt(language: Language, turns: Sequence[ConversationTurn]) -> list[BaseMessage]:
     """The messages before a reply under the neutral prompt, without a persona."""
     return [SystemMessage(load_prompt("judge-likelihood-nobody", language).text), *_messages(turns)]
 

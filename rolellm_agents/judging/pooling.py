@@ -3,14 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Final, Literal
+from typing import Literal
 
 from rolellm_agents.judging.json_form import verdict_from_json, verdict_to_json
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.metrics.agreement import krippendorff_alpha
 
 Pooling = Literal["mean", "majority"]
-POOLINGS: Final[tuple[Pooling, ...]] = ("mean", "majority")
 
 
 def pooled(verdicts: Sequence[Verdict], how: Pooling) -> Verdict:

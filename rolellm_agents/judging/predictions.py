@@ -40,10 +40,8 @@ def read_predictions(
 ) -> Predictions:
     """Read a model's replies. Of several replies in one row the first is used; empty replies are kept.
 
-    Args:
-        file: a JSONL file.
-        find: returns the persona of a role; it raises a `PersonaError` when there is none.
-        references: files of the same format with reference answers.
+    `find` returns the persona of a role; it raises a `PersonaError` when there is none. The files of
+    `references` have the same format, with reference answers.
 
     Raises:
         RoleBenchError: a file cannot be read.
@@ -79,12 +77,7 @@ def read_predictions(
 
 
 def pair_replies(first: Iterable[Judged], second: Iterable[Judged]) -> Paired:
-    """Pair the replies of two systems by persona and question, in the order of the first system.
-
-    Args:
-        first: replies of one system.
-        second: replies of the other system.
-    """
+    """Pair the replies of two systems by persona and question, in the order of the first system."""
     ones, others = _by_question(first), _by_question(second)
     both = [key for key in ones if key in others]
     return Paired(

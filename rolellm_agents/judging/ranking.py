@@ -94,9 +94,7 @@ def ranking_question(replies: Sequence[Judged]) -> JudgeQuestion[RankingOrder]:
 def read_order(text: str, count: int) -> RankingOrder | None:
     """Parse a ranking: JSON, `2 > 1`, or, for two replies, the better one; None when there is none.
 
-    Args:
-        text: the model's answer.
-        count: number of replies in the question.
+    `count` is the number of replies in the question.
     """
     for value in reversed([*values_in(text)]):
         order = _ordered(value, count)
@@ -145,16 +143,16 @@ def by_rule(first: Judged, second: Judged) -> Verdict | None:
     """
     empty = [not one.reply.strip() for one in (first, second)]
     if all(empty):
-        return unasked(first, None, EMPTY_RULE, "Both replies are empty.")
+        return rule_verdict(first, None, EMPTY_RULE, "Both replies are empty.")
     if any(empty):
-        reason = "One of the replies is empty and loses unasked."
-        return unasked(first, float(empty[1]), EMPTY_RULE, reason)
+        reason = "One of the replies is empty and loses; no model was asked."
+        return rule_verdict(first, float(empty[1]), EMPTY_RULE, reason)
     if " ".join(first.reply.split()) == " ".join(second.reply.split()):
-        return unasked(first, 0.5, SAME_RULE, "Both replies are the same.")
+        return rule_verdict(first, 0.5, SAME_RULE, "Both replies are the same.")
     return None
 
 
-def unasked(judged: Judged, value: float | None, rule: str, reason: str) -> Verdict:
+def rule_verdict(judged: Judged, value: float | None, rule: str, reason: str) -> Verdict:
     """The verdict of a rule; without a value its status is `skipped`."""
     return Verdict(
         subject=judged.key,

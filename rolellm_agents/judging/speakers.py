@@ -32,11 +32,8 @@ def sample_speakers(
 ) -> list[Speaker]:
     """Sample speakers, and for each the order of the other candidates.
 
-    Args:
-        replies: keys of the replies, by persona.
-        cast: personas that may be candidates; only these are sampled.
-        most: maximum number of speakers; all when None.
-        seed: seed of the random choices.
+    `replies` has the keys of the replies by persona. Only personas of the cast are sampled, at most `most`
+    of them; all when None.
     """
     draw = random.Random(seed)  # noqa: S311 (a sample, no secret)
     known = sorted(name for name in replies if name in set(cast))

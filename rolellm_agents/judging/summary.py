@@ -26,9 +26,7 @@ class MeasureSummary:
 def summarize(verdicts: Iterable[Verdict], persona_of: Mapping[str, str]) -> list[MeasureSummary]:
     """Summarize each measure, in order of first occurrence.
 
-    Args:
-        verdicts: verdicts of any measures.
-        persona_of: the persona of each subject; intervals are clustered by persona.
+    `persona_of` has the persona of each subject; intervals are clustered by persona.
     """
     by_measure: dict[str, list[Verdict]] = {}
     for one in verdicts:

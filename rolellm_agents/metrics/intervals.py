@@ -80,13 +80,8 @@ def difference_interval(
     The systems differ when the interval does not contain 0. Pairing removes the difficulty of the items, so
     this detects smaller differences than a comparison of two separate intervals.
 
-    Args:
-        first: one score for each item.
-        second: the other system's scores on the same items, in the same order.
-        clusters: the cluster of each item, as in `mean_interval`.
-        confidence: confidence level of the interval, between 0 and 1.
-        resamples: number of bootstrap resamples.
-        seed: seed of the resampling.
+    Both systems have a score for each item, in the same order. The other arguments are those of
+    `mean_interval`.
 
     Raises:
         ValueError: as in `mean_interval`, or the numbers of scores differ.

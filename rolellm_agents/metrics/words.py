@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.text.language import Language
 
 Sentence = list[str]
@@ -57,5 +57,5 @@ def _segmented(text: str) -> list[str]:
     # SyntaxWarnings.
     import rjieba
 
-    words: list[str] = rjieba.cut(whole(text))
+    words: list[str] = rjieba.cut(replace_surrogates(text))
     return words

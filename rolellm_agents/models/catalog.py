@@ -46,7 +46,7 @@ def get_model(
         name: a spec such as `llamacpp:rolesmol`, `openai:gpt-4o-mini` or `huggingface:org/model`, or a
             name from `models.toml`.
         temperature: sampling temperature; the model's default when None.
-        max_tokens: the longest answer; the model's default when None.
+        max_tokens: the maximum length of an answer in tokens; the model's default when None.
         seed: sampling seed for repeatable answers, if the model supports seeds.
         conversations: number of parallel conversations; a model in this process sizes its cache for them.
         options: further options of the provider, such as `base_url` or `n_ctx`.

@@ -159,7 +159,7 @@ def load_transformers(
     Args:
         name: a folder, or `org/model` on the hub.
         temperature: sampling temperature, 0 for the likeliest token; the model's default when None.
-        max_tokens: the longest answer.
+        max_tokens: the maximum length of an answer in tokens.
         seed: sampling seed for repeatable answers.
         device: torch's name of the device; transformers' choice when None.
         dtype: torch's name of the weights' data type; `auto` is that of the files.

@@ -19,6 +19,6 @@ RECALL_MARK: Final = "recalled"
 _MARKS = (DEMONSTRATION_MARK, INSERT_MARK, LORE_MARK, RECALL_MARK)
 
 
-def was_said(additional_kwargs: Mapping[str, Any]) -> bool:
+def is_spoken(additional_kwargs: Mapping[str, Any]) -> bool:
     """Whether a message with these `additional_kwargs` was said in the conversation."""
     return not any(additional_kwargs.get(mark) for mark in _MARKS)

@@ -71,10 +71,6 @@ def named_models() -> dict[str, NamedModel]:
 def check_name(name: str, *, replace: bool) -> None:
     """Raise if a name cannot be used for a new entry.
 
-    Args:
-        name: the model's name.
-        replace: whether an existing entry may be replaced.
-
     Raises:
         SettingsError: the name contains other characters than letters, digits, `.`, `_` and `-`, or exists.
     """
@@ -93,11 +89,8 @@ def check_name(name: str, *, replace: bool) -> None:
 def keep_name(name: str, spec: str, *, strategy: str | None = None, replace: bool) -> None:
     """Write an entry of `models.toml`; the rest of the file stays unchanged.
 
-    Args:
-        name: the model's name.
-        spec: the model spec.
-        strategy: the default strategy for the model; that of the spec when None.
-        replace: whether an existing entry may be replaced. Its options stay, its spec and strategy change.
+    The strategy is that of the spec when None. A replaced entry keeps its options; its spec and strategy
+    change.
 
     Raises:
         SettingsError: the name is invalid or exists, or the file cannot be read or written.

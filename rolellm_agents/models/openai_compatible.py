@@ -46,7 +46,7 @@ def make_openai(
             requires one.
         timeout: seconds to wait for the next part of an answer.
         temperature: sampling temperature; the server's default when None.
-        max_tokens: the longest answer; the server's default when None.
+        max_tokens: the maximum length of an answer in tokens; the server's default when None.
         seed: sampling seed, for servers that support seeds.
 
     Raises:

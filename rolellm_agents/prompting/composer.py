@@ -21,9 +21,9 @@ from rolellm_agents.prompting.inserts import (
 from rolellm_agents.prompting.placement import place_inserts
 from rolellm_agents.prompting.strategies import (
     Strategy,
-    foreseen,
     get_strategy,
     recalls_of,
+    stable_prefix,
     strategy_name,
 )
 from rolellm_agents.recall import (
@@ -76,8 +76,8 @@ class Prompting:
             persona: with its macros filled.
             strategy: a strategy or its name.
             user: the display name of the person who talks with it.
-            about_user: the user's description, which goes into the prompt.
-            lorebooks: further lorebooks beside the persona's own.
+            about_user: the user's description, which is inserted into the prompt.
+            lorebooks: further lorebooks in addition to the persona's own.
             recall: how passages are looked up; the strategy's method when None.
             memories: passages of earlier conversations, recalled under every strategy.
 
@@ -103,8 +103,8 @@ class Prompting:
         Args:
             history: the conversation before the line.
             line: the user's line.
-            lore: timed effects so far.
-            seed: for the lore's probabilities; derived from the conversation when None.
+            lore: the timed effects of the lorebook so far.
+            seed: the seed for the lore's probabilities; derived from the conversation when None.
 
         Raises:
             StorageError: Chroma's store cannot be used.
@@ -139,12 +139,8 @@ class Prompting:
     ) -> list[BaseMessage]:
         """The prompt: the strategy's messages with the card's prompts and all inserts in their places.
 
-        Args:
-            history: the conversation before the line.
-            recalled: the items that `look_up` found.
-            line: the user's line.
-            note: the author's note, placed a few messages before the end.
-            scene: what the persona knows of its scene, placed after its description.
+        `recalled` are the items that `look_up` found. The author's note is placed a few messages before the
+        end, and what the persona knows of its scene after its description.
         """
         messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it rarely changes, so the model's cached prefix stays valid.
@@ -156,7 +152,7 @@ class Prompting:
         ]
         return place_inserts(self._with_instruction(messages), inserts)
 
-    def foreseen(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def stable_prefix(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user says, without lore."""
         first = next((message.text for message in history if message.type == "human"), None)
         if first is not None and any(lookup.of_first_line for lookup in self._lookups):
@@ -164,7 +160,7 @@ class Prompting:
             recalled = [item for recaller in fixed for item in recaller.recall(first)]
             messages = self.strategy_function(self.persona, history, recalled, "")[:-1]
         else:
-            messages = foreseen(self.strategy_function, self.persona, history)
+            messages = stable_prefix(self.strategy_function, self.persona, history)
         return self._with_instruction(messages)[: len(messages)]
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:

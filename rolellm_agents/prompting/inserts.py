@@ -1,4 +1,4 @@
-"""Inserts: texts in a prompt beside persona and conversation, such as notes, scenes and lore."""
+"""Inserts: texts in a prompt in addition to persona and conversation, such as notes, scenes and lore."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,10 +43,7 @@ def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: s
     The first replaces our instruction, which it can include with `{{original}}`; the second follows the
     conversation.
 
-    Args:
-        messages: a strategy's messages; the first is the instruction.
-        persona: the persona; without a card nothing changes.
-        user: the person's display name.
+    The first message is the instruction. Without a card nothing changes.
     """
     card = _card(persona)
     if card is None or not messages:

@@ -6,7 +6,7 @@ from itertools import groupby
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, Role
-from rolellm_agents.models.message_marks import INSERT_MARK, was_said
+from rolellm_agents.models.message_marks import INSERT_MARK, is_spoken
 from rolellm_agents.prompting.inserts import PromptInsert
 
 _BEFORE = ("before_char",)
@@ -25,7 +25,7 @@ def place_inserts(messages: Sequence[BaseMessage], inserts: Sequence[PromptInser
     Inserts before or after the character join the instruction, which must be the first message. Those
     around the examples follow it, because our examples are turns of their own. An insert at depth n becomes
     a message before the n-th last turn of the conversation; examples and other inserts are not counted.
-    Inserts around the author's note stand at the note's default depth.
+    Inserts around the author's note are placed at the note's default depth.
     """
     if not inserts or not messages:
         return list(messages)
@@ -45,7 +45,7 @@ def _depth(insert: PromptInsert) -> int | None:
 
 def _with_depths(messages: Sequence[BaseMessage], inserts: Sequence[PromptInsert]) -> list[BaseMessage]:
     """Add a message for each depth and role; one deeper than the conversation precedes its first turn."""
-    spoken = [place for place, message in enumerate(messages) if was_said(message.additional_kwargs)]
+    spoken = [place for place, message in enumerate(messages) if is_spoken(message.additional_kwargs)]
     placed: dict[int, list[BaseMessage]] = {}
     ordered = sorted(inserts, key=_depth_and_role)
     for (depth, role), group in groupby(ordered, key=_depth_and_role):

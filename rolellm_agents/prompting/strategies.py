@@ -6,7 +6,7 @@ chat, generation, training and evaluation; `retrieval` is that instruction with 
 (§4, "reaug"). `docs/design/strategies.md` gives the reasons.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, RECALL_MARK
 from rolellm_agents.persona import Demonstration, Persona
-from rolellm_agents.plugins import load_plugin, plugin_names, qualified_name
+from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version, qualified_name
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.recall.passages import Kind
 from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
@@ -96,7 +96,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 class Recalls(NamedTuple):
-    """What is looked up for the user's line under a strategy."""
+    """The kinds of passages that a strategy looks up for the user's line, and the method."""
 
     kinds: tuple[Kind, ...]
     method: str | IndexFactory
@@ -121,7 +121,7 @@ RECALLS: dict[str, Recalls] = {
 def get_strategy(strategy: str | Strategy) -> Strategy:
     """Look a strategy up by its name, one of `STRATEGIES` or an entry point of `rolellm.strategies`.
 
-    A strategy itself is returned as it is.
+    A strategy function is returned unchanged.
 
     Raises:
         SettingsError: there is no such strategy.
@@ -140,7 +140,7 @@ def get_strategy(strategy: str | Strategy) -> Strategy:
 
 
 def strategy_names() -> list[str]:
-    """All names of strategies: ours, then those of installed packages."""
+    """The names of all strategies: the built-in ones, then those of installed packages."""
     return [*STRATEGIES, *plugin_names("rolellm.strategies")]
 
 
@@ -152,8 +152,33 @@ def strategy_name(strategy: str | Strategy) -> str:
     return next(ours, None) or qualified_name(strategy)
 
 
+def named_strategies(strategies: Iterable[str | Strategy]) -> dict[str, str | Strategy]:
+    """The strategies by the names under which a run records them, each once, in the order given.
+
+    Raises:
+        SettingsError: there is no strategy of a name, or two different strategies have the same name.
+        PluginError: the package that provides one cannot be used.
+    """
+    named: dict[str, str | Strategy] = {}
+    for strategy in strategies:
+        name, function = strategy_name(strategy), get_strategy(strategy)
+        if get_strategy(named.setdefault(name, strategy)) is not function:
+            raise SettingsError(
+                f"Two strategies have the name {name!r}; write each as a function or a class of its own."
+            )
+    return named
+
+
+def strategy_packages(names: Iterable[str]) -> dict[str, str]:
+    """The package of each strategy that a package provides, with its version, by the strategy's name."""
+    versions = {
+        name: plugin_version("rolellm.strategies", name) for name in names if name not in STRATEGIES
+    }
+    return {name: version for name, version in versions.items() if version}
+
+
 def recalls_of(strategy: str | Strategy) -> Recalls | None:
-    """What is looked up under a strategy; None for nothing.
+    """The passages that a strategy looks up; None if it looks up nothing.
 
     Raises:
         SettingsError: there is no such strategy.
@@ -162,7 +187,7 @@ def recalls_of(strategy: str | Strategy) -> Recalls | None:
     return RECALLS.get(strategy_name(strategy)) or getattr(get_strategy(strategy), "recalls", None)
 
 
-def foreseen(
+def stable_prefix(
     strategy: str | Strategy, persona: Persona, history: Sequence[BaseMessage]
 ) -> list[BaseMessage]:
     """The messages that the next prompt begins with, whatever the user says.

@@ -14,10 +14,7 @@ _LOOKED_BACK = 12
 def line_prompt(persona: Persona, user: str, said: Sequence[tuple[bool, str]]) -> list[BaseMessage]:
     """The conversation with exchanged roles: the model speaks as the user.
 
-    Args:
-        persona: the persona that the user talks with.
-        user: the user's display name.
-        said: for each message whether the user said it, and its text; oldest first.
+    `said` has for each message whether the user said it, and its text; oldest first.
     """
     prompt = load_prompt("next-line", persona.language)
     messages: list[BaseMessage] = [

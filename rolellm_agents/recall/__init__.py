@@ -18,6 +18,7 @@ from rolellm_agents.recall.recaller import (
     RecallOptions,
     make_index,
     method_named,
+    method_names,
 )
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "make_index",
     "memories_of",
     "method_named",
+    "method_names",
     "recalled_lore",
 ]

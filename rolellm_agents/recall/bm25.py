@@ -29,7 +29,7 @@ class Bm25Index:
         Args:
             passages: the passages to search; equal texts stay separate.
             language: decides how text is cut into words.
-            floor: the closeness below which a passage is noise; `FLOOR` when None.
+            floor: the closeness below which a passage counts as irrelevant; `FLOOR` when None.
         """
         self._passages = list(passages)
         self._language = language

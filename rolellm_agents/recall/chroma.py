@@ -181,7 +181,7 @@ class ChromaIndex:
             owner: their owner, such as a persona's id; it has one collection for each embeddings.
             embeddings: compute the vectors.
             store: the place of the collection.
-            floor: the cosine below which a passage is noise; that of the embeddings when None.
+            floor: the cosine below which a passage counts as irrelevant; that of the embeddings when None.
 
         Raises:
             StorageError: the collection cannot be used.

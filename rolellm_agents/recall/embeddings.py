@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.recall import lexical
-from rolellm_agents.text import did_you_mean, one_line, whole
+from rolellm_agents.text import did_you_mean, one_line, replace_surrogates
 
 DEFAULT_EMBEDDINGS = "lexical"
 LONGEST = 8_000
@@ -79,7 +79,7 @@ def get_embeddings(name: str = DEFAULT_EMBEDDINGS) -> NamedEmbeddings:
 
 def _fitting(text: str) -> str:
     """The text as tokenizers and servers accept it: not too long, and without lone surrogates."""
-    return whole(text[-LONGEST:])
+    return replace_surrogates(text[-LONGEST:])
 
 
 def _lexical(_: str) -> NamedEmbeddings:

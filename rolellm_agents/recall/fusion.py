@@ -14,11 +14,11 @@ class FusedIndex:
     """The fused rankings of several indexes over the same passages."""
 
     def __init__(self, indexes: Sequence[Index]) -> None:
-        """Keep the indexes."""
+        """Combine these indexes."""
         self._indexes = list(indexes)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` with the highest sums of `1 / (10 + rank)`; a hit is near if one index says so."""
+        """The `k` passages with the highest sums of `1 / (10 + rank)`; near if near in any index."""
         if k <= 0:
             return []
         rankings = [index.search(query, max(k, _DEPTH)) for index in self._indexes]

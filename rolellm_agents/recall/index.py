@@ -25,7 +25,7 @@ class Index(Protocol):
     """Passages that can be searched."""
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` nearest passages, best first, however far; fewer only if the index holds fewer.
+        """The `k` nearest passages at any distance, best first; fewer only if the index has fewer.
 
         Raises:
             StorageError: the store cannot be read.

@@ -39,12 +39,8 @@ class LoreRecall:
     ) -> None:
         """Read the persona's lorebook.
 
-        Args:
-            persona: the owner of the lore.
-            user: the display name of the person who talks with it.
-            about_user: the user's description; entries may match their keys there.
-            lorebooks: further lorebooks after the persona's own.
-            settings: scan depth and token budget; SillyTavern's defaults when None.
+        Entries may match their keys in `about_user`, the user's description. Further lorebooks come after
+        the persona's own. The settings are scan depth and token budget; SillyTavern's defaults when None.
 
         Raises:
             PersonaError: the lorebook has too many entries.

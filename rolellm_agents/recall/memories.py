@@ -18,11 +18,7 @@ def memories_of(
 
     Only the current branch of each conversation counts, so swiped answers are not remembered.
 
-    Args:
-        transcript: all conversations.
-        persona: the persona that remembers.
-        user: the user's display name.
-        but: a conversation to leave out, such as the current one.
+    `but` is a conversation to leave out, such as the current one.
 
     Raises:
         StorageError: the transcript cannot be read.

@@ -9,7 +9,7 @@ from rolellm_agents.cards import Lorebook, LoreEntry, MacroScope, substitute
 from rolellm_agents.cards.lore.decorators import NO_DECORATORS, parse_decorators
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import char_name
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 
 Kind = Literal["demonstration", "knowledge", "lore", "memory"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -68,9 +68,11 @@ def lore_of(books: Iterable[Lorebook], persona: Persona, user: str) -> list[Pass
     passages: list[Passage] = []
     for book in books:
         for entry in filter(_is_free, book.entries):
-            text = whole(substitute(entry.content, scope)).strip()
+            text = replace_surrogates(substitute(entry.content, scope)).strip()
             if text:
-                source = whole(f"lore of {book.name or persona.name}, {entry.name or entry.uid}")
+                source = replace_surrogates(
+                    f"lore of {book.name or persona.name}, {entry.name or entry.uid}"
+                )
                 passages.append(Passage("lore", text, source, len(passages)))
     return passages
 

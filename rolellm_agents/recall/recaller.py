@@ -105,8 +105,13 @@ def method_named(name: str) -> str:
     raise _unknown_method(name)
 
 
+def method_names() -> list[str]:
+    """All names of recall methods: ours, then those of installed packages."""
+    return [*METHODS, *plugin_names("rolellm.recall")]
+
+
 def _unknown_method(name: str) -> SettingsError:
-    known = [*METHODS, *plugin_names("rolellm.recall")]
+    known = method_names()
     return SettingsError(
         f"There is no recall method {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
     )
@@ -124,11 +129,8 @@ class Recaller:
     ) -> None:
         """Keep the passages; the first search builds the index, which may take a moment.
 
-        Args:
-            passages: the passages to search.
-            persona: their owner.
-            method: the search method, unless the options name another.
-            options: how many passages are returned, and how near they must be.
+        The options may name another method; they say how many passages are returned, and how near they must
+        be.
         """
         self._passages = list(passages)
         self._persona = persona
@@ -139,7 +141,7 @@ class Recaller:
         self._index: Index | None = None
 
     def search(self, line: str) -> list[Hit]:
-        """The `k` nearest passages, best first, however far.
+        """The `k` nearest passages at any distance, best first.
 
         Raises:
             StorageError: Chroma's store cannot be used.

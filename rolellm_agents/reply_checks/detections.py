@@ -28,14 +28,7 @@ OUT_OF_ROLE: Final = frozenset({"ai-talk", "out-of-role", "refusal", "wrong-lang
 
 
 def detect(reply: str, persona: Persona, question: str, *, user: str = "") -> frozenset[str]:
-    """Find which of `DETECTIONS` apply to a reply.
-
-    Args:
-        reply: the reply.
-        persona: the persona that should speak.
-        question: the question that it answers.
-        user: the user's name, if it is known.
-    """
+    """Find which of `DETECTIONS` apply to a reply."""
     labels = answer_labels(reply, persona, question=question, templates=())
     found: set[str] = DETECTIONS.keys() & labels
     if speaks_for_user(reply, user):

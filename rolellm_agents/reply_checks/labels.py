@@ -118,12 +118,9 @@ def question_labels(
 ) -> list[Label]:
     """Label the faults of a question to a character.
 
-    Args:
-        text: the question.
-        persona: the persona that it addresses.
-        is_unsure: whether the model gave it a low confidence.
-        segment: the text that should contain the answer; None when there is none.
-        templates: the texts of the prompts, to detect leaks.
+    `is_unsure` says whether the model gave the question a low confidence. `segment` is the text that should
+    contain the answer; None when there is none. Leaks are detected by `templates`, the texts of the
+    prompts.
     """
     found: list[Label] = []
     if is_unsure:
@@ -140,11 +137,7 @@ def question_labels(
 def answer_labels(answer: str, persona: Persona, *, question: str, templates: Sequence[str]) -> list[Label]:
     """Label the faults of a character's answer.
 
-    Args:
-        answer: the answer.
-        persona: the persona that should speak.
-        question: the question.
-        templates: the texts of the prompts, to detect leaks.
+    Leaks are detected by `templates`, the texts of the prompts.
     """
     if not re.search(r"\w", answer):
         return ["empty"]

@@ -33,10 +33,6 @@ def speaks_for_user(reply: str, user: str = "") -> bool:
     """Whether a reply continues with the user's turn, or narrates what the user says or does.
 
     Only stage directions are searched for the user's actions: a character may say “you laugh, sir”.
-
-    Args:
-        reply: the reply.
-        user: the user's name, if it is known.
     """
     if _TURN.search(reply) or _SPOKEN.search(reply):
         return True

@@ -31,7 +31,7 @@ from rolellm_agents.reports.number_format import (
 from rolellm_agents.reports.plots import Dot, PlotRow, TurnMean, dot_plot, turn_plot
 from rolellm_agents.reports.provenance import made
 from rolellm_agents.reports.reading import ReadRun
-from rolellm_agents.reports.reply_samples import told_of_verdict
+from rolellm_agents.reports.reply_samples import verdict_block
 
 Systems = Sequence[Mapping[str, Any]]
 
@@ -199,5 +199,5 @@ def _reply(name: str, turn: Mapping[str, Any]) -> ReplyBlock:
         heading=turn["question"],
         text=turn["reply"] or MISSING,
         marks=shown,
-        verdicts=[told_of_verdict(one["measure"], one) for one in turn["verdicts"]],
+        verdicts=[verdict_block(one["measure"], one) for one in turn["verdicts"]],
     )

@@ -27,7 +27,7 @@ from rolellm_agents.reports.number_format import MISSING, bounds, counted, short
 from rolellm_agents.reports.plots import Dot, PlotRow, dot_plot
 from rolellm_agents.reports.provenance import made
 from rolellm_agents.reports.reading import ReadRun
-from rolellm_agents.reports.reply_samples import told_of_verdict
+from rolellm_agents.reports.reply_samples import verdict_block
 
 _SYSTEMS: Final = ("A", "B")
 
@@ -150,7 +150,7 @@ def _score_cells(one: Verdict) -> tuple[str, str, str, str]:
 
 
 def _reply(by: str, text: str, verdicts: Sequence[Verdict]) -> ReplyBlock:
-    blocks = [told_of_verdict(one.measure, verdict_to_json(one)) for one in verdicts]
+    blocks = [verdict_block(one.measure, verdict_to_json(one)) for one in verdicts]
     return ReplyBlock(by=by, text=text or MISSING, verdicts=blocks)
 
 

@@ -24,12 +24,7 @@ _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>#|"})
 
 
 def markdown_of(report: Report, pictures: str) -> str:
-    """Render a report.
-
-    Args:
-        report: the report.
-        pictures: the folder of the pictures, relative to the Markdown file.
-    """
+    """Render a report. `pictures` is the folder of the pictures, relative to the Markdown file."""
     parts = [f"# {_plain(report.title)}"]
     for number, chapter in enumerate(report.chapters, 1):
         parts += _chapter(chapter, number, pictures)

@@ -63,13 +63,8 @@ def dot_plot(
 ) -> Panel:
     """Draw rows with a marker and an interval for each system.
 
-    Args:
-        rows: the rows, from top to bottom.
-        systems: the names in the legend; a single system has no legend.
-        title: the title.
-        axis: the label of the horizontal axis.
-        alt: alternative text, one sentence.
-        include: values that the axis must include; a line marks 0.
+    The rows go from top to bottom. A single system has no legend. The axis includes the values of
+    `include`; a line marks 0.
     """
 
     def draw(axes: "Axes") -> None:
@@ -105,14 +100,8 @@ def scatter(
 ) -> Panel:
     """Draw a scatter plot with a trend line.
 
-    Args:
-        points: the points.
-        course: the trend line, from left to right; not drawn with fewer than two points.
-        systems: the names in the legend; a single system has no legend.
-        title: the title.
-        axes: the labels of the horizontal and the vertical axis.
-        alt: alternative text, one sentence.
-        highest: a value that the vertical axis must include, so that panels have the same scale.
+    A single system has no legend. The trend line is not drawn with fewer than two points. `highest` is a
+    value that the vertical axis must include, so that panels have the same scale.
     """
 
     def draw(area: "Axes") -> None:
@@ -130,11 +119,8 @@ def turn_plot(
 ) -> Panel:
     """Draw a measure over the turns: a line for each system, with bars for the intervals.
 
-    Args:
-        turns: the means of each system; a system without means is not drawn but keeps its colour.
-        systems: the names in the legend; a single system has no legend.
-        title: the title, which names the measure.
-        alt: alternative text, one sentence.
+    A system without means is not drawn but keeps its colour; a single system has no legend. The title names
+    the measure.
     """
 
     def draw(axes: "Axes") -> None:

@@ -21,10 +21,8 @@ def replies_by_role(
 ) -> list[Block]:
     """Build a fold for each role, with some questions of each kind.
 
-    Args:
-        lines: the lines of `scored.jsonl`.
-        systems: the systems, in the order of their replies.
-        samples: number of questions of each kind for a role.
+    `lines` are those of `scored.jsonl`, the systems in the order of their replies; `samples` is the number
+    of questions of each kind for a role.
     """
     by_question: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for line in lines:
@@ -41,7 +39,7 @@ def replies_by_role(
     return [lead, *folds]
 
 
-def told_of_verdict(measure: str, verdict: Mapping[str, Any]) -> VerdictBlock:
+def verdict_block(measure: str, verdict: Mapping[str, Any]) -> VerdictBlock:
     """Format a verdict; a verdict without a value shows its status."""
     value = verdict["value"]
     if value is None:
@@ -81,7 +79,7 @@ def _reply(name: str, line: Mapping[str, Any]) -> ReplyBlock:
             *(meaning for column, meaning in _MARKS.items() if line.get(column)),
         ],
         verdicts=[
-            told_of_verdict(judge if judge == one["measure"] else f"{judge}: {one['measure']}", one)
+            verdict_block(judge if judge == one["measure"] else f"{judge}: {one['measure']}", one)
             for judge, verdicts in line["verdicts"].items()
             for one in verdicts
         ],

@@ -99,11 +99,13 @@ def by_role(lines: Lines, systems: Sequence[str], kinds: Sequence[str]) -> Itera
             yield _by_role(own, systems, kind)
 
 
-def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems: Sequence[str]) -> Plot:
+def judged(
+    judgements: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems: Sequence[str]
+) -> Plot:
     """Plot each measure's means, in a panel for each judge because their scales differ."""
     panels = []
-    for judge in distinct(one["judge"] for _, one in told):
-        own = [(row, one) for row, one in told if one["judge"] == judge and one["mean"] is not None]
+    for judge in distinct(one["judge"] for _, one in judgements):
+        own = [(row, one) for row, one in judgements if one["judge"] == judge and one["mean"] is not None]
         by_line: dict[str, list[Dot]] = defaultdict(list)
         for row, one in own:
             dot = Dot(systems.index(system_name(row)), one["mean"], one["ci95"])
@@ -119,7 +121,7 @@ def judged(told: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], systems:
             _kind(row["kind"]),
             *_mean_cells(one),
         )
-        for row, one in told
+        for row, one in judgements
     ]
     heads = ("System", "Measure", "Questions", "Mean", "95 % interval", "n")
     return Plot(name="judges", panels=panels, table=TableBlock(heads, cells, words=3))

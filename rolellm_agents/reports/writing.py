@@ -26,9 +26,7 @@ class ReportFiles(NamedTuple):
 def write_report(report: Report, to: Path) -> ReportFiles:
     """Write a report as a page and as Markdown.
 
-    Args:
-        report: the report.
-        to: the page's file, which ends in .html, or a folder.
+    `to` is a file, which ends in .html, or a folder.
 
     Raises:
         ReportError: a file cannot be written.

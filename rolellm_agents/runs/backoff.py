@@ -74,10 +74,7 @@ class Backoff:
     ) -> None:
         """Start with an open gate.
 
-        Args:
-            clock: a monotonic clock in seconds.
-            sleep: an asynchronous sleep.
-            on_wait: called with the seconds of each wait.
+        The clock is monotonic, in seconds; `on_wait` is called with the seconds of each wait.
         """
         self._clock = clock
         self._sleep = sleep

@@ -44,13 +44,8 @@ def estimate_left(
 ) -> Estimate:
     """Estimate the remaining work of a run, which need not have started.
 
-    Args:
-        folder: the run's folder.
-        keys: returns the keys of all items; each is one call of the model.
-        guess: tokens of one call, used until enough items are finished.
-        at_once: the concurrency limit.
-        model_name: the model's spec.
-        prices: None for no cost.
+    Each item is one call of the model; its tokens are guessed until enough items are finished. Without
+    prices there is no cost.
 
     Raises:
         StorageError: a line of the run is damaged.

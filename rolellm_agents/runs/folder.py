@@ -31,9 +31,7 @@ class Run:
     def __init__(self, folder: Path, items: dict[str, Any] | None = None) -> None:
         """Use a folder whose lock the caller holds.
 
-        Args:
-            folder: the run's folder.
-            items: the finished items by their keys; None when they stay on disk.
+        `items` are the finished items by their keys; None when they stay on disk.
         """
         self.folder = folder
         self.items = {} if items is None else items

@@ -16,9 +16,7 @@ class FinishedItems:
     def __init__(self, run: Run, keys: Callable[[], Iterable[str]]) -> None:
         """Look up which of the planned items are on disk.
 
-        Args:
-            run: an open run.
-            keys: returns the planned items' keys in the plan's order.
+        `keys` returns the planned items' keys in the plan's order; the run is open.
 
         Raises:
             StorageError: a line of the run is damaged.

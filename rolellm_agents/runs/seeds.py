@@ -4,13 +4,7 @@ import hashlib
 
 
 def seed_of(seed: int, key: str, tries: int = 0) -> int:
-    """The seed of one item, a number of 31 bits.
-
-    Args:
-        seed: the run's seed.
-        key: the item's key.
-        tries: how often the item was tried before.
-    """
+    """The seed of one item, a number of 31 bits. `tries` is how often the item was tried before."""
     digest = hashlib.sha256(f"{seed}/{key}/{tries}".encode()).digest()
     return int.from_bytes(digest[:4]) >> 1
 

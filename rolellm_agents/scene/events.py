@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from rolellm_agents.errors import MessageError
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
+from rolellm_agents.scene.message_kinds import kind_of
 from rolellm_agents.scene.scene import NARRATOR, Event
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import audience_of, present_in
@@ -40,11 +41,12 @@ def due_lines(loaded: LoadedScene, lines: Sequence[SceneLine]) -> list[SceneLine
 def event_line(loaded: LoadedScene, lines: Sequence[SceneLine], event: ScheduledEvent) -> SceneLine:
     """The line that an event adds after the given lines, with its audience."""
     present = present_in(loaded.scene, lines)
+    kind = kind_of(event.kind, loaded.scene.turn_kinds)
     return SceneLine(
         id=f"line-{len(lines) + 1}",
         speaker=event.speaker,
         kind=event.kind,
-        audience=list(audience_of(event.kind, event.speaker, event.to, present)),
+        audience=list(audience_of(kind, event.speaker, event.to, present)),
         text=event.text,
         made_by=event.made_by,
     )

@@ -5,19 +5,19 @@ The checks need no model. The only change to a text is to cut it where another s
 
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.marks import mark_in
+from rolellm_agents.scene.marks import Mark, mark_in
+from rolellm_agents.scene.message_kinds import ACT, SAY, MessageKind
 from rolellm_agents.scene.names import HAN, any_of, forms_of, index_names
-from rolellm_agents.scene.scene import NARRATOR, TurnKind
+from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.scene.similarity import comparable, is_nearly_equal, is_short, size_of
 from rolellm_agents.text import one_line
 from rolellm_agents.text.ai_talk import ai_talk
 from rolellm_agents.text.language import Language
-from rolellm_agents.transcript.message import Kind
 
 _NARRATORS = ("Narrator", "User", "Human", "Assistant", "System", "旁白", "用户", "助手")
 
@@ -42,13 +42,10 @@ def cut_at_others(text: str, own_names: Collection[str], other_names: Collection
     return text[: found.start()].rstrip() if found else text
 
 
-def cut_at_marks(text: str, others: Mapping[str, str], turn_kinds: Container[TurnKind]) -> str:
-    """Cut a text before the first mark of a whisper or a thought inside it.
+def cut_at_marks(text: str, others: Mapping[str, str], turn_kinds: Sequence[MessageKind]) -> str:
+    """Cut a text before the first mark of a private kind, such as a whisper or a thought, inside it.
 
-    Args:
-        text: the words, without the mark at their beginning.
-        others: names of the others, by seat.
-        turn_kinds: the speaker's allowed turn kinds.
+    The text has no mark at its beginning; the names of the others are by seat.
     """
     found = _mark_inside(text, others, turn_kinds)
     return text[: found.start()].rstrip() if found else text
@@ -61,8 +58,8 @@ def fault_in(
     lines: Sequence[SceneLine],
     names: Mapping[str, str],
     language: Language | None = None,
-    kind: Kind = "say",
-    turn_kinds: Container[TurnKind] = (),
+    kind: MessageKind = SAY,
+    turn_kinds: Sequence[MessageKind] = (),
     about: str = "",
 ) -> str | None:
     """The first fault in a generated turn as a sentence; None when there is none.
@@ -74,8 +71,8 @@ def fault_in(
         names: names by seat, with or without the speaker's own.
         language: the scene's language; None to accept any.
         kind: the turn's message kind.
-        turn_kinds: the speaker's allowed turn kinds. With `whisper` or `think` among them, a mark of a
-            whisper or thought inside the text is a fault.
+        turn_kinds: the speaker's allowed turn kinds. A mark inside the text is a fault if it is of one of
+            them that not everyone perceives.
         about: the persona's description. A machine may talk about its programming.
     """
     checked = text[:_LONGEST]
@@ -89,7 +86,7 @@ def fault_in(
         return f"It speaks for {one_line(name, 60)}."
     if phrase := _assistant_phrase(checked, about):
         return f"It talks as an assistant does ({one_line(phrase, 60)!r})."
-    if kind != "think" and _mark_inside(checked, others, turn_kinds):
+    if kind.perceived_by != "speaker" and _mark_inside(checked, others, turn_kinds):
         return "It says in the middle, for others to hear, what is meant for few."
     if _repeats_itself(checked):
         return "It says the same over and over."
@@ -114,7 +111,7 @@ def narration_fault(
     if cut_at_others(text, (), [*names.values()]) != text:
         return "It speaks for somebody."
     seen = [line | {"audience": [NARRATOR]} for line in lines]
-    return fault_in(text, speaker=NARRATOR, lines=seen, names=names, language=language, kind="narrate")
+    return fault_in(text, speaker=NARRATOR, lines=seen, names=names, language=language)
 
 
 _QUOTED = re.compile(r"[\"“「『][^\"”」』]*[\"”」』]")
@@ -131,7 +128,7 @@ def _named(names: Sequence[str], excluded: Sequence[str]) -> str:
     """A regular expression for the forms of names that no excluded name has."""
     left_out = {form.casefold() for name in excluded for form in forms_of(name)}
     forms = {form for name in names for form in forms_of(name)}
-    return f"(?:{any_of((form for form in forms if form.casefold() not in left_out), as_said=True)})"
+    return f"(?:{any_of((form for form in forms if form.casefold() not in left_out), match_case=True)})"
 
 
 @lru_cache(maxsize=256)
@@ -145,12 +142,12 @@ def _other_speakers_line(own_names: tuple[str, ...], other_names: tuple[str, ...
     )
 
 
-def _spoken_for(text: str, kind: Kind, own_name: str, others: Mapping[str, str]) -> str | None:
+def _spoken_for(text: str, kind: MessageKind, own_name: str, others: Mapping[str, str]) -> str | None:
     """The name of another character whose speech or action the text contains."""
     if not others:
         return None
     says, does = _others_speech_and_acts(own_name, tuple(others.values()))
-    found = says.search(text) or (does.match(text) if kind == "act" else None)
+    found = says.search(text) or (does.match(text) if kind == ACT else None)
     found = found or next((act for inside in _INSIDE.findall(text) if (act := does.match(inside))), None)
     return found["name"].strip() if found else None
 
@@ -204,13 +201,18 @@ def _others_speech_and_acts(
 
 
 def _mark_inside(
-    text: str, others: Mapping[str, str], turn_kinds: Container[TurnKind]
+    text: str, others: Mapping[str, str], turn_kinds: Sequence[MessageKind]
 ) -> re.Match[str] | None:
-    """The first mark of a whisper or a thought inside a text."""
-    if "whisper" not in turn_kinds and "think" not in turn_kinds:
+    """The first mark inside a text of a kind that not everyone perceives."""
+    if all(kind.perceived_by == "everyone" for kind in turn_kinds):
         return None
     names = index_names(others)
-    return next((found for found in _INSIDE.finditer(text) if mark_in(found[1], names, turn_kinds)), None)
+    marks = ((found, mark_in(found[1], names, turn_kinds)) for found in _INSIDE.finditer(text))
+    return next((found for found, mark in marks if mark and _is_private(mark)), None)
+
+
+def _is_private(mark: Mark) -> bool:
+    return mark.kind.perceived_by != "everyone"
 
 
 _SENTENCE_END = re.compile(r"[.!?;。！？；…\n]+")

@@ -28,13 +28,16 @@ class Summary(TypedDict):
     """How many of the witnessed lines the summary covers, counted from the first."""
 
 
-TURN_KINDS: Final = frozenset({"say", "whisper", "act", "think"})
-"""The message kinds of turns and of opening lines."""
+NO_TURNS: Final = frozenset({"narrate", "join", "leave"})
+"""The message kinds of lines that are no turns: narration, entrances and exits."""
 
 
 def is_turn(line: SceneLine) -> bool:
-    """Whether the line is speech, a whisper, an act or a thought; also true of opening lines."""
-    return line["kind"] in TURN_KINDS
+    """Whether the line is speech, a whisper, an act, a thought or of a kind that is not ours.
+
+    Also true of opening lines.
+    """
+    return line["kind"] not in NO_TURNS
 
 
 def line_of(message: Message) -> SceneLine:

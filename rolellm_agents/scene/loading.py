@@ -1,10 +1,12 @@
 """Find and read scenes, and load the personas of their cast."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
+
+from pydantic import ValidationError
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_USER
@@ -13,9 +15,10 @@ from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
 from rolellm_agents.persona.from_card.conversion import char_name, with_macros
 from rolellm_agents.persona.packs import bundled_pack, installed_packs
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
 from rolellm_agents.text import did_you_mean
-from rolellm_agents.transcript.message import USER
+from rolellm_agents.transcript.message import USER, Kind
 
 Origin = Literal["path", "user", "pack", "bundled"]
 
@@ -36,9 +39,33 @@ class LoadedScene:
         return {seat.id: seat.name for seat in self.scene.cast}
 
     @cached_property
+    def kinds(self) -> dict[Kind, MessageKind]:
+        """The message kinds that the scene knows, by name."""
+        return self.scene.message_kinds
+
+    @cached_property
+    def shown_forms(self) -> dict[Kind, str]:
+        """For each of `kinds`, the form in which those who perceive a line read it."""
+        return {name: kind.shown_form(self.scene.language) for name, kind in self.kinds.items()}
+
+    @cached_property
     def seats(self) -> dict[str, Seat]:
         """The seats by their ids, in the order of the cast."""
         return {seat.id: seat for seat in self.scene.cast}
+
+    def with_turn_kinds(self, turn_kinds: Sequence[str | MessageKind]) -> "LoadedScene":
+        """The same scene with other turn kinds, each a name or a kind of one's own.
+
+        Raises:
+            SceneError: there is no turn kind of a name, or two of the kinds have the same name.
+        """
+        fields = {name: getattr(self.scene, name) for name in self.scene.model_fields_set}
+        try:
+            scene = Scene.model_validate({**fields, "turn_kinds": tuple(turn_kinds)})
+        except ValidationError as error:
+            fault = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+            raise SceneError(f"{fault[:1].upper()}{fault[1:]}.") from error
+        return replace(self, scene=scene)
 
     def check_seat(self, seat: str) -> str:
         """Return the id of a seat if the scene has it.

@@ -1,227 +1,251 @@
-"""Read the message kind of a model's answer and of a typed line.
+"""Message kinds: how a line is written, who perceives it, and how they read it.
 
-A model writes a mark before its words: “(whispers to Dr. Watson) He lies.” An answer wholly in asterisks is
-an act. Private words never become public by a misreading: a whisper without a known addressee becomes a
-thought, and a mark without an end applies to everything after it.
+Our own kinds and those of users and packages are objects of one class.
 """
 
-import re
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from string import Formatter
+from types import MappingProxyType
+from typing import Final, Literal, get_args
 
-from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.names import HAN, Mention, forms_of, index_names
-from rolellm_agents.scene.scene import TurnKind
-from rolellm_agents.scene.stage_directions import StageDirectionParser, StageDirections
-from rolellm_agents.text import did_you_mean, one_line
+from rolellm_agents.errors import SceneError
+from rolellm_agents.plugins import load_object, plugin_names, unusable
+from rolellm_agents.prompting.prompts import PromptTexts
+from rolellm_agents.scene.mark_readers import (
+    MarkReader,
+    ThoughtMarks,
+    WhisperMarks,
+    private_marks,
+    public_marks,
+)
+from rolellm_agents.scene.names import index_names
+from rolellm_agents.text import did_you_mean
+from rolellm_agents.text.language import Language
+from rolellm_agents.transcript.message import KINDS, Kind, is_kind_name
 
-Meant = Literal["say", "act", "whisper", "think", "narrate"]
+PerceivedBy = Literal["everyone", "addressees", "speaker"]
+"""Who perceives a line: all who are present, the addressees who are present, or nobody but its speaker."""
 
+Texts = Mapping[Language, str]
+"""A text in each language; a missing language gets the first text."""
 
-@dataclass(frozen=True)
-class Utterance:
-    """A text with its message kind."""
-
-    kind: Meant
-    to: tuple[str, ...]
-    """The addressees of a whisper."""
-    text: str
-
-
-def parse_utterance(
-    text: str, turn_kinds: Container[TurnKind], names: Mapping[str, str], own_names: Sequence[str] = ()
-) -> Utterance:
-    """Parse a model's answer.
-
-    Args:
-        text: the answer.
-        turn_kinds: the speaker's allowed turn kinds. A mark of another kind stays in the text.
-        names: names of those present whom the speaker knows, by seat.
-        own_names: names of the speaker; one of them before the words, with a colon, is removed.
-    """
-    head = StageDirectionParser(turn_kinds, index_names(names), own_names).read(text, complete=True)
-    assert head is not None  # noqa: S101  # None only for an incomplete text
-    return Utterance(head.kind, head.to, head.final_text(head.kept + text[head.end :]))
+_WRITTEN: Texts = {"en": "({label}) {text}", "zh": "（{label}）{text}"}
+_SHOWN: Texts = {"en": "{name} ({label}): {text}", "zh": "{name}（{label}）：{text}"}
+_YOU: Texts = {"en": "you", "zh": "你"}
 
 
-class UtteranceStream:
-    """Parses a streamed answer: gives its words without the mark as soon as the mark is complete.
+@dataclass(frozen=True, kw_only=True)
+class MessageKind:
+    """A message kind."""
 
-    The texts that `feed` and `finish` return add up to the text of `parse_utterance`, and the kind is the
-    same, however the answer is split. Words are held back while a name may still get its colon (about 80
-    characters) or a bracket its end (about 240).
-    """
+    name: Kind
+    """The name in scene files, transcripts and commands: small letters, digits and hyphens."""
+    perceived_by: PerceivedBy = "everyone"
+    label: Texts
+    """What the speaker does, for example `{"en": "signs to {to}"}`; names replace `{to}`."""
+    mark: str | MarkReader = ""
+    """How an answer is recognised as being of this kind: a regular expression for the verb in its mark, for
+    example `sign(?:s|ing)?`. Without one, only people can use the kind."""
+    instruction: Texts = field(default_factory=dict)
+    """Tells a character how to write the kind."""
+    written: Texts = field(default_factory=dict)
+    """How the speaker writes a line, with `{text}`; by default the label in brackets and the text. Only for
+    kinds that everyone perceives."""
+    shown: Texts = field(default_factory=dict)
+    """How those who perceive a line read it, with `{name}` and `{text}`; by default the name, the label
+    with “you” as the addressee, and the text."""
+    commands: tuple[str, ...] = ()
+    """What people type after a slash; by default the name."""
 
-    def __init__(
-        self, turn_kinds: Container[TurnKind], names: Mapping[str, str], own_names: Sequence[str] = ()
-    ) -> None:
-        """Start with an empty text; for the arguments see `parse_utterance`."""
-        self._parser = StageDirectionParser(turn_kinds, index_names(names), own_names)
-        self._head: StageDirections | None = None
-        self._held = ""
-        self._given: list[str] = []
+    def __post_init__(self) -> None:
+        """Check the fields.
+
+        Raises:
+            SceneError: a field is invalid, or an answer in the kind's own form would not be recognised.
+        """
+        if not is_kind_name(self.name):
+            raise SceneError(
+                f"{self.name!r} is no name of a message kind; use at most 40 small letters, digits and "
+                "hyphens."
+            )
+        if self.perceived_by not in get_args(PerceivedBy):
+            raise SceneError(
+                f"The message kind {self.name!r} is perceived by {self.perceived_by!r}; name one of "
+                f"{', '.join(get_args(PerceivedBy))}."
+            )
+        for what, texts, allowed in (
+            ("label", self.label, {"to"}),
+            ("written", self.written, {"to", "text"}),
+            ("shown", self.shown, {"name", "text"}),
+        ):
+            self._check_texts(what, texts, allowed)
+        if not self.is_built_in:
+            self._check_its_own_form()
 
     @property
-    def utterance(self) -> Utterance | None:
-        """The kind and the words so far; None while the kind is undecided."""
-        return self._head and Utterance(self._head.kind, self._head.to, "".join(self._given))
+    def is_built_in(self) -> bool:
+        """Whether the kind is one of ours."""
+        return self.name in KINDS
 
-    def feed(self, words: str) -> str:
-        """Add a part of the answer and return the words that can be shown now."""
-        self._held += words
-        self._parse_head(complete=False)
-        if self._head is None:
-            return ""
-        if not self._given:
-            self._held = self._held.lstrip()
-        # Trailing blanks are held back until words follow.
-        shown = self._held.rstrip()
-        self._held = self._held[len(shown) :]
-        return self._give(shown)
+    @cached_property
+    def reader(self) -> MarkReader | None:
+        """Recognises the marks of this kind; None when the kind has no mark."""
+        if not isinstance(self.mark, str):
+            return self.mark
+        if not self.mark:
+            return None
+        return public_marks(self.mark) if self.perceived_by == "everyone" else private_marks(self.mark)
 
-    def finish(self) -> str:
-        """End the answer and return the rest of its words."""
-        self._parse_head(complete=True)
-        assert self._head is not None  # noqa: S101
-        rest = "" if self._given else self._head.final_text(self._held)
-        self._held = ""
-        return self._give(rest)
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The words that people type after a slash."""
+        return self.commands or (self.name,)
 
-    def _parse_head(self, *, complete: bool) -> None:
-        if self._head is None:
-            self._head = self._parser.read(self._held, complete=complete)
-            if self._head:
-                self._held = self._head.kept + self._held[self._head.end :]
+    def labelled(self, to: str, language: Language) -> str:
+        """What the speaker does, with the names of the addressees."""
+        return in_language(self.label, language).format(to=to)
 
-    def _give(self, words: str) -> str:
-        if words:
-            self._given.append(words)
-        return words
+    def write(self, text: str, to: str, language: Language) -> str:
+        """A line as its speaker writes it; `to` are the names of the addressees."""
+        if written := self.written.get(language) or in_language(self.written, language):
+            return written.format(text=text, to=to)
+        return _WRITTEN[language].format(label=self.labelled(to, language), text=text)
+
+    def shown_form(self, language: Language) -> str:
+        """The form in which those who perceive a line read it, with `{name}` and `{text}`."""
+        label = self.labelled(_YOU[language], language).replace("{", "{{").replace("}", "}}")
+        return in_language(self.shown, language) or _SHOWN[language].replace("{label}", label)
+
+    def _check_texts(self, what: str, texts: Texts, allowed: set[str]) -> None:
+        for text in texts.values():
+            try:
+                used = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+            except ValueError as error:
+                raise self._invalid(what, text, f"{error}") from error
+            if unknown := used - allowed:
+                raise self._invalid(what, text, f"{{{min(unknown)}}} has no value")
+            if what != "label" and "text" not in used:
+                raise self._invalid(what, text, "{text} is missing")
+        if what == "label" and not texts:
+            raise SceneError(
+                f"The message kind {self.name!r} has no label; give it one, as in "
+                '{"en": "signs to {to}"}.'
+            )
+
+    def _invalid(self, what: str, text: str, reason: str) -> SceneError:
+        return SceneError(
+            f"The message kind {self.name!r} cannot use {text!r} as {what} ({reason}); correct the text."
+        )
+
+    def _check_its_own_form(self) -> None:
+        """A character sees its own lines in this form, and repeats it; unrecognised, it would be public."""
+        if self.written and self.perceived_by != "everyone":
+            raise SceneError(
+                f"Only few perceive the message kind {self.name!r}, so its lines are written with its "
+                "label; leave out `written`."
+            )
+        if self.reader is None:
+            return
+        for language in self.label:
+            label = self.labelled("Ada", language)
+            reading = self.reader.read(label, index_names({"ada": "Ada"}))
+            if reading is None or (self.perceived_by == "addressees" and reading.to != ("ada",)):
+                raise SceneError(
+                    f"The mark of the message kind {self.name!r} does not recognise its own label, "
+                    f"{label!r}; change one of them."
+                )
 
 
-_COMMANDS: dict[str, Meant] = {
-    **dict.fromkeys(("say", "s", "说"), "say"),
-    **dict.fromkeys(
-        ("whisper", "w", "tell", "msg", "耳语", "悄悄", "悄悄话", "低声", "密语", "私语"), "whisper"
-    ),
-    **dict.fromkeys(("act", "me", "do", "动作", "做"), "act"),
-    **dict.fromkeys(("think", "t", "心想", "想"), "think"),
-    **dict.fromkeys(("narrate", "n", "旁白", "叙述"), "narrate"),
-}
-_COMMAND = re.compile(rf"/([{HAN}]+|[^\s{HAN}]*)\s*")
-_NAME_WIDTH = 40
+def in_language(texts: Texts, language: Language) -> str:
+    """The text in a language, else the first one, else nothing."""
+    return texts.get(language) or next(iter(texts.values()), "")
 
 
-def parse_typed_line(text: str, names: Mapping[str, str]) -> Utterance:
-    """Parse a typed line: “/whisper watson come closer”, “/me nods”, “//” for a slash, or plain words.
+SAY: Final = MessageKind(
+    name="say",
+    label={"en": "says", "zh": "说"},
+    written={"en": "{text}"},
+    shown={"en": "{name}: {text}", "zh": "{name}：{text}"},
+    commands=("say", "s", "说"),
+)
+WHISPER: Final = MessageKind(
+    name="whisper",
+    perceived_by="addressees",
+    label={"en": "whispers to {to}", "zh": "对{to}低声说"},
+    mark=WhisperMarks(),
+    instruction=PromptTexts("scene-whisper"),
+    shown={"en": "{name} (whispering to you): {text}", "zh": "{name}（对你低声说）：{text}"},
+    commands=("whisper", "w", "tell", "msg", "耳语", "悄悄", "悄悄话", "低声", "密语", "私语"),
+)
+ACT: Final = MessageKind(
+    name="act",
+    label={"en": "acts", "zh": "做"},
+    written={"en": "*{text}*"},
+    shown={"en": "*{name}: {text}*", "zh": "*{name}：{text}*"},
+    commands=("act", "me", "do", "动作", "做"),
+)
+THINK: Final = MessageKind(
+    name="think",
+    perceived_by="speaker",
+    label={"en": "thinks", "zh": "心想"},
+    mark=ThoughtMarks(),
+    instruction=PromptTexts("scene-think"),
+    shown={"en": "{name} (thinking): {text}", "zh": "{name}（心想）：{text}"},
+    commands=("think", "t", "心想", "想"),
+)
+_HAPPENS: Texts = {"en": "[{text}]", "zh": "【{text}】"}
+NARRATE: Final = MessageKind(
+    name="narrate",
+    label={"en": "narrates", "zh": "旁白"},
+    written={"en": "{text}"},
+    shown=_HAPPENS,
+    commands=("narrate", "n", "旁白", "叙述"),
+)
+JOIN: Final = MessageKind(
+    name="join", label={"en": "comes in", "zh": "来"}, written={"en": "{text}"}, shown=_HAPPENS
+)
+LEAVE: Final = MessageKind(
+    name="leave", label={"en": "leaves", "zh": "走"}, written={"en": "{text}"}, shown=_HAPPENS
+)
 
-    A whisper has several addressees when their names are joined (“/w watson,mycroft come”) or end with a
-    colon (“/w watson and mycroft: come”). Otherwise a name after a comma may belong to the words.
+TURN_KINDS: Final = (SAY, ACT, WHISPER, THINK)
+"""Our kinds of turns and of opening lines."""
+BUILT_IN: Final[Mapping[Kind, MessageKind]] = MappingProxyType(
+    {kind.name: kind for kind in (SAY, WHISPER, THINK, ACT, NARRATE, JOIN, LEAVE)}
+)
+"""All our kinds, by name; the last three are no turns."""
 
-    Args:
-        text: the line as typed.
-        names: names of the possible addressees, by seat.
+
+def turn_kind_named(name: str) -> MessageKind:
+    """The turn kind of a name: one of ours, or an entry point of `rolellm.turn_kinds`.
 
     Raises:
-        MessageError: an unknown command, an unknown or ambiguous addressee, or no words.
+        SceneError: there is none.
+        PluginError: the package that provides it cannot be used.
     """
-    typed = text.strip()
-    if not typed.startswith("/") or typed.startswith("//"):
-        said = typed[1:] if typed.startswith("//") else typed
-        if not said:
-            raise MessageError("There is nothing to say; write some words.")
-        return Utterance("say", (), said)
-    kind, shown, rest = _command(typed)
-    to: tuple[str, ...] = ()
-    if kind == "whisper":
-        to, rest = _addressees(rest, names)
-        shown = f"{shown} {', '.join(one_line(names[seat], _NAME_WIDTH) for seat in to)}"
-    if not rest:
-        raise MessageError(f"There is nothing after {shown}; write the words behind it.")
-    return Utterance(kind, to, rest)
+    ours = {kind.name: kind for kind in TURN_KINDS}
+    if name in ours:
+        return ours[name]
+    found = None if name in KINDS else load_object("rolellm.turn_kinds", name)
+    if found is None:
+        known = [*ours, *plugin_names("rolellm.turn_kinds")]
+        raise SceneError(
+            f"There is no turn kind {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}."
+        )
+    if not isinstance(found, MessageKind):
+        raise unusable("rolellm.turn_kinds", name, "is no MessageKind")
+    if found.name != name:
+        raise unusable("rolellm.turn_kinds", name, f"has the name {found.name!r}")
+    return found
 
 
-def _command(typed: str) -> tuple[Meant, str, str]:
-    """The kind, the command as typed and the text after it. A Chinese command needs no blank after it."""
-    found = _COMMAND.match(typed)
-    word = found[1].casefold() if found else ""
-    for length in range(len(word), 0, -1):
-        meant = _COMMANDS.get(word[:length])
-        if meant and (length == len(word) or re.match(f"[{HAN}]", word)):
-            return meant, f"/{word[:length]}", typed[1 + length :].strip()
-    near = did_you_mean(f"/{word}", [f"/{command}" for command in _COMMANDS])
-    raise MessageError(
-        f"There is no command {one_line('/' + word, _NAME_WIDTH)}{near}; known are /say, /whisper, /act, "
-        "/think and /narrate, and words that begin with a slash are written with two."
-    )
-
-
-_TOGETHER = re.compile(r"[,，、&+]@?(?=\S)")
-_LISTED = re.compile(r"\s*(?:[,，、&+]|\band\b|和|与|及)\s*@?", re.IGNORECASE)
-_COLON = re.compile(r"\s*[:：]\s*")
-_BEHIND_NAMES = re.compile(r"\s*[:：,，]?\s*")
-_TOKEN = re.compile(r"[^\s,，、:：&+]+")
-_SHORTEST_PREFIX = 3
-
-
-def _addressees(rest: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """The addressees of a typed whisper, and its words."""
-    if not names:
-        raise MessageError("Nobody is here to whisper to; think it with /think, or say it.")
-    if not rest:
-        raise MessageError(f"Nobody is named; name whom you whisper to before the words: {_all(names)}.")
-    first = _mention_at(rest, 1 if rest.startswith("@") else 0, names)
-    if len(first.seats) != 1:
-        raise MessageError(_not_one_seat(rest, first, names))
-    seats, end = _list_from(rest, first, names, _LISTED)
-    if not _COLON.match(rest, end):
-        seats, end = _list_from(rest, first, names, _TOGETHER)
-    behind = _BEHIND_NAMES.match(rest, end)
-    return seats, rest[behind.end() if behind else end :]
-
-
-def _list_from(
-    rest: str, first: Mention, names: Mapping[str, str], between: re.Pattern[str]
-) -> tuple[tuple[str, ...], int]:
-    """The seats of a list of names that begins with `first`, and where it ends."""
-    seats, end = first.seats, first.end
-    while joined := between.match(rest, end):
-        following = _mention_at(rest, joined.end(), names)
-        if len(following.seats) != 1:
-            break
-        seats, end = (*seats, *following.seats), following.end
-    return tuple(dict.fromkeys(seats)), end
-
-
-def _mention_at(rest: str, place: int, names: Mapping[str, str]) -> Mention:
-    """The seats that are named at a place: by id, name, part of a name, or prefix of a part."""
-    token = _TOKEN.match(rest, place)
-    word = token.group().casefold() if token else ""
-    end = token.end() if token else place
-    named = index_names(names).at(rest, place, typed=True)
-    if word in names and not (named and named.end > end):
-        return Mention((word,), place, end)
-    if named:
-        return named
-    parts = {
-        seat: [*seat.split("-"), *(form.casefold() for form in forms_of(name))]
-        for seat, name in names.items()
-    }
-    exact = tuple(seat for seat in names if word in parts[seat])
-    by_prefix = tuple(seat for seat in names if any(part.startswith(word) for part in parts[seat]))
-    return Mention(exact or (by_prefix if len(word) >= _SHORTEST_PREFIX else ()), place, end)
-
-
-def _not_one_seat(rest: str, mention: Mention, names: Mapping[str, str]) -> str:
-    word = rest[mention.start : mention.end]
-    if mention.seats:
-        meant = {seat: names[seat] for seat in mention.seats}
-        return f"{one_line(word, _NAME_WIDTH)!r} may be {_all(meant, 'or')}; write the name in full."
-    near = did_you_mean(word, [*names, *names.values()])
-    return f"Nobody here is called {one_line(word, _NAME_WIDTH)!r}{one_line(near)}; here are {_all(names)}."
-
-
-def _all(names: Mapping[str, str], word: str = "and") -> str:
-    *others, last = [one_line(name, _NAME_WIDTH) for name in names.values()]
-    return f"{', '.join(others)} {word} {last}" if others else last
+def kind_of(name: Kind, own: Iterable[MessageKind]) -> MessageKind:
+    """The kind of a line: one of ours, one of `own`, or for a kind that is not known here a plain one."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    for kind in own:
+        if kind.name == name:
+            return kind
+    return MessageKind(name=name, perceived_by="addressees", label={"en": name})

@@ -6,7 +6,6 @@ from functools import lru_cache
 from itertools import chain, groupby, repeat
 from typing import NamedTuple
 
-from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scripts.people import TITLES, split_title
 
 HAN = "\u3400-\u9fff"
@@ -40,11 +39,6 @@ class Mention(NamedTuple):
     end: int
 
 
-def names_of(scene: Scene) -> dict[str, str]:
-    """The names of a scene's seats, by seat."""
-    return {seat.id: seat.name or seat.id.replace("-", " ") for seat in scene.cast}
-
-
 def forms_of(name: str) -> tuple[str, ...]:
     """The full name and the parts that identify its bearer.
 
@@ -58,16 +52,16 @@ def forms_of(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for form in (" ".join(name.split()), *parts, *given) if form))
 
 
-def any_of(forms: Iterable[str], *, as_said: bool = False) -> str:
+def any_of(forms: Iterable[str], *, match_case: bool = False) -> str:
     """A regular expression for any of some forms, as whole words where words are separated by blanks.
 
     Args:
         forms: the forms of the names. Each form has one group, in the order of `longest_first`.
-        as_said: whether names that are ordinary words match only in their own case.
+        match_case: whether names that are ordinary words match only in their own case.
     """
     # The lookarounds enclose many forms at once, because their character ranges compile slowly.
     bounded = [
-        f"{before}(?:{'|'.join(_captured(form, as_said) for form in alike)}){after}"
+        f"{before}(?:{'|'.join(_captured(form, match_case) for form in alike)}){after}"
         for (before, after), alike in groupby(longest_first(forms), _bounds)
     ]
     return "|".join(bounded) or r"(?!)"
@@ -90,9 +84,9 @@ def _bounds(form: str) -> tuple[str, str]:
     return before, after
 
 
-def _captured(form: str, as_said: bool) -> str:
+def _captured(form: str, match_case: bool) -> str:
     words = r"[ \t\n]{1,3}".join(map(_word_pattern, form.split()))
-    return f"({words})" if as_said and _ORDINARY.fullmatch(form) else f"((?i:{words}))"
+    return f"({words})" if match_case and _ORDINARY.fullmatch(form) else f"((?i:{words}))"
 
 
 def _word_pattern(word: str) -> str:
@@ -116,7 +110,7 @@ class SeatNames:
         # A full name goes before a part: “Jack” is the seat Jack, not Jack Sparrow.
         seats = {**parts, **full}
         self._seats = [tuple(seats[form.casefold()]) for form in longest_first(forms)]
-        self._pattern = re.compile(any_of(forms, as_said=True))
+        self._pattern = re.compile(any_of(forms, match_case=True))
         self._typed = re.compile(any_of(forms))
 
     def mentions(self, text: str) -> Iterator[Mention]:

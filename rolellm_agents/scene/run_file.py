@@ -10,11 +10,14 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from rolellm_agents.errors import SceneError
+from rolellm_agents.plugins import qualified_name
+from rolellm_agents.scene.directors import DirectorFunction
 from rolellm_agents.scene.line import SceneLine, is_turn
 from rolellm_agents.scene.loading import LoadedScene, cast_scene
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene
 from rolellm_agents.scene.witness import present_in
-from rolellm_agents.text import CONTROL_CHARACTERS, one_line, whole
+from rolellm_agents.text import CONTROL_CHARACTERS, one_line, replace_surrogates
 from rolellm_agents.transcript.message import Kind, Message
 
 _MOST_BYTES = 256 * 2**20
@@ -65,6 +68,8 @@ class RunLine(TypedDict):
     seed: NotRequired[int]
     models: NotRequired[dict[str, str | None]]
     """The model spec of each seat."""
+    director: NotRequired[str]
+    """`module.name` of the function that directs the run in place of the scene's director."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +79,8 @@ class RunFile:
     loaded: LoadedScene
     seed: int
     models: Mapping[str, str | None]
+    director: str
+    """`module.name` of the function that directed the run; empty when the scene's director did."""
     lines: list[SceneLine]
     """All lines except the first."""
     records: list[RunLine]
@@ -82,15 +89,22 @@ class RunFile:
     """A warning when the last line is incomplete; empty otherwise."""
 
 
-def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None]) -> RunLine:
+def first_line(
+    loaded: LoadedScene,
+    seed: int,
+    models: Mapping[str, str | None],
+    *,
+    director: DirectorFunction | None = None,
+) -> RunLine:
     """The first line of a run file.
 
     Args:
         loaded: the scene.
         seed: the scene's seed.
         models: the model spec of each seat.
+        director: the function that overrides the scene's director, if any.
     """
-    return RunLine(
+    line = RunLine(
         turn=0,
         speaker=NARRATOR,
         name="",
@@ -105,6 +119,9 @@ def first_line(loaded: LoadedScene, seed: int, models: Mapping[str, str | None])
         seed=seed,
         models=dict(models),
     )
+    if director is not None:
+        line["director"] = qualified_name(director)
+    return line
 
 
 def run_line(
@@ -118,13 +135,8 @@ def run_line(
 ) -> RunLine:
     """The line of a run file for one message.
 
-    Args:
-        loaded: the scene.
-        message: a message of the transcript.
-        turn: the number of the turn that the message is or follows.
-        ms: duration of the turn in milliseconds; the message's own when None.
-        why: why the director chose this speaker.
-        calls: the model calls of the turn.
+    `turn` is the number of the turn that the message is or follows, `ms` its duration in milliseconds; the
+    message's own when None. `why` says why the director chose this speaker.
     """
     by_model = "model" in message.made_by
     usage = message.usage or ({} if by_model else _NO_MODEL)
@@ -161,16 +173,22 @@ def reused_tokens(usage: Mapping[str, Any] | None) -> int | None:
 
 def as_text(line: RunLine) -> str:
     """A line as JSON with a line break; control characters are escaped, so a terminal can show it."""
-    text = whole(json.dumps(line, ensure_ascii=False))
+    text = replace_surrogates(json.dumps(line, ensure_ascii=False))
     return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 
-def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene) -> RunFile:
+def read_run_file(
+    path: Path,
+    cast: Callable[[Scene], LoadedScene] = cast_scene,
+    *,
+    turn_kinds: Sequence[MessageKind] = (),
+) -> RunFile:
     """Read a run file; an incomplete last line is left out.
 
     Args:
         path: the file.
         cast: loads the personas; `uncast` when the scene is not going to be played.
+        turn_kinds: the turn kinds of the scene that neither we nor a package provide.
 
     Raises:
         SceneError: the file cannot be read, or one of its lines is invalid.
@@ -178,7 +196,7 @@ def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene)
     """
     lines, torn = _lines_of(path)
     head = _parsed(lines[0], path, 1)
-    loaded = _scene_of(head, path, cast)
+    loaded = cast(_scene_of(head, path, turn_kinds))
     records: list[RunLine] = []
     for number, line in enumerate(lines[1:], 2):
         record = _parsed(line, path, number)
@@ -188,6 +206,7 @@ def read_run_file(path: Path, cast: Callable[[Scene], LoadedScene] = cast_scene)
         loaded=loaded,
         seed=head["seed"],
         models=head["models"],
+        director=head.get("director", ""),
         lines=[_scene_line(record, number) for number, record in enumerate(records)],
         records=records,
         note=f"{path} breaks off in line {len(lines) + 1}; it was read up to there." if torn else "",
@@ -226,7 +245,7 @@ _LINE = TypeAdapter(RunLine)
 
 def _parsed(line: bytes, path: Path, number: int) -> RunLine:
     try:
-        return _LINE.validate_python(json.loads(whole(line.decode())), strict=True)
+        return _LINE.validate_python(json.loads(replace_surrogates(line.decode())), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
@@ -236,23 +255,26 @@ def _parsed(line: bytes, path: Path, number: int) -> RunLine:
     raise _damaged(_place(path, number), fault)
 
 
-def _scene_of(head: RunLine, path: Path, cast: Callable[[Scene], LoadedScene]) -> LoadedScene:
+def _scene_of(head: RunLine, path: Path, turn_kinds: Sequence[MessageKind]) -> Scene:
     missing = [key for key in ("scene", "seed", "models") if key not in head]
     if missing:
         raise _damaged(_place(path, 1), f"it does not tell {' and '.join(missing)}")
     try:
-        scene = Scene.model_validate(head["scene"])
+        return Scene.model_validate(head["scene"], context={"turn_kinds": turn_kinds})
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(["scene", *map(str, first["loc"])])
         raise _damaged(_place(path, 1), one_line(f"{key}: {first['msg']}", 120)) from None
-    return cast(scene)
 
 
 def _check(record: RunLine, turn: int, loaded: LoadedScene, place: str) -> None:
     if record["turn"] < turn:
         raise _damaged(place, f"it is of turn {record['turn']}, and a line of turn {turn} stands before it")
     named = [*record["audience"], *([] if record["speaker"] == NARRATOR else [record["speaker"]])]
+    if record["kind"] not in loaded.scene.message_kinds:
+        raise _damaged(
+            place, f"its kind is {one_line(record['kind'], 60)!r}, which the scene does not have"
+        )
     stranger = next((seat for seat in named if seat not in loaded.seats), None)
     if stranger is not None:
         raise _damaged(place, f"it names {one_line(stranger, 60)!r}, which is no seat")

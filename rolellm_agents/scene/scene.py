@@ -1,32 +1,70 @@
 """The data of a scene, which is read from one YAML file.
 
-Only a seat's own character reads what is under the seat. All characters read the setting and the time.
+What is written under a seat reaches only the prompt of its own character. All characters read the setting
+and the time.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
+    InstanceOf,
+    PlainSerializer,
     StrictBool,
     StrictInt,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Line, PersonaId
 from rolellm_agents.plugins import plugin_names
+from rolellm_agents.scene.message_kinds import (
+    ACT,
+    BUILT_IN,
+    JOIN,
+    LEAVE,
+    SAY,
+    MessageKind,
+    turn_kind_named,
+)
 from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
+from rolellm_agents.transcript.message import Kind
 
 NARRATOR = "narrator"
 """The speaker of narration."""
 
-TurnKind = Literal["say", "act", "whisper", "think"]
-"""The message kinds of a seat's turns; the others are narration, entrances and exits."""
+
+def _turn_kind(given: Any, info: ValidationInfo) -> Any:
+    """The turn kind of a name; pydantic shows a `ValueError` with its place in the file.
+
+    The context of the validation can have kinds that no package provides, as a sequence `turn_kinds`.
+    """
+    own = (info.context or {}).get("turn_kinds", ())
+    if isinstance(given, str):
+        try:
+            return next((kind for kind in own if kind.name == given), None) or turn_kind_named(given)
+        except RoleLLMError as error:
+            told = str(error).rstrip(".")
+            raise ValueError(told[:1].lower() + told[1:]) from error
+    if isinstance(given, MessageKind) and given != BUILT_IN.get(given.name, given):
+        raise ValueError(f"{given.name!r} is a message kind of ours; choose another name")
+    return given
+
+
+TurnKind = Annotated[
+    InstanceOf[MessageKind],
+    BeforeValidator(_turn_kind),
+    PlainSerializer(lambda kind: kind.name, return_type=str),
+]
+"""The message kind of a seat's turns, which a file names; narration, entrances and exits are no turns."""
 
 
 class _ScenePart(BaseModel):
@@ -66,9 +104,10 @@ class OpeningLine(_ScenePart):
     """A line that opens the scene."""
 
     speaker: PersonaId = NARRATOR
-    kind: Literal["say", "act", "whisper", "think", "narrate"] = "say"
+    kind: Line = "say"
+    """`say`, `act`, `whisper`, `think`, `narrate`, or one of the scene's own turn kinds."""
     to: tuple[PersonaId, ...] = ()
-    """The addressees of a whisper; all who are present witness other kinds."""
+    """The addressees, of a whisper and of other kinds that only they perceive."""
     text: Line
 
     @model_validator(mode="before")
@@ -102,7 +141,7 @@ DirectorKind = Literal["round-robin", "natural", "manual", "pooled", "scripted",
 
 
 def director_kinds() -> list[str]:
-    """All kinds of directors: ours, then those of installed packages."""
+    """All kinds of directors: the built-in ones, then those of installed packages."""
     return [*get_args(DirectorKind), *plugin_names("rolellm.directors")]
 
 
@@ -171,11 +210,11 @@ class Scene(_ScenePart):
     director: Director = Director()
     narrator: Narrator | None = None
     turn_kinds: tuple[TurnKind, ...] = Field(
-        default=("say", "act"),
+        default=(SAY, ACT),
         validation_alias=AliasChoices("turn_kinds", "manners"),
         serialization_alias="manners",
     )
-    """The turn kinds that characters may use; a person may use all."""
+    """The turn kinds that characters may use. A person may use all of ours, and those of the scene."""
     stop: Stop = Stop()
     model: Line | None = None
     """The model spec of seats without their own."""
@@ -194,3 +233,29 @@ class Scene(_ScenePart):
         if not isinstance(given, list):
             return given
         return [{"persona": seat} if isinstance(seat, str) else seat for seat in given]
+
+    @field_validator("turn_kinds")
+    @classmethod
+    def _one_kind_of_each_name(cls, kinds: tuple[MessageKind, ...]) -> tuple[MessageKind, ...]:
+        by_name: dict[str, MessageKind] = {}
+        for kind in kinds:
+            if by_name.setdefault(kind.name, kind) != kind:
+                raise ValueError(f"two turn kinds have the name {kind.name!r}; rename one")
+        return kinds
+
+    @model_validator(mode="after")
+    def _opening_kinds_are_known(self) -> "Scene":
+        known = [name for name in self.message_kinds if name not in (JOIN.name, LEAVE.name)]
+        for number, line in enumerate(self.opening):
+            if line.kind not in known:
+                meant = did_you_mean(line.kind, known)
+                raise ValueError(
+                    f"opening[{number}].kind: there is no kind {line.kind!r}{meant}; known are "
+                    f"{', '.join(known)}"
+                )
+        return self
+
+    @property
+    def message_kinds(self) -> dict[Kind, MessageKind]:
+        """The kinds that lines of this scene can have, by name: ours, and the scene's own turn kinds."""
+        return {**BUILT_IN, **{kind.name: kind for kind in self.turn_kinds}}

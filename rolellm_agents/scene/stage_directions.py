@@ -1,7 +1,7 @@
 """Parse the head of an answer, before its words: the speaker's own name, marks and acts."""
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import regex
 
 from rolellm_agents.scene.marks import Mark, mark_in
+from rolellm_agents.scene.message_kinds import ACT, SAY, THINK, TURN_KINDS, MessageKind
 from rolellm_agents.scene.names import HAN, SeatNames, any_of, forms_of
-from rolellm_agents.scene.scene import TurnKind
 
 LONGEST = 240
 """Most characters in a bracket; while it is open, a streamed answer cannot be shown."""
@@ -22,19 +22,12 @@ _CLOSING = {"(": ")", "[": "]", "【": "】", "<": ">", "{": "}"}
 _WIDE = str.maketrans("（）", "()")
 _STARS = re.compile(r"[*_]{1,3}(?=[^\s*_])")
 _ONLY_STARS = re.compile(r"[*_]{1,3}")
-_ALOUD: tuple[TurnKind, ...] = ("say", "act")
+_BY_WIDENESS = ("everyone", "addressees", "speaker")
 _QUOTES = '"“”「『‘'
 _WRAPPING = " \t\n*_()[]【】<>{}（）"
 _COLON = re.compile(r"[:：]")
 _AFTER_NAME = re.compile(r"[:：\n]")
 _BRACKETED = re.compile(r"[(（\[【*_].*[)）\]】*_]")
-_BARE_MARK = regex.compile(
-    r"(?:(?:he|she|i) )?whisper(?:s|ed|ing)?(?: \w+ly)? to |aside to "
-    r"|think(?:s|ing)(?: to \w+sel(?:f|ves))? ?[:：]"
-    r"|(?:悄悄|低声)[地的]?[对向跟]|[对向跟][^\s：:，。]{1,20}?(?:低声|悄悄|耳语|小声)|[我他她]?(?:心想|暗想|心道)",
-    regex.IGNORECASE,
-)
-"""The beginning of a mark without brackets, which ends with a colon."""
 _SPEAKS = re.compile(
     r"(?:(?:says?|said|replie[sd]|answer(?:s|ed)?|respond(?:s|ed)?|ask(?:s|ed)?|add(?:s|ed)?|continue[sd]?)"
     rf"(?: \w+ly)?|[{HAN}]{{0,3}}[说道])"
@@ -44,7 +37,7 @@ _SPEAKS = re.compile(
 class StageDirections(NamedTuple):
     """The parsed head of an answer."""
 
-    kind: TurnKind
+    kind: MessageKind
     to: tuple[str, ...]
     kept: str
     """Words of the head that belong to the text: words in a mark, and everything that is not a mark."""
@@ -65,11 +58,14 @@ class StageDirectionParser:
     incomplete answer ends.
     """
 
-    def __init__(self, turn_kinds: Container[TurnKind], names: SeatNames, own_names: Sequence[str]) -> None:
-        """Create a parser; for the arguments see `message_kinds.parse_utterance`."""
+    def __init__(
+        self, turn_kinds: Sequence[MessageKind], names: SeatNames, own_names: Sequence[str]
+    ) -> None:
+        """Create a parser; for the arguments see `utterances.parse_utterance`."""
         self._turn_kinds = turn_kinds
         self._names = names
         self._own = _own_pattern(tuple(own_names))
+        self._bare = _bare_pattern(_bare_forms((*TURN_KINDS, *turn_kinds)))
 
     def read(self, text: str, *, complete: bool) -> StageDirections | None:
         """Parse the head of an answer; None when an incomplete answer does not decide it yet."""
@@ -85,8 +81,8 @@ class StageDirectionParser:
             return None
         if found.mark:
             return StageDirections(found.mark.kind, found.mark.to, found.kept, place, found.alone)
-        if found.acts and not found.others and place >= len(text) and "act" in self._turn_kinds:
-            return StageDirections("act", (), "", place, " ".join(found.acts))
+        if found.acts and not found.others and place >= len(text) and ACT in self._turn_kinds:
+            return StageDirections(ACT, (), "", place, " ".join(found.acts))
         return StageDirections(self._plain(), (), found.kept, place, "")
 
     def _piece(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
@@ -141,7 +137,7 @@ class StageDirectionParser:
 
     def _bare_mark(self, ahead: "_Ahead", place: int, found: "_HeadState") -> int | None:
         """Where a mark without brackets and its colon end; None when there is none at this place."""
-        if found.mark or found.others or not ahead.starts_with(_BARE_MARK, place):
+        if found.mark or found.others or not ahead.starts_with(self._bare, place):
             return None
         colon = ahead.within(_AFTER_NAME, place, _BEFORE_COLON)
         if colon is None or colon.group() == "\n":
@@ -151,9 +147,10 @@ class StageDirectionParser:
         found.take(mark, about)
         return colon.end() if mark else None
 
-    def _plain(self) -> TurnKind:
-        """The kind of an answer without a mark: the first allowed of say and act, else think."""
-        return next((turn_kind for turn_kind in _ALOUD if turn_kind in self._turn_kinds), "think")
+    def _plain(self) -> MessageKind:
+        """The kind of an answer without a mark: say, else act, else another public one, else think."""
+        aloud = [kind for kind in self._turn_kinds if kind.perceived_by == "everyone"]
+        return next((kind for kind in (SAY, ACT, *aloud) if kind in aloud), THINK)
 
 
 class _MoreNeededError(Exception):
@@ -177,10 +174,10 @@ class _HeadState:
         self.others = True
 
     def take(self, mark: Mark | None, inside: str) -> None:
-        """Add a mark. The first of several marks counts, but a thought replaces a whisper."""
+        """Add a mark. The first of several marks counts, but one that fewer perceive replaces it."""
         if mark is None:
             return
-        if self.mark is None or mark.kind == "think":
+        if self.mark is None or _fewer_perceive(mark.kind, self.mark.kind):
             self.mark = mark
         self.kept += mark.words and f"{mark.words.strip()} "
         self.alone = self.alone or inside.strip(_WRAPPING)
@@ -266,6 +263,20 @@ class _Ahead:
         if len(self.text) < start + LONGEST:
             self.has(len(self.text))
         return _Group(self.text[start : start + LONGEST], start, False, False)
+
+
+def _fewer_perceive(kind: MessageKind, than: MessageKind) -> bool:
+    return _BY_WIDENESS.index(kind.perceived_by) > _BY_WIDENESS.index(than.perceived_by)
+
+
+def _bare_forms(turn_kinds: Sequence[MessageKind]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([kind.reader.bare for kind in turn_kinds if kind.reader]))
+
+
+@lru_cache(maxsize=64)
+def _bare_pattern(forms: tuple[str, ...]) -> "regex.Pattern[str]":
+    """The beginning of a mark without brackets, which ends with a colon."""
+    return regex.compile("|".join(forms), regex.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.message_kinds import kind_of
 from rolellm_agents.scene.names import any_of
 from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scene.similarity import comparable, is_nearly_equal
@@ -16,7 +17,8 @@ from rolellm_agents.text import one_line
 def ending(scene: Scene, lines: Sequence[SceneLine]) -> str | None:
     """Why a scene is over after these lines, as a sentence; None while it continues.
 
-    The words that end a scene count in the last turn and in the lines after it, except in thoughts.
+    The words that end a scene count in the last turn and in the lines after it, except in what only its
+    speaker perceives.
     """
     if not present_in(scene, lines):
         return "Nobody is there any more."
@@ -38,7 +40,8 @@ def _final_words(scene: Scene, lines: Sequence[SceneLine], last: SceneLine) -> s
         return None
     pattern = _pattern(scene.stop.said)
     for line in reversed(lines):
-        found = pattern.search(line["text"]) if line["kind"] != "think" else None
+        private = kind_of(line["kind"], scene.turn_kinds).perceived_by == "speaker"
+        found = None if private else pattern.search(line["text"])
         if found:
             return found.group()
         if line is last:

@@ -42,12 +42,7 @@ def summary_needed(
     A summary covers about half of the room at once, because each summary changes the beginning of the
     prompt and invalidates the prompt cache.
 
-    Args:
-        loaded: the scene.
-        seat: the seat of the view.
-        lines: all lines.
-        room: the most tokens of the seat's view.
-        count: counts the tokens of a text.
+    `room` is the most tokens of the seat's view.
     """
     before = latest_summary(lines, seat)
     past = before["lines"] if before else 0

@@ -4,13 +4,13 @@ import hashlib
 import random
 from collections.abc import Iterable, Sequence
 
-from rolellm_agents.scene.line import TURN_KINDS, SceneLine
+from rolellm_agents.scene.line import NO_TURNS, SceneLine
 from rolellm_agents.scene.scene import NARRATOR
 
 
 def is_seat_line(line: SceneLine) -> bool:
     """Whether a seat says, does, whispers or thinks the line, as a turn or as an opening line."""
-    return line["kind"] in TURN_KINDS and line["speaker"] != NARRATOR
+    return line["kind"] not in NO_TURNS and line["speaker"] != NARRATOR
 
 
 def turns(lines: Iterable[SceneLine]) -> list[SceneLine]:
@@ -18,7 +18,7 @@ def turns(lines: Iterable[SceneLine]) -> list[SceneLine]:
     return [
         line
         for line in lines
-        if line["kind"] in TURN_KINDS and line["speaker"] != NARRATOR and "opening" not in line["made_by"]
+        if line["kind"] not in NO_TURNS and line["speaker"] != NARRATOR and "opening" not in line["made_by"]
     ]
 
 
@@ -30,11 +30,9 @@ def last_speaker(lines: Sequence[SceneLine]) -> str | None:
 def seed_for(seed: int, *about: str | int) -> int:
     """A seed below 2³¹ for one decision; it does not depend on earlier decisions.
 
-    Args:
-        seed: the scene's seed.
-        about: identifies the decision, for example the turn and the speaker.
+    `about` identifies the decision, for example the turn and the speaker.
     """
-    words = "\x1f".join(str(part) for part in (seed, *about))
+    words = "\x1f".join([str(part) for part in (seed, *about)])
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "big") >> 1
 
 

@@ -12,35 +12,11 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.line import SceneLine, Summary, is_turn
 from rolellm_agents.scene.loading import LoadedScene
+from rolellm_agents.scene.message_kinds import SAY, TURN_KINDS, MessageKind, in_language, kind_of
 from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_agents.text.language import Language
-from rolellm_agents.transcript.message import Kind
 
-_FORMS: dict[Language, dict[Kind, str]] = {
-    "en": {
-        "say": "{name}: {text}",
-        "whisper": "{name} (whispering to you): {text}",
-        "act": "*{name}: {text}*",
-        "think": "{name} (thinking): {text}",
-        "narrate": "[{text}]",
-        "join": "[{text}]",
-        "leave": "[{text}]",
-    },
-    "zh": {
-        "say": "{name}：{text}",
-        "whisper": "{name}（对你低声说）：{text}",
-        "act": "*{name}：{text}*",
-        "think": "{name}（心想）：{text}",
-        "narrate": "【{text}】",
-        "join": "【{text}】",
-        "leave": "【{text}】",
-    },
-}
-_OWN: dict[Language, dict[Kind, str]] = {
-    "en": {"whisper": "(whispers to {to}) {text}", "act": "*{text}*", "think": "(thinks) {text}"},
-    "zh": {"whisper": "（对{to}低声说）{text}", "act": "*{text}*", "think": "（心想）{text}"},
-}
 _BEGINS: dict[Language, str] = {"en": "[The scene begins.]", "zh": "【开始了。】"}
 _GOES_ON: dict[Language, str] = {"en": "[Nobody answers.]", "zh": "【没有人回答。】"}
 _REMEMBERED: dict[Language, str] = {"en": "[What you remember: {text}]", "zh": "【你记得的事：{text}】"}
@@ -52,10 +28,7 @@ _NOBODY: dict[Language, str] = {"en": "nobody else", "zh": "没有别人"}
 def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> str:
     """The part of a seat's instruction about the scene; it does not change while the seat is present.
 
-    Args:
-        loaded: the scene.
-        seat: the seat of the view.
-        lines: all lines; they decide only who was present when the seat entered.
+    The lines decide only who was present when the seat entered.
     """
     scene, own = loaded.scene, loaded.seats[seat]
     language = scene.language
@@ -74,11 +47,7 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
             for other, text in own.relations.items()
         ),
     ]
-    turn_kinds = _SENTENCES[language].join(
-        load_prompt(f"scene-{turn_kind}", language).text
-        for turn_kind in ("whisper", "think")
-        if turn_kind in scene.turn_kinds
-    )
+    turn_kinds = _SENTENCES[language].join(_kind_instructions(scene.turn_kinds, language))
     instruction = load_prompt("scene", language).fill(
         name=name,
         setting=scene.setting,
@@ -87,7 +56,7 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
         private="\n".join(private),
         manners=_SENTENCES[language] + turn_kinds if turn_kinds else "",
     )
-    return "\n".join(line.rstrip() for line in instruction.splitlines() if line.strip())
+    return "\n".join([line.rstrip() for line in instruction.splitlines() if line.strip()])
 
 
 def history_for(
@@ -98,11 +67,7 @@ def history_for(
     The seat's own turns are AI messages. All lines between them are one user message. Later lines never
     change earlier messages, so the prompt cache stays valid.
 
-    Args:
-        loaded: the scene.
-        seat: the seat of the view.
-        lines: all lines.
-        summary: replaces the first witnessed lines.
+    The summary replaces the first witnessed lines.
     """
     language = loaded.scene.language
     seen = witnessed(lines, seat)
@@ -127,26 +92,24 @@ def history_for(
 def render_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -> str:
     """Render a line as another seat reads it.
 
-    Args:
-        loaded: the scene.
-        line: the line.
-        seat: the reader; None for a reader outside the scene.
+    The seat is the reader's; None for a reader outside the scene.
     """
-    forms, name = _FORMS[loaded.scene.language], loaded.names.get(line["speaker"], line["speaker"])
-    if line["kind"] == "whisper" and seat is None:
+    name, kind = loaded.names.get(line["speaker"], line["speaker"]), line["kind"]
+    if seat is None and (loaded.kinds.get(kind) or kind_of(kind, ())).perceived_by == "addressees":
         # “Whispering to you” would be wrong for a reader outside the scene.
-        return forms["say"].format(name=name, text=render_own_line(loaded, line))
-    return forms[line["kind"]].format(name=name, text=line["text"])
+        return loaded.shown_forms[SAY.name].format(name=name, text=render_own_line(loaded, line))
+    form = loaded.shown_forms.get(kind) or kind_of(kind, ()).shown_form(loaded.scene.language)
+    return form.format(name=name, text=line["text"])
 
 
 def render_own_line(loaded: LoadedScene, line: SceneLine) -> str:
     """Render a line as its speaker would write it."""
     language = loaded.scene.language
-    form = _OWN[language].get(line["kind"], "{text}")
     to = [
         loaded.names[seat] for seat in line["audience"] if seat != line["speaker"] and seat in loaded.names
     ]
-    return form.format(text=line["text"], to=_BETWEEN[language].join(to))
+    kind = loaded.kinds.get(line["kind"]) or kind_of(line["kind"], ())
+    return kind.write(line["text"], _BETWEEN[language].join(to), language)
 
 
 def known_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
@@ -164,6 +127,14 @@ def _met_on_entering(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine])
         joins = (line["kind"] == "join" and line["speaker"] == seat for line in lines)
         before = lines[: next((place for place, joined in enumerate(joins) if joined), len(lines))]
     return [other for other in present_in(loaded.scene, before) if other != seat]
+
+
+def _kind_instructions(turn_kinds: Sequence[MessageKind], language: Language) -> list[str]:
+    """How to write the turn kinds: ours in a fixed order, then the scene's own."""
+    ours = [kind for kind in TURN_KINDS if kind in turn_kinds]
+    own = [kind for kind in turn_kinds if not kind.is_built_in]
+    found = [in_language(kind.instruction, language) for kind in (*ours, *own)]
+    return [instruction for instruction in found if instruction]
 
 
 def _filled(prompt: str, language: Language, **fields: str) -> str:

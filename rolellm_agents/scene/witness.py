@@ -6,8 +6,8 @@ Only this module decides what a character can know of a scene: every view is bui
 from collections.abc import Iterable, Sequence
 
 from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene
-from rolellm_agents.transcript.message import Kind
 
 
 def present_in(scene: Scene, lines: Iterable[SceneLine]) -> tuple[str, ...]:
@@ -18,27 +18,30 @@ def present_in(scene: Scene, lines: Iterable[SceneLine]) -> tuple[str, ...]:
             there.add(line["speaker"])
         elif line["kind"] == "leave":
             there.discard(line["speaker"])
-    return tuple(seat.id for seat in scene.cast if seat.id in there)
+    return tuple([seat.id for seat in scene.cast if seat.id in there])
 
 
-def audience_of(kind: Kind, speaker: str, to: Sequence[str], present: Sequence[str]) -> tuple[str, ...]:
+def audience_of(
+    kind: MessageKind, speaker: str, to: Sequence[str], present: Sequence[str]
+) -> tuple[str, ...]:
     """The seats that witness a line, sorted.
 
-    Only the speaker witnesses a thought; the speaker and the addressees who are present, a whisper; the
-    speaker and all who are present, every other kind.
+    Its kind decides: only the speaker witnesses a thought; the speaker and the addressees who are present,
+    a whisper; the speaker and all who are present, speech.
 
     Args:
         kind: the message kind.
         speaker: a seat; or `NARRATOR`, who is not a witness.
-        to: the addressees of a whisper.
+        to: the addressees, of a kind that only they perceive.
         present: the seats that are present before the line.
     """
-    if kind == "think":
-        audience = {speaker}
-    elif kind == "whisper":
-        audience = {speaker, *(seat for seat in to if seat in present)}
-    else:
-        audience = {speaker, *present}
+    match kind.perceived_by:
+        case "speaker":
+            audience = {speaker}
+        case "addressees":
+            audience = {speaker, *(seat for seat in to if seat in present)}
+        case "everyone":
+            audience = {speaker, *present}
     audience.discard(NARRATOR)
     return tuple(sorted(audience))
 

@@ -1,4 +1,4 @@
-"""Attribute the speeches of a novel's conversation from the narration beside and between them."""
+"""Attribute the speeches of a novel's conversation to speakers, from the narration around them."""
 
 import re
 from collections.abc import Iterator

@@ -18,11 +18,11 @@ def plain(text: str) -> str:
 
     Lone surrogates, which cannot be printed, become U+FFFD.
     """
-    without_returns = whole(text).replace("\r\n", "\n")
+    without_returns = replace_surrogates(text).replace("\r\n", "\n")
     return CONTROL_CHARACTERS.sub("", _TERMINAL_SEQUENCES.sub("", without_returns))
 
 
-def whole(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which cannot be encoded, by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

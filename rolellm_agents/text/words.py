@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.text.language import Language
 
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -63,7 +63,7 @@ def _chinese(text: str) -> list[str]:
     # The dictionary takes time to load, so it is imported only when needed.
     import rjieba
 
-    return [word for word in rjieba.cut_for_search(whole(text).lower()) if _WORD.search(word)]
+    return [word for word in rjieba.cut_for_search(replace_surrogates(text).lower()) if _WORD.search(word)]
 
 
 _CUTTERS: dict[Language, Callable[[str], list[str]]] = {"en": _english, "zh": _chinese}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_agents.transcript.message import ConversationSummary
 from rolellm_agents.transcript.messages import WORDS_SO_FAR
 from rolellm_agents.transcript.statements import inserted_number, to_json
@@ -80,7 +80,7 @@ def find_conversation(db: sqlite3.Connection, reference: str) -> ConversationSum
     found = _summaries(
         db,
         "substr(conversation.id, 1, length(:reference)) = :reference",
-        {"reference": whole(reference)},
+        {"reference": replace_surrogates(reference)},
     )
     if len(found) == 1 and reference:
         return found[0]
@@ -133,7 +133,7 @@ def insert_note(db: sqlite3.Connection, conversation: int, text: str) -> None:
     """Set the author's note of a conversation."""
     db.execute(
         "INSERT INTO note (conversation, text, written) VALUES (?, ?, ?)",
-        (conversation, whole(text), now()),
+        (conversation, replace_surrogates(text), now()),
     )
 
 
@@ -160,7 +160,7 @@ def write_draft(db: sqlite3.Connection, key: str, text: str) -> None:
             INSERT INTO draft (key, text, kept) VALUES (:key, :text, :now)
             ON CONFLICT (key) DO UPDATE SET text = :text, kept = :now
             """,
-            {"key": key, "text": whole(text), "now": now()},
+            {"key": key, "text": replace_surrogates(text), "now": now()},
         )
     else:
         db.execute("DELETE FROM draft WHERE key = ?", (key,))

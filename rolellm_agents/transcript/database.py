@@ -4,13 +4,19 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
-from rolellm_agents.transcript.migration import create_tables, migrate_from_2
+from rolellm_agents.transcript.message import KINDS, Kind
+from rolellm_agents.transcript.migration import (
+    admit_other_kinds,
+    admits_only_our_kinds,
+    create_tables,
+    migrate_from_2,
+)
 
 _VERSION = 3
 _PACKED_VERSION = 2
@@ -108,6 +114,23 @@ class Database:
             raise StorageError(
                 f"{self._place} is damaged ({error}); move it away, and the next start makes a new one."
             ) from error
+
+    def admit_kinds(self, kinds: Iterable[Kind]) -> None:
+        """Make the file ready for messages of these kinds; it admits only ours until others are needed.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
+        if set(kinds) <= set(KINDS):
+            return
+        with self._explained_failures(), self._lock:
+            self.connection.execute("PRAGMA foreign_keys = OFF")
+            try:
+                with self.writing() as db:
+                    if admits_only_our_kinds(db):
+                        admit_other_kinds(db)
+            finally:
+                self.connection.execute("PRAGMA foreign_keys = ON")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -1,14 +1,26 @@
 """Messages, conversations and search results of a transcript, as frozen values."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 USER = "user"
 """The speaker id of the user."""
 
-Kind = Literal["say", "whisper", "think", "act", "narrate", "join", "leave"]
-"""The message kind: speech, whisper, thought, action, narration, or a speaker's arrival or departure."""
+Kind = str
+"""The name of a message kind: one of `KINDS`, or a kind of the user's or another package's."""
+
+KINDS: Final[tuple[Kind, ...]] = ("say", "whisper", "think", "act", "narrate", "join", "leave")
+"""Our message kinds: speech, whisper, thought, action, narration, a speaker's arrival, a departure."""
+
+_KIND_NAME = re.compile(r"(?=.{1,40}\Z)[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+
+
+def is_kind_name(name: str) -> bool:
+    """Whether a message kind can have this name: at most 40 small letters, digits and hyphens."""
+    return bool(_KIND_NAME.fullmatch(name))
+
 
 Ending = Literal["complete", "stopped", "failed"]
 """How a message ended: by itself, stopped by the user, or by an error."""

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.transcript.message import Ending, Kind, Message
 from rolellm_agents.transcript.search_words import index_of
 from rolellm_agents.transcript.statements import find_or_add, inserted_number, to_json
@@ -82,7 +82,7 @@ def insert_piece(db: sqlite3.Connection, message: int, text: str) -> None:
         INSERT INTO piece (message, number, text)
         VALUES (:message, (SELECT coalesce(max(number), 0) + 1 FROM piece WHERE message = :message), :text)
         """,
-        {"message": message, "text": whole(text)},
+        {"message": message, "text": replace_surrogates(text)},
     )
 
 
@@ -98,16 +98,10 @@ def end_message(
 ) -> None:
     """Set the final text of a message, and add it to the search index.
 
-    Args:
-        db: the connection.
-        number: the number of a message that has not ended.
-        text: the complete text.
-        status: how the message ended.
-        made_by: the complete provenance, which replaces that of the message's start.
-        usage: token counts.
-        took: duration in milliseconds; None for a message that was not streamed.
+    The message has not ended. Text and provenance are complete; the provenance replaces that of the
+    message's start. `took` is in milliseconds; None for a message that was not streamed.
     """
-    text = whole(text)
+    text = replace_surrogates(text)
     db.execute(
         "UPDATE message SET made_by = ?, usage = ?, status = ?, took = ?, text = ? WHERE number = ?",
         (_json_or_null(made_by), _json_or_null(usage), _ENDINGS.index(status), took, text, number),

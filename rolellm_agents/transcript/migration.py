@@ -10,6 +10,7 @@ from importlib.resources import files
 from rolellm_agents.transcript.statements import to_json
 
 _GAP = "\x1f"
+_OUR_KINDS = re.compile(r"CHECK \(kind IN \([^()]*\)\)")
 _CREATED = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)", re.MULTILINE)
 
 
@@ -51,6 +52,31 @@ def migrate_from_2(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE packed_message")
     db.execute("DROP TABLE shape")
     db.execute("PRAGMA legacy_alter_table = OFF")
+
+
+def admits_only_our_kinds(db: sqlite3.Connection) -> bool:
+    """Whether the file refuses message kinds that are not ours, as every file does at first."""
+    return bool(_OUR_KINDS.search(_manner_table(db)))
+
+
+def admit_other_kinds(db: sqlite3.Connection) -> None:
+    """Let the file admit message kinds that are not ours; foreign keys must not be enforced meanwhile.
+
+    The file's version stays the same: every program that knows this format can read the file.
+    """
+    admitting = _OUR_KINDS.sub("CHECK (kind <> '' AND kind NOT GLOB '*[^a-z0-9-]*')", _manner_table(db))
+    # Keep the references of `message` to `manner`.
+    db.execute("PRAGMA legacy_alter_table = ON")
+    db.execute("ALTER TABLE manner RENAME TO our_manner")
+    db.execute(admitting)
+    db.execute("INSERT INTO manner SELECT number, speaker, audience, kind FROM our_manner")
+    db.execute("DROP TABLE our_manner")
+    db.execute("PRAGMA legacy_alter_table = OFF")
+
+
+def _manner_table(db: sqlite3.Connection) -> str:
+    (table,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'manner'").fetchone()
+    return str(table)
 
 
 def _unpacked_messages(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:

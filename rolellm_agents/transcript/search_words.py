@@ -32,7 +32,7 @@ _BEFORE_THE_HIT = 40
 
 
 @dataclass(frozen=True)
-class Sought:
+class SearchTerm:
     """A word or phrase of a query: words that must follow each other."""
 
     keys: tuple[str, ...]
@@ -61,7 +61,7 @@ def index_of(text: str) -> str:
     return " ".join(dict.fromkeys(keys_of(plain(text))))
 
 
-def read_query(query: str) -> list[Sought]:
+def read_query(query: str) -> list[SearchTerm]:
     """Parse a query of words, "quoted phrases" and prefixes*.
 
     Several words without spaces between them are also a phrase: `don't`, or a Chinese word. Parts without
@@ -72,12 +72,12 @@ def read_query(query: str) -> list[Sought]:
         quoted, star, bare = part.groups()
         keys = tuple(keys_of(bare if quoted is None else quoted))
         if keys:
-            sought.append(Sought(keys, bool(star) if bare is None else bare.endswith("*")))
+            sought.append(SearchTerm(keys, bool(star) if bare is None else bare.endswith("*")))
     return sought
 
 
-def hits_of(sought: Sequence[Sought], text: str) -> list[tuple[int, int]]:
-    """The hits in a `plain` text, sorted and without overlaps; empty unless the text has all phrases."""
+def hits_of(sought: Sequence[SearchTerm], text: str) -> list[tuple[int, int]]:
+    """The hits in a `plain` text, sorted and without overlaps; empty unless the text contains all terms."""
     keys = keys_of(text)
     line = f" {' '.join(keys)} "
     if not all(phrase.as_line in line for phrase in sought):
@@ -125,7 +125,7 @@ def _counts(character: str) -> bool:
     return character.isalnum() or (not character.isascii() and unicodedata.category(character)[0] == "M")
 
 
-def _places_of(sought: Sought, keys: Sequence[str]) -> Iterator[int]:
+def _places_of(sought: SearchTerm, keys: Sequence[str]) -> Iterator[int]:
     """The indices of a text's words at which the phrase begins."""
     *firsts, last = sought.keys
     for end, key in enumerate(keys[len(firsts) :], len(firsts)):

@@ -9,7 +9,7 @@ from rolellm_agents.errors import MessageError
 from rolellm_agents.text import plain
 from rolellm_agents.transcript.conversations import TITLE
 from rolellm_agents.transcript.message import FoundMessage
-from rolellm_agents.transcript.search_words import Sought, hits_of, read_query, snippet_of
+from rolellm_agents.transcript.search_words import SearchTerm, hits_of, read_query, snippet_of
 from rolellm_agents.transcript.times import to_iso
 
 _LONGEST_QUERY = 1_000
@@ -64,7 +64,7 @@ class _FoundRow(NamedTuple):
     shown: FoundMessage
 
 
-def _match(sought: Sequence[Sought]) -> str:
+def _match(sought: Sequence[SearchTerm]) -> str:
     """The query for the index, which knows words and prefixes, but not their order."""
     terms = {
         f'"{key}"': None
@@ -75,12 +75,12 @@ def _match(sought: Sequence[Sought]) -> str:
     return " AND ".join(list(terms)[:_MOST_WORDS_TO_THE_INDEX])
 
 
-def _take(rows: Iterable[sqlite3.Row], sought: Sequence[Sought], limit: int) -> list[_FoundRow]:
+def _take(rows: Iterable[sqlite3.Row], sought: Sequence[SearchTerm], limit: int) -> list[_FoundRow]:
     """The first `limit` rows that contain all phrases."""
     return list(islice(_matching_rows(sought, rows), limit))
 
 
-def _matching_rows(sought: Sequence[Sought], rows: Iterable[sqlite3.Row]) -> Iterator[_FoundRow]:
+def _matching_rows(sought: Sequence[SearchTerm], rows: Iterable[sqlite3.Row]) -> Iterator[_FoundRow]:
     for row in rows:
         text = plain(row["text"])
         hits = hits_of(sought, text)

@@ -5,12 +5,12 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 
 
 def to_json(value: Any) -> str:
     """Compact JSON without escapes for Chinese; lone surrogates, which cannot be stored, become U+FFFD."""
-    return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return replace_surrogates(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def inserted_number(inserted: sqlite3.Cursor) -> int:

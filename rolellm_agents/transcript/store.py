@@ -36,6 +36,7 @@ from rolellm_agents.transcript.conversations import (
 )
 from rolellm_agents.transcript.database import Database
 from rolellm_agents.transcript.message import (
+    KINDS,
     ConversationRecord,
     ConversationSummary,
     Ending,
@@ -229,6 +230,8 @@ class Transcript:
         branch: str = MAIN,
     ) -> Message:
         """Add a complete message under `parent`, and move the branch to it."""
+        if kind not in KINDS:
+            self._database.admit_kinds([kind])
         with self._database.writing(durable=False) as db:
             id_, number = _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)
             end_message(
@@ -252,6 +255,8 @@ class Transcript:
         Returns:
             The message's id, for `add_piece` and `end`. Without `end` the message counts as cut off.
         """
+        if kind not in KINDS:
+            self._database.admit_kinds([kind])
         with self._database.writing(durable=False) as db:
             return _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)[0]
 
@@ -289,6 +294,8 @@ class Transcript:
         Raises:
             MessageError: there is no such message, or it has ended.
         """
+        if kind and kind not in KINDS:
+            self._database.admit_kinds([kind])
         with self._database.writing() as db:
             number = unfinished_number(db, message)
             started = read_message(db, message)
@@ -378,6 +385,7 @@ class Transcript:
             MessageError: a message or a branch refers to a message that does not precede it.
             ValueError: a time is not in ISO 8601 format.
         """
+        self._database.admit_kinds(message.kind for message in record.messages)
         with self._database.writing() as db:
             return insert_record(db, record)
 

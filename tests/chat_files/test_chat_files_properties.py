@@ -2,14 +2,15 @@
 
 import json
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.chat_files import ExportFormat, export_conversation
 from rolellm_agents.chat_files.recognising import conversations_in
-from rolellm_agents.transcript import ConversationRecord, Kind, Message, Transcript
+from rolellm_agents.transcript import ConversationRecord, Message, Transcript
+from rolellm_agents.transcript.message import KINDS
 
 VALUES = st.recursive(
     st.none()
@@ -41,7 +42,7 @@ def records(draw: st.DrawFn) -> ConversationRecord:
                 parent=draw(st.sampled_from(parents)),
                 speaker=draw(st.sampled_from(["user", "shrek", "donkey"])),
                 audience=tuple(draw(st.lists(st.sampled_from(["user", "shrek", "donkey"]), max_size=3))),
-                kind=draw(st.sampled_from(get_args(Kind))),
+                kind=draw(st.sampled_from(KINDS)),
                 text=draw(TEXTS),
                 status=draw(st.sampled_from(["complete", "stopped", "failed", "cut"])),
                 made_by=made_by,

@@ -19,7 +19,7 @@ from rolellm_agents.evaluation import (
     markdown_table,
     paper_markdown,
 )
-from rolellm_agents.evaluation.columns import MARKS, SCORES, Said, marks_of, scores_of
+from rolellm_agents.evaluation.columns import MARKS, SCORES, AnsweredSample, marks_of, scores_of
 from rolellm_agents.evaluation.paper_table import paper_rows
 from rolellm_agents.evaluation.result import role_scores
 from rolellm_agents.evaluation.rows import rows_of
@@ -40,7 +40,7 @@ QUESTIONS = [
 
 def reply_of(system: System, question: int, reply: str, **changes: Any) -> ScoredReply:
     one = QUESTIONS[question]
-    said = Said(reply, ADA, one)
+    said = AnsweredSample(reply, ADA, one)
     return replace(scored(system, question, f"{system.strategy}/{question}", said), **changes)
 
 
@@ -60,7 +60,7 @@ RIGHT = [reply_of(FIRST, place, one.references[0]) for place, one in enumerate(Q
 
 
 def test_a_reply_has_the_scores_of_the_measures_and_the_marks_that_are_detected() -> None:
-    said = Said("As an AI I keep the lamp.", ADA, QUESTIONS[0])
+    said = AnsweredSample("As an AI I keep the lamp.", ADA, QUESTIONS[0])
     references = QUESTIONS[0].references
     assert scores_of(said)["rouge_l_f1"] == rouge_l_f1(said.reply, references, "en")
     assert scores_of(said)["paper"] == paper_recall(said.reply, references, "en")
@@ -71,13 +71,13 @@ def test_a_reply_has_the_scores_of_the_measures_and_the_marks_that_are_detected(
 
 
 def test_an_empty_reply_is_marked_and_scores_nothing() -> None:
-    said = Said("", ADA, QUESTIONS[0])
+    said = AnsweredSample("", ADA, QUESTIONS[0])
     assert set(scores_of(said).values()) == {0.0}
     assert (marks_of(said)["empty"], marks_of(said)["words"]) == (1, 0)
 
 
 def test_chinese_is_counted_by_characters() -> None:
-    said = Said("俺老孙来也！", ADA, sample("悟空", "谁？", "俺老孙来也。", language="zh"))
+    said = AnsweredSample("俺老孙来也！", ADA, sample("悟空", "谁？", "俺老孙来也。", language="zh"))
     assert marks_of(said)["words"] == 5
     assert scores_of(said)["rouge_l_f1"] == 1
 
@@ -174,7 +174,9 @@ def test_one_role_is_too_few_for_an_interval() -> None:
 
 
 def test_rows_stand_kind_by_kind_in_the_order_of_the_systems() -> None:
-    general = replace(RIGHT[0], said=RIGHT[0].said._replace(sample=replace(QUESTIONS[0], kind="general")))
+    general = replace(
+        RIGHT[0], answered=RIGHT[0].answered._replace(sample=replace(QUESTIONS[0], kind="general"))
+    )
     asked: dict[Kind, int] = {"general": 1, "role_specific": 4}
     rows = rows_of([*RIGHT, general], (FIRST, SECOND), asked=asked, training_known=True)
     assert [(row.kind, row.system) for row in rows] == [
@@ -259,7 +261,7 @@ def test_a_judge_of_pairs_tells_its_bias_and_the_rate_at_equal_length() -> None:
 
 def test_the_papers_table_has_its_columns_and_leaves_open_what_nobody_knows() -> None:
     general = [
-        replace(one, said=one.said._replace(sample=replace(one.said.sample, kind="general")))
+        replace(one, answered=one.answered._replace(sample=replace(one.answered.sample, kind="general")))
         for one in RIGHT[:2]
     ]
     asked: dict[Kind, int] = {"role_specific": 4, "general": 2}

@@ -15,7 +15,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from rolellm_agents.errors import ModelError, RoleLLMError, SettingsError, StorageError
 from rolellm_agents.evaluation.drift.results import DriftResult
 from rolellm_agents.models.testing import FunctionModel
-from rolellm_agents.persona import load_persona
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.plugins import qualified_name
 from rolellm_agents.reports import report_of, write_report
 from rolellm_agents.reports.reading import read_run
 from rolellm_graphs.evaluate.drift import DriftRequest, run_drift
@@ -180,3 +181,16 @@ def test_the_command_shows_a_row_for_each_turn_and_the_slopes(tmp_path: Path) ->
     told = json.loads(rolellm_here("eval", "drift", "-m", model, *options, "--json").stdout)
     repeats = [one["mean"] for one in told["systems"][0]["turns"] if one["measure"] == "repeats_earlier"]
     assert repeats == [1, 1, 1]
+
+
+async def test_a_strategy_of_a_users_is_an_object_and_recorded_by_where_it_is(tmp_path: Path) -> None:
+    def bare(
+        _persona: Persona, history: Sequence[BaseMessage], _recalled: Any, user: str
+    ) -> list[BaseMessage]:
+        return [*history, HumanMessage(user)]
+
+    model = FunctionModel(function=answer)
+    result = await hold(request(strategy=bare, turns=2, interviews=1), tmp_path, model)
+    assert {one.strategy for one in result.interviews} == {qualified_name(bare)}
+    assert result.config["strategy"] == qualified_name(bare)
+    assert all(isinstance(prompt[0], HumanMessage) for prompt in model.calls)

@@ -30,7 +30,7 @@ from helpers.small_rolebench import (
     write_small_data,
 )
 from helpers.user_files import write_persona
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, PersonaError, RoleLLMError, SettingsError, StorageError
@@ -39,7 +39,9 @@ from rolellm_agents.judging import Judged, Verdict
 from rolellm_agents.judging.recorded import read_verdicts
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.testing import FunctionModel
-from rolellm_agents.recall import RecallOptions
+from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.strategies import Strategy
+from rolellm_agents.recall import RecalledItem, RecallOptions
 from rolellm_graphs.evaluate.rolebench import (
     NamedJudge,
     RoleBenchRequest,
@@ -134,6 +136,42 @@ async def test_every_model_answers_the_same_questions_under_every_strategy(
     assert (result.complete, result.failed) == (True, 0)
     assert told[-1] == (24, 24)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def shouting(
+    persona: Persona, history: Sequence[BaseMessage], recalled: Sequence[RecalledItem], user: str
+) -> list[BaseMessage]:
+    """A strategy of a user's."""
+    return [SystemMessage(f"{persona.name.upper()}!"), *history, HumanMessage(user)]
+
+
+async def test_a_strategy_of_a_users_is_an_object_and_recorded_by_where_it_is(
+    data: Path, folder: Path
+) -> None:
+    model = knowing()
+    request = RoleBenchRequest(data=data, strategies=("system", shouting), kinds=("role_specific",))
+    result = await run(request, folder, model)
+    name = f"{__name__}.shouting"
+    assert {row.system.strategy for row in result.rows} >= {"system", name}
+    assert {one["strategy"] for one in items_of(folder)} == {"system", name}
+    assert result.config["strategies"] == ["system", name]
+    assert sum(prompt[0].text in ("ADA!", "BEN!") for prompt in model.calls) == 4
+    asked = len(model.calls)
+    assert without_times(await run(request, folder, model)) == without_times(result)
+    assert len(model.calls) == asked
+
+
+async def test_two_strategies_of_one_name_are_refused(data: Path, folder: Path) -> None:
+    def named_alike(by: str) -> Strategy:
+        def strategy(*_: Any) -> list[BaseMessage]:
+            return [HumanMessage(by)]
+
+        return strategy
+
+    request = RoleBenchRequest(data=data, strategies=(named_alike("a"), named_alike("b")))
+    with pytest.raises(SettingsError, match=r"Two strategies have the name .*named_alike"):
+        await run(request, folder)
+    assert not made(folder)
 
 
 async def test_it_goes_model_by_model_persona_by_persona_and_strategy_by_strategy(

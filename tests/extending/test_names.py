@@ -16,7 +16,9 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version
 from rolellm_agents.prompting.strategies import get_strategy, system
 from rolellm_agents.recall import method_named
+from rolellm_agents.scene import load_scene
 from rolellm_agents.scene.directors import NextSpeaker, director_named
+from rolellm_agents.scene.message_kinds import turn_kind_named
 from rolellm_graphs import scene_graph
 from rolellm_graphs.judge.judges import judge_named
 from rolellm_graphs.server.names import agent_named
@@ -59,6 +61,7 @@ def test_names_of_ours_are_not_replaced_and_load_nothing(provide: Provide) -> No
     [
         ("rolellm.strategies", get_strategy),
         ("rolellm.metrics", measure_named),
+        ("rolellm.turn_kinds", turn_kind_named),
         ("rolellm.recall", method_named),
         ("rolellm.judges", lambda name: judge_named(name, ScriptedChatModel())),
         ("rolellm.providers", lambda name: get_model(f"{name}:x")),
@@ -121,6 +124,27 @@ def test_a_provider_that_makes_no_model_is_named(provide: Provide, code: str, re
     with pytest.raises(ModelError, match=r"my-package 1\.2") as raised:
         get_model("mine:x")
     assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("provided = 3", "my_package:provided is no MessageKind"),
+        (
+            "from rolellm_agents.scene.message_kinds import MessageKind\n"
+            "provided = MessageKind(name='sign', label={'en': 'signs'})",
+            "my_package:provided has the name 'sign'",
+        ),
+        ("import nothing_of_this_name", "cannot be imported"),
+    ],
+)
+def test_a_turn_kind_that_cannot_be_used_is_named_with_its_package(
+    provide: Provide, code: str, reason: str
+) -> None:
+    provide("rolellm.turn_kinds", "mine", code)
+    told = sentence(lambda: load_scene("last-booth").with_turn_kinds(["mine"]))
+    assert "The package my-package provides 'mine'" in told
+    assert reason in told
 
 
 @pytest.mark.parametrize(

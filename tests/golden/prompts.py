@@ -131,7 +131,7 @@ def played(loaded: LoadedScene) -> list[SceneLine]:
     """The lines of one of the inputs' scenes."""
     lines: list[SceneLine] = []
     for speaker, kind, text, *to in _SAID[loaded.scene.id]:
-        happening = ScheduledEvent(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
+        happening = ScheduledEvent(speaker, kind, tuple(to), text, {})
         lines.append(event_line(loaded, lines, happening))
     return lines
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from helpers.cards import book, entry, v2
 from helpers.hypotheses import examples
-from helpers.tool_calling_model import ToolCallingModel, calling
+from helpers.tool_calling_model import calling, tool_calling_model
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import BaseCallbackHandler, get_usage_metadata_callback
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -375,18 +375,14 @@ async def test_callbacks_hear_one_run_of_each_call_with_what_the_caller_said() -
     assert heard.parents == [None, None]
 
 
-class ModelWithoutStream(ToolCallingModel):
-    """Has no way to stream."""
-
-    _stream = BaseChatModel._stream
-
-
-@pytest.mark.parametrize("kind", [ToolCallingModel, ModelWithoutStream])
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_models_that_do_not_stream_answer_in_one_piece(
-    kind: type[ToolCallingModel], streaming: bool
-) -> None:
-    inner = kind(replies=[AIMessage(ANSWER)] * 4, disable_streaming=not streaming)
+@pytest.mark.parametrize(
+    "inner",
+    [
+        FakeMessagesListChatModel(responses=[AIMessage(ANSWER)]),
+        ScriptedChatModel(replies=[ANSWER], disable_streaming=True),
+    ],
+)
+async def test_models_that_do_not_stream_answer_in_one_piece(inner: BaseChatModel) -> None:
     answers = await each_way(RoleChatModel(ADA, model=inner), LINE)
     assert [(answer.text, answer.name) for answer in answers] == [(ANSWER, "ada")] * 4
 
@@ -426,7 +422,7 @@ def count(what: str) -> str:
 
 
 def test_a_persona_with_tools_calls_them_and_goes_on() -> None:
-    inner = ToolCallingModel(replies=[calling("count", what="bees"), AIMessage("Sixty thousand.")])
+    inner = tool_calling_model(calling("count", what="bees"), AIMessage("Sixty thousand."))
     agent = create_agent(RoleChatModel(ADA, model=inner, strategy="system"), [count])
     answer = agent.invoke({"messages": [HumanMessage(LINE)]})["messages"]
     assert [one.type for one in answer] == ["human", "ai", "tool", "ai"]
@@ -440,7 +436,7 @@ def test_a_persona_with_tools_calls_them_and_goes_on() -> None:
 
 
 def test_a_choice_of_tools_reaches_the_model_inside() -> None:
-    inner = ToolCallingModel(replies=[calling("count", what="bees")])
+    inner = tool_calling_model(calling("count", what="bees"))
     answer = RoleChatModel(ADA, model=inner).bind_tools([count], tool_choice="count").invoke(LINE)
     assert answer.tool_calls[0]["args"] == {"what": "bees"}
     assert inner.options[0]["tool_choice"] == "count"
@@ -454,7 +450,7 @@ class Tally(BaseModel):
 
 
 async def test_structured_output_is_asked_with_the_personas_prompt() -> None:
-    inner = ToolCallingModel(replies=[calling("Tally", what="bees", number=3)] * 3)
+    inner = tool_calling_model(*[calling("Tally", what="bees", number=3)] * 3)
     model = RoleChatModel(ADA, model=inner)
     bees = Tally(what="bees", number=3)
     assert model.with_structured_output(Tally).invoke(LINE) == bees
@@ -465,7 +461,7 @@ async def test_structured_output_is_asked_with_the_personas_prompt() -> None:
 
 
 def test_structured_output_is_the_personas_own_call() -> None:
-    inner = ToolCallingModel(replies=[calling("Tally", what="bees", number=3)])
+    inner = tool_calling_model(calling("Tally", what="bees", number=3))
     heard = StreamItem()
     model = RoleChatModel(ADA, model=inner, temperature=0.1, callbacks=[heard])
     raw = model.with_structured_output(Tally, include_raw=True).invoke(LINE)["raw"]
@@ -474,7 +470,7 @@ def test_structured_output_is_the_personas_own_call() -> None:
     assert told(heard.asked[0]) == told([HumanMessage(LINE)])
 
 
-class Stubborn(ToolCallingModel):
+class Stubborn(ScriptedChatModel):
     """Makes of tools what no persona can be put into."""
 
     def bind_tools(self, *args: Any, **kwargs: Any) -> Any:

@@ -37,7 +37,7 @@ from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.scene import Stop
 from rolellm_graphs import RoleContext, SceneContext, role_graph, scene_graph
 from rolellm_graphs.scene.graph import SceneGraph
-from rolellm_graphs.scene.state import SceneOutput, going_on
+from rolellm_graphs.scene.state import SceneOutput, merge_lines
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 BEN = Persona(id="ben", name="Ben", description="Ben catches herring.")
@@ -661,7 +661,7 @@ def test_lines_that_follow_stand_behind_and_a_whole_scene_stands_once(
     lines: list[SceneLine], more: list[SceneLine]
 ) -> None:
     new = [line(len(lines) + 1 + place, one["text"]) for place, one in enumerate(more)]
-    assert going_on(lines, new) == [*lines, *new]
-    assert going_on(lines, [*lines, *new]) == [*lines, *new]
-    assert going_on([], new) == new
-    assert going_on(lines, []) == lines
+    assert merge_lines(lines, new) == [*lines, *new]
+    assert merge_lines(lines, [*lines, *new]) == [*lines, *new]
+    assert merge_lines([], new) == new
+    assert merge_lines(lines, []) == lines

@@ -20,7 +20,7 @@ from rolellm_agents.judging import JudgingError
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_graphs.profile import ProfileRequest, build_profile
-from rolellm_graphs.studio.choosing import kept_model, kept_model_for_many
+from rolellm_graphs.studio.choosing import cached_model, cached_model_for_many
 from rolellm_graphs.studio.role import RoleChoice
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +39,8 @@ HEAVY = ("llama_cpp", "torch", "transformers", "chromadb", "textual", "openai", 
 
 @pytest.fixture(autouse=True)
 def _no_model_of_another_test() -> None:
-    kept_model.cache_clear()
-    kept_model_for_many.cache_clear()
+    cached_model.cache_clear()
+    cached_model_for_many.cache_clear()
 
 
 def served(name: str, **chosen: Any) -> Any:
@@ -76,7 +76,7 @@ def written(tmp_path: Path, text: str = LAMP) -> Path:
     return script
 
 
-def prompts_to(spec: str, kept: Any = kept_model, temperature: float | None = None) -> Any:
+def prompts_to(spec: str, kept: Any = cached_model, temperature: float | None = None) -> Any:
     """All that the model of this spec was asked."""
     return kept(spec, temperature=temperature, max_tokens=None).calls
 
@@ -309,7 +309,7 @@ def test_the_judge_graph_takes_a_conversation() -> None:
         ("voice", 4.0, "Fine."),
         ("safety", 4.0, "Fine."),
     ]
-    prompts = prompts_to(model, kept_model_for_many, 0.0)
+    prompts = prompts_to(model, cached_model_for_many, 0.0)
     assert all("Sherlock Holmes, at your service." in prompt[0].text for prompt in prompts)
     assert not any("Be brief." in prompt[0].text for prompt in prompts)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.small_scene import small_scene
-from helpers.tool_calling_model import ToolCallingModel, calling
+from helpers.tool_calling_model import calling, tool_calling_model
 from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -21,6 +21,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from rolellm_agents.errors import ModelError, SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import RecallOptions
 from rolellm_graphs import SceneContext, role_graph, scene_graph
@@ -245,10 +246,11 @@ def test_each_turn_of_a_scene_is_its_speakers(traced: Traced, tmp_path: Path) ->
 
 def test_a_tool_call_holds_the_persona_that_answers_it(traced: Traced) -> None:
     ada = persona_tool(ADA, model="scripted:Just three.", strategy="system")
-    asking = ToolCallingModel(replies=[calling(ada.name, question=LINE), AIMessage("She says three.")])
+    replies = iter([calling(ada.name, question=LINE), AIMessage("She says three.")])
+    asking = FunctionModel(function=lambda _: next(replies), takes_tools=True)
     question: Any = said("Ask Ada.")
     create_agent(asking, [ada]).invoke(question, traced.config(content=True))
-    assert sorted(traced.names) == ["chat", "chat", "chat scripted", "execute_tool ask_ada"]
+    assert sorted(traced.names) == ["chat function"] * 2 + ["chat scripted", "execute_tool ask_ada"]
     tool = traced.spans["execute_tool ask_ada"]
     attributes = dict(tool.attributes or {})
     assert tool.kind is SpanKind.INTERNAL
@@ -262,7 +264,7 @@ def test_a_tool_call_holds_the_persona_that_answers_it(traced: Traced) -> None:
 
 
 def test_tool_calls_are_told_in_the_conventions_form(traced: Traced) -> None:
-    asking = ToolCallingModel(replies=[calling("count", what="bees")])
+    asking = tool_calling_model(calling("count", what="bees"))
     asking.invoke(LINE, traced.config(content=True))
     (span,) = traced.spans.values()
     (message,) = json.loads(str((span.attributes or {})["gen_ai.output.messages"]))

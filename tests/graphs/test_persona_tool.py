@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from helpers.tool_calling_model import ToolCallingModel, calling
+from helpers.tool_calling_model import calling, tool_calling_model
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
@@ -56,11 +56,9 @@ def test_both_can_be_said_otherwise() -> None:
     assert (ada.name, ada.description) == ("the_counter", "Counts.")
 
 
-def supervisor(name: str) -> ToolCallingModel:
+def supervisor(name: str) -> ScriptedChatModel:
     """Asks the persona, then tells what it said."""
-    return ToolCallingModel(
-        replies=[calling(name, question="How many bees?"), AIMessage("Ada says three.")]
-    )
+    return tool_calling_model(calling(name, question="How many bees?"), AIMessage("Ada says three."))
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -65,9 +65,9 @@ async def test_a_draft_is_read_with_all_that_it_recalls(strategy: str) -> None:
         await session.read_ahead("How many bees are")
         session.greet()
         await spoken(session, "How many bees are there?")
-    foreseen, prompt = model.readings[0].texts, model.prompts[0]
-    assert foreseen[:-1] == prompt[:-1]
-    assert foreseen[-1].rpartition("are")[0] == prompt[-1].rpartition("are")[0]
+    stable_prefix, prompt = model.readings[0].texts, model.prompts[0]
+    assert stable_prefix[:-1] == prompt[:-1]
+    assert stable_prefix[-1].rpartition("are")[0] == prompt[-1].rpartition("are")[0]
 
 
 async def test_a_new_draft_takes_the_place_of_the_one_before() -> None:

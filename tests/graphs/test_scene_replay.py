@@ -1,7 +1,7 @@
 """A recorded scene, played again from its tape and by models."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from helpers.small_scene import NAMES, PRIVATE, small_scene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ModelError, SceneError
 from rolellm_agents.scene import cast_scene, load_scene
+from rolellm_agents.scene.directors import NextSpeaker, Situation
 from rolellm_agents.scene.run_file import RunFile, RunLine, as_text, first_line, read_run_file, run_line
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.transcript import Transcript
@@ -34,7 +35,8 @@ async def _record(
     ensemble = Ensemble(load_scene(scene), **{"model": MODEL, **options})
     loaded = ensemble.loaded
     models = {seat: voice.model_name for seat, voice in ensemble.voices.items()}
-    written = [first_line(loaded, seed, {**models, "narrator": options.get("model", MODEL)})]
+    models["narrator"] = options.get("model", MODEL)
+    written = [first_line(loaded, seed, models, director=options.get("director"))]
     with Transcript(None) as transcript:
         stage = Stage(ensemble, transcript, seed=seed, persons=persons)
         for doing in doings:
@@ -347,3 +349,28 @@ def test_scenes_differ_where_one_has_more_lines() -> None:
     assert Replay(recorded=[], played=[line]).first_difference == 0
     assert Replay(recorded=[line, line], played=[line, whispered]).first_difference == 1
     assert Replay(recorded=[], played=[]).first_difference is None
+
+
+def talks_to_oneself(situation: Situation) -> NextSpeaker:
+    """A director of a user's, which chooses otherwise than the scene's."""
+    return NextSpeaker(seat=situation.present[-1], why="Is the last.")
+
+
+def test_a_run_that_a_function_directed_is_replayed_with_it(tmp_path: Path) -> None:
+    with improvising():
+        record = recorded(tmp_path, (None,) * 4, director=talks_to_oneself)
+        assert record.director == f"{__name__}.talks_to_oneself"
+        again = asyncio.run(replay(record, TapedEnsemble(record, director=talks_to_oneself)))
+        live = asyncio.run(replay(record, live_ensemble(record, director=talks_to_oneself)))
+    assert len(again.played) > 4
+    assert (again.first_difference, live.first_difference) == (None, None)
+
+
+@pytest.mark.parametrize("ensemble_of", [TapedEnsemble, live_ensemble])
+def test_without_the_function_that_directed_it_a_run_is_refused(
+    tmp_path: Path, ensemble_of: Callable[[RunFile], Ensemble]
+) -> None:
+    with improvising():
+        record = recorded(tmp_path, (None,) * 2, director=talks_to_oneself)
+        with pytest.raises(SceneError, match=r"talks_to_oneself directed this run.*pass it as `director`"):
+            ensemble_of(record)

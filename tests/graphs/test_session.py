@@ -4,10 +4,10 @@ import asyncio
 import hashlib
 import json
 import random
+import re
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from rolellm_agents.errors import MessageError, ModelError, SettingsError, Stora
 from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.recall import Recaller, RecallOptions, demonstrations_of
 from rolellm_agents.transcript import Message, Transcript
@@ -42,21 +43,17 @@ SLOW = 0.01
 """Seconds a word: enough for each word to come alone."""
 
 
-class BreakingModel(ScriptedChatModel):
-    """Breaks after three words, as long as there is an error."""
+def breaking(errors: list[Exception], *, pace: float) -> FunctionModel:
+    """A model that breaks after three words, once for each error."""
 
-    error: Exception | None
+    def answer(_: list[BaseMessage]) -> Iterator[str]:
+        words = re.findall(r"\s*\S+", ANSWER)
+        yield from words[:3]
+        if errors:
+            raise errors.pop()
+        yield from words[3:]
 
-    def _chunks(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        options: dict[str, Any],
-        should_stop: Callable[[], bool],
-    ) -> Iterator[ChatGenerationChunk]:
-        yield from islice(super()._chunks(messages, stop, options, should_stop), 3 if self.error else None)
-        if self.error:
-            raise self.error
+    return FunctionModel(function=answer, seconds_per_word=pace)
 
 
 class CountingModel(ScriptedChatModel):
@@ -545,9 +542,7 @@ async def test_a_model_that_says_nothing_has_failed(transcript: Transcript, file
 async def test_the_part_that_a_failing_model_said_is_kept(
     transcript: Transcript, file: Path, pace: float
 ) -> None:
-    model = BreakingModel(
-        replies=[ANSWER], seconds_per_word=pace, error=ModelError("The line broke; try again.")
-    )
+    model = breaking([ModelError("The line broke; try again.")], pace=pace)
     session = Session(ADA, transcript, model=model)
     events = await listen(session.send("Count!"))
     failed = events[-1]
@@ -559,7 +554,6 @@ async def test_the_part_that_a_failing_model_said_is_kept(
     assert (failed.message.text, failed.message.status) == ("One, two, three;", "failed")
     assert stored(file, session)[-1] == failed.message == session.messages[-1]
 
-    model.error = None
     answer = await said_last(session.regenerate())
     assert (answer.text, answer.parent) == (ANSWER, failed.message.parent)
     assert texts(everything(file, session)) == ["Count!", "One, two, three;", ANSWER]
@@ -568,7 +562,7 @@ async def test_the_part_that_a_failing_model_said_is_kept(
 async def test_an_error_that_is_nobodys_but_ours_is_raised_and_the_part_is_kept(
     transcript: Transcript, file: Path
 ) -> None:
-    model = BreakingModel(replies=[ANSWER], seconds_per_word=SLOW, error=ZeroDivisionError("ours"))
+    model = breaking([ZeroDivisionError("ours")], pace=SLOW)
     session = Session(ADA, transcript, model=model)
     with pytest.raises(ZeroDivisionError, match="ours"):
         await listen(session.send("Count!"))
@@ -577,7 +571,6 @@ async def test_an_error_that_is_nobodys_but_ours_is_raised_and_the_part_is_kept(
     assert session.messages[-1] == kept
     assert not session.answering
 
-    model.error = None
     assert (await said_last(session.send("Again?"))).text == ANSWER
 
 

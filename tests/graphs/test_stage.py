@@ -25,7 +25,7 @@ from helpers.scenes import (
 from helpers.texts import number_of
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatResult
 
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError, SceneError
 from rolellm_agents.models.scripted import ScriptedChatModel
@@ -53,24 +53,6 @@ from rolellm_graphs.scene.stage import Stage, stored_scene
 QUIET = ScriptedChatModel(replies=[ModelError("nobody should ask this model")])
 SLOW = 0.01
 """Seconds a word: enough for each word to come alone."""
-
-
-class BreakingModel(ScriptedChatModel):
-    """Breaks after three words, as long as it is broken."""
-
-    broken: bool = True
-
-    def _chunks(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        options: dict[str, Any],
-        should_stop: Callable[[], bool],
-    ) -> Iterator[ChatGenerationChunk]:
-        for number, chunk in enumerate(super()._chunks(messages, stop, options, should_stop)):
-            if self.broken and number == 3:
-                raise ModelError("The model broke.")
-            yield chunk
 
 
 @pytest.fixture
@@ -529,7 +511,15 @@ async def test_a_model_that_fails_leaves_the_scene_as_it_was(transcript: Transcr
 async def test_a_model_that_breaks_in_the_middle_leaves_what_it_said(
     transcript: Transcript, file: Path
 ) -> None:
-    ada = BreakingModel(replies=["One two three four five six."])
+    errors = [ModelError("The model broke.")]
+
+    def answer(_: list[BaseMessage]) -> Iterator[str]:
+        yield from ("One", " two", " three")
+        if errors:
+            raise errors.pop()
+        yield " four five six."
+
+    ada = FunctionModel(function=answer)
     stage = open_stage(transcript, models={"ada": ada})
     failed = (await hear(stage.step()))[-1]
     assert isinstance(failed, TurnFailed)
@@ -538,7 +528,6 @@ async def test_a_model_that_breaks_in_the_middle_leaves_what_it_said(
     assert list(stage.messages) == [failed.message] == in_file(file, stage)
     await play(stage, 1)
     assert speakers(stage) == ["ada", "ben"]
-    ada.broken = False
     stage.undo()
     await hear(stage.again())
     assert texts(stage.messages) == ["One two three four five six."]

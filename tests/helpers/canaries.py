@@ -14,11 +14,13 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from helpers.own_kinds import OWN_KINDS
 from rolellm_agents.cards import Lorebook, read_lorebook
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.recall import Passage
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, Seat
 from rolellm_agents.scene.directors import DIRECTORS
+from rolellm_agents.scene.message_kinds import TURN_KINDS
 from rolellm_agents.scene.scene import Director, Event, Narrator, OpeningLine, Stop
 from rolellm_agents.text.language import Language
 
@@ -100,7 +102,7 @@ def planted_scene(chance: random.Random, canaries: Canaries, director: str | Non
         events=tuple(_event(chance, canaries, ids) for _ in range(chance.randrange(3))),
         director=Director(kind=kind, order=order),  # one of the known
         narrator=_narrator(chance, canaries),
-        turn_kinds=("say", "act", "whisper", "think"),
+        turn_kinds=(*TURN_KINDS, *OWN_KINDS),
         stop=Stop(turns=50, silent=50),
     )
     personas = {seat.id: _persona(chance, canaries, seat, language) for seat in seats}
@@ -162,7 +164,7 @@ def _entry(number: int, content: str, *, constant: bool = False) -> dict[str, An
 def _opening(chance: random.Random, canaries: Canaries, there: Sequence[str]) -> OpeningLine:
     if chance.random() < 0.3:
         return OpeningLine(text=f"opening {canaries.new()}")
-    kind = chance.choice(("say", "act", "whisper", "think"))
+    kind = chance.choice(("say", "act", "whisper", "think", "sign", "pray", "shout"))
     to = tuple(chance.sample(_IDS[:2], chance.randint(1, 2)))
     return OpeningLine(speaker=chance.choice(there), kind=kind, to=to, text=f"opening {canaries.new()}")
 
@@ -198,9 +200,9 @@ def there_after(scene: Scene, lines: Iterable[SceneLine]) -> set[str]:
 def meant_for(kind: str, speaker: str, to: Iterable[str], there: AbstractSet[str]) -> frozenset[str]:
     """Who is to witness something, told once more."""
     match kind:
-        case "think":
+        case "think" | "pray":
             heard = {speaker}
-        case "whisper":
+        case "whisper" | "sign":
             heard = {speaker} | (set(to) & there)
         case _:
             heard = {speaker} | there

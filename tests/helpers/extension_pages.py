@@ -10,19 +10,24 @@ DOCS = Path(__file__).parents[2] / "docs" / "extending"
 
 
 class Page:
-    """A page's code: what a reader writes, how it is used, and how it is given a name."""
+    """A page's code: what a reader writes, how it is used, further uses, and how it is given a name."""
 
     def __init__(self, name: str) -> None:
         text = (DOCS / f"{name}.md").read_text()
-        self.module, self.use = (code for code in _blocks(text, "python"))
+        self.module, self.use, *self.further = _blocks(text, "python")
         (toml,) = _blocks(text, "toml")
         self.groups: dict[str, dict[str, str]] = tomllib.loads(toml)["project"]["entry-points"]
 
-    def run(self) -> dict[str, Any]:
-        """The names that the page's code leaves behind, run as one program."""
+    def run(self, *further: str) -> dict[str, Any]:
+        """The names that the page's code leaves behind, run as one program.
+
+        Args:
+            further: code that follows what the page defines, in place of its first use.
+        """
         module = ModuleType("my_package")
         exec(compile(self.module, "my_package.py", "exec"), module.__dict__)  # noqa: S102 - the page's code
-        exec(compile(self.use, "use.py", "exec"), module.__dict__)  # noqa: S102
+        for code in further or (self.use,):
+            exec(compile(code, "use.py", "exec"), module.__dict__)  # noqa: S102
         return vars(module)
 
 

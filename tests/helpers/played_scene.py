@@ -39,7 +39,7 @@ def play(loaded: LoadedScene, *said: tuple[str, ...]) -> list[SceneLine]:
     """Lines, each told as speaker, kind, text, and those whom a whisper is for."""
     lines: list[SceneLine] = []
     for speaker, kind, text, *to in said:
-        happening = ScheduledEvent(speaker, kind, tuple(to), text, {})  # type: ignore[arg-type]
+        happening = ScheduledEvent(speaker, kind, tuple(to), text, {})
         lines.append(event_line(loaded, lines, happening))
     return lines
 

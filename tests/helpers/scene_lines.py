@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.message_kinds import BUILT_IN
 from rolellm_agents.scene.scene import Scene
 from rolellm_agents.scene.witness import audience_of, present_in
 from rolellm_agents.transcript.message import Kind
@@ -29,7 +30,7 @@ def line(
     **made_by: Any,
 ) -> SceneLine:
     """One line, witnessed by whom it concerns."""
-    audience = [*audience_of(kind, speaker, to, present)]
+    audience = [*audience_of(BUILT_IN[kind], speaker, to, present)]
     return SceneLine(id="", speaker=speaker, kind=kind, audience=audience, text=text, made_by=made_by)
 
 

@@ -10,7 +10,7 @@ from rolellm_agents.judging import ConversationTurn
 from rolellm_agents.judging.likelihood import (
     evidence,
     gain,
-    nobody_prompt,
+    neutral_prompt,
     open_question,
     persona_prompt,
     prompts_used,
@@ -117,7 +117,7 @@ def test_a_persona_is_told_of_as_in_chats(holmes: Persona) -> None:
 def test_nobody_is_told_of_in_the_same_language_and_without_the_persona(persona: str) -> None:
     found = load_persona(persona)
     turns = [open_question(found.language)]
-    told, nobody = persona_prompt(found, turns), nobody_prompt(found.language, turns)
+    told, nobody = persona_prompt(found, turns), neutral_prompt(found.language, turns)
     assert told[1:] == nobody[1:]
     assert found.name not in nobody[0].text
     assert any("一" <= letter <= "鿿" for letter in nobody[0].text + nobody[1].text) == (

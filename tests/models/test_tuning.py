@@ -18,7 +18,7 @@ from rolellm_agents.models.llamacpp.files import gguf
 from rolellm_agents.models.llamacpp.tuning import calibration
 from rolellm_agents.models.llamacpp.tuning import settings as tuning
 from rolellm_agents.models.llamacpp.tuning.calibration import Measured, calibrate, candidates, choose
-from rolellm_agents.models.llamacpp.tuning.settings import Tuning, keep_tuning, kept_tuning, tuning_for
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning, store_tuning, stored_tuning, tuning_for
 
 MEASURED = Tuning(flash_attention=True, cache_type="f16", n_threads=3, weights="original")
 
@@ -74,23 +74,23 @@ class TestKeeping:
     def test_without_a_measurement_the_defaults_are_used_and_nothing_is_written(
         self, model_file: Path, embedded: Path, home: Path
     ) -> None:
-        assert kept_tuning(model_file) is None
+        assert stored_tuning(model_file) is None
         assert tuning_for(model_file) == Tuning(weights="original")
         assert tuning_for(embedded) == Tuning(weights="q8_0")
         assert not home.exists()
 
     def test_what_was_measured_is_used(self, model_file: Path) -> None:
-        keep_tuning(model_file, MEASURED)
+        store_tuning(model_file, MEASURED)
 
-        assert kept_tuning(model_file) == MEASURED
+        assert stored_tuning(model_file) == MEASURED
         assert tuning_for(model_file) == MEASURED
 
     def test_it_goes_with_the_file_wherever_that_lies(self, model_file: Path, tmp_path: Path) -> None:
-        keep_tuning(model_file, MEASURED)
+        store_tuning(model_file, MEASURED)
         (tmp_path / "elsewhere").mkdir()
 
-        assert kept_tuning(model_file.rename(tmp_path / "elsewhere" / model_file.name)) == MEASURED
-        assert kept_tuning(model_file) is None
+        assert stored_tuning(model_file.rename(tmp_path / "elsewhere" / model_file.name)) == MEASURED
+        assert stored_tuning(model_file) is None
 
     @pytest.mark.parametrize(
         ("what", "other"),
@@ -99,38 +99,38 @@ class TestKeeping:
     def test_another_machine_or_llama_cpp_measures_for_itself(
         self, model_file: Path, monkeypatch: pytest.MonkeyPatch, what: str, other: object
     ) -> None:
-        keep_tuning(model_file, MEASURED)
+        store_tuning(model_file, MEASURED)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(tuning if what.startswith("_") else library, what, lambda: other)
-            assert kept_tuning(model_file) is None
-            keep_tuning(model_file, Tuning())
-            assert kept_tuning(model_file) == Tuning()
+            assert stored_tuning(model_file) is None
+            store_tuning(model_file, Tuning())
+            assert stored_tuning(model_file) == Tuning()
 
-        assert kept_tuning(model_file) == MEASURED
+        assert stored_tuning(model_file) == MEASURED
 
     def test_each_model_has_its_own(self, model_file: Path, tmp_path: Path) -> None:
         other = make_tiny_gguf(tmp_path / "other.gguf", seed=2)
-        keep_tuning(model_file, MEASURED)
-        keep_tuning(other, Tuning())
+        store_tuning(model_file, MEASURED)
+        store_tuning(other, Tuning())
 
-        assert (kept_tuning(model_file), kept_tuning(other)) == (MEASURED, Tuning())
+        assert (stored_tuning(model_file), stored_tuning(other)) == (MEASURED, Tuning())
 
     @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
     def test_a_damaged_file_counts_as_absent_and_is_written_anew(
         self, model_file: Path, place: Path, damage: bytes
     ) -> None:
-        keep_tuning(model_file, MEASURED)
+        store_tuning(model_file, MEASURED)
         (key,) = json.loads(place.read_bytes())
         place.write_bytes(damage.replace(b"KEY", json.dumps(key)[1:-1].encode()))
 
-        assert kept_tuning(model_file) is None
-        keep_tuning(model_file, MEASURED)
-        assert kept_tuning(model_file) == MEASURED
+        assert stored_tuning(model_file) is None
+        store_tuning(model_file, MEASURED)
+        assert stored_tuning(model_file) == MEASURED
 
     def test_a_failure_while_writing_leaves_what_was_there(
         self, model_file: Path, place: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        keep_tuning(model_file, MEASURED)
+        store_tuning(model_file, MEASURED)
 
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")
@@ -139,9 +139,9 @@ class TestKeeping:
         with pytest.raises(
             StorageError, match=r"tuning\.json cannot be written \(No space left on device\);"
         ):
-            keep_tuning(model_file, Tuning())
+            store_tuning(model_file, Tuning())
 
-        assert kept_tuning(model_file) == MEASURED
+        assert stored_tuning(model_file) == MEASURED
         assert list(place.parent.iterdir()) == [place]
 
 
@@ -264,7 +264,7 @@ class TestMeasuring:
         monkeypatch.setattr(time, "monotonic", lambda: next(clock))
         slow_default, quick, near, slow = racing = [Fixed(seconds) for seconds in (3, 1, 1.1, 2)]
 
-        calibration._race(racing, end=20, tell=lambda _: None)  # type: ignore[arg-type]
+        calibration._race(racing, end=20, on_progress=lambda _: None)  # type: ignore[arg-type]
 
         assert slow.timed == 2
         assert slow_default.timed == quick.timed == near.timed > 2

@@ -98,7 +98,7 @@ def test_copied_lines_within_and_across(holmes: Persona) -> None:
     assert "reply 1 is" in within.message
     assert "reply 4 of its own" in within.message
     thief = with_reply(holmes, shrek.demonstrations[2].reply)
-    (across,) = check_personas([thief], beside=[shrek])
+    (across,) = check_personas([thief], others=[shrek])
     assert (across.persona, across.rule) == ("sherlock-holmes", "copied-line")
     assert "reply 3 of shrek" in across.message
     assert {finding.persona for finding in check_personas([thief, shrek])} == {"sherlock-holmes"}
@@ -108,11 +108,11 @@ def test_names_that_belong_to_another_work(holmes: Persona) -> None:
     house = load_persona("gregory-house")
     text = "I share these rooms with Gregory House, who is seldom in before noon."
     stray = changed(holmes, knowledge=(*holmes.knowledge[:-1], Knowledge(title="A lodger", text=text)))
-    (finding,) = check_personas([stray], beside=[house])
+    (finding,) = check_personas([stray], others=[house])
     assert finding.rule == "foreign-name"
     assert "'Gregory House' (gregory-house)" in finding.message
     same_work = changed(house, source=Source(work=str(holmes.source and holmes.source.work), year=1))
-    assert check_personas([stray], beside=[same_work]) == []
+    assert check_personas([stray], others=[same_work]) == []
 
 
 def test_a_language_is_judged_by_its_small_words() -> None:

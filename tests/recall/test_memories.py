@@ -175,9 +175,11 @@ async def test_who_does_not_remember_is_sent_nothing_of_it(transcript: Transcrip
 async def test_the_conversation_that_goes_on_is_not_remembered_beside_itself(
     transcript: Transcript,
 ) -> None:
-    going_on = talk(transcript, *CAT)[0].conversation
+    merge_lines = talk(transcript, *CAT)[0].conversation
     model = ScriptedChatModel(replies=["Marmalade."])
-    session = Session(ADA, transcript, model=model, strategy="system", conversation=going_on, remember=True)
+    session = Session(
+        ADA, transcript, model=model, strategy="system", conversation=merge_lines, remember=True
+    )
     recalled, _ = await say_to(session, "What is my cat called?")
     assert recalled == []
     assert [message.text for message in model.calls[0][1:]] == [*CAT, "What is my cat called?"]

@@ -57,9 +57,9 @@ from rolellm_graphs.scene.speaking import remember_node, speak_node
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine, SceneContext, SceneInput
 
-TURNS: tuple[Kind, ...] = ("say", "say", "act", "whisper", "think")
-TOLD: tuple[Kind, ...] = ("narrate", "say", "whisper")
-KINDS = ("say", "act", "whisper", "think", "narrate", "join", "leave")
+TURNS: tuple[Kind, ...] = ("say", "say", "act", "whisper", "think", "sign", "pray", "shout")
+TOLD: tuple[Kind, ...] = ("narrate", "say", "whisper", "sign")
+KINDS = (*TURNS, "narrate", "join", "leave")
 SCENES = int(os.environ.get("ROLELLM_TEST_SCENES", "10000"))
 ROOM = 60
 """Words that a seat's model can hold of a scene: little, so that there are summaries."""
@@ -415,7 +415,7 @@ class Company:
         said = self.said()
         word = said.split()[-1]
         zh = self._loaded.scene.language == "zh"
-        match self._chance.randrange(10):
+        match self._chance.randrange(14):
             case 0 | 1:
                 self.meant[word] = frozenset({seat, other})
                 return (
@@ -428,6 +428,14 @@ class Company:
                 return f"*{said}*"
             case 4:
                 return f"{others[other]}: {said}"
+            case 5 | 6:
+                self.meant[word] = frozenset({seat, other})
+                return f"（对{others[other]}打手语）{said}" if zh else f"(signs to {others[other]}) {said}"
+            case 7:
+                self.meant[word] = frozenset({seat})
+                return f"（默祷）{said}" if zh else f"*prays quietly* {said}"
+            case 8:
+                return f"（大喊）{said}" if zh else f"(shouts) {said}"
             case _:
                 return said
 
@@ -484,10 +492,10 @@ def test_a_graph_that_is_broken_on_purpose_is_found(monkeypatch: pytest.MonkeyPa
 def persons_line(chance: random.Random, company: Company, there: Sequence[str]) -> PersonsLine:
     """Something that a person in a seat does."""
     seat, to = chance.choice(there), chance.choice(there)
-    kind = chance.choice([one for one in TURNS if seat != to or one != "whisper"])
+    kind = chance.choice([one for one in TURNS if seat != to or one not in ("whisper", "sign")])
     text = company.said()
-    if kind in ("whisper", "think"):
-        company.meant[text.split()[-1]] = frozenset({seat, to} if kind == "whisper" else {seat})
+    if kind in ("whisper", "sign", "think", "pray"):
+        company.meant[text.split()[-1]] = frozenset({seat, to} if kind in ("whisper", "sign") else {seat})
     return PersonsLine(seat=seat, kind=kind, to=[to], text=text)
 
 

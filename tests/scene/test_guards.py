@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from rolellm_agents.persona import id_of
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.message_kinds import parse_utterance
-from rolellm_agents.scene.scene import TurnKind
+from rolellm_agents.scene.message_kinds import ACT, BUILT_IN, SAY, TURN_KINDS
+from rolellm_agents.scene.utterances import parse_utterance
 from rolellm_agents.text.language import Language
 from rolellm_agents.transcript.message import Kind
 
-ALL: tuple[TurnKind, ...] = ("say", "act", "whisper", "think")
+ALL = TURN_KINDS
 OTHERS = ("Dr. Watson", "Inspector Lestrade", "华生", "Gregory House")
 LONG = "The dog did nothing in the night-time, and that was the curious incident of which I spoke."
 
@@ -34,7 +34,7 @@ def fault(text: str, lines: tuple[SceneLine, ...] = (), kind: Kind = "say", abou
         speaker="holmes",
         lines=lines,
         names={**BAKER_STREET, "hua": "华生"},
-        kind=kind,
+        kind=BUILT_IN[kind],
         turn_kinds=ALL,
         about=about,
     )
@@ -283,7 +283,7 @@ def test_a_whisper_in_the_middle_of_what_others_hear_is_a_fault() -> None:
     assert "meant for few" in (fault(text) or "")
     assert "meant for few" in (fault(text, kind="whisper") or "")
     assert fault(text, kind="think") is None
-    told = fault_in(text, speaker="holmes", lines=[], names=BAKER_STREET, turn_kinds=("say",))
+    told = fault_in(text, speaker="holmes", lines=[], names=BAKER_STREET, turn_kinds=(SAY,))
     assert told is None
 
 
@@ -291,7 +291,7 @@ def test_what_is_said_can_be_cut_where_something_for_few_begins() -> None:
     text = "Good evening. *smiles* [whispers to Watson] He lies."
     assert cut_at_marks(text, BAKER_STREET, ALL) == "Good evening. *smiles*"
     assert cut_at_marks("晚上好。（心想）他在撒谎。", BAKER_STREET, ALL) == "晚上好。"
-    for whole, turn_kinds in ((text, ("say", "act")), ("Good evening. *smiles* He lies.", ALL)):
+    for whole, turn_kinds in ((text, (SAY, ACT)), ("Good evening. *smiles* He lies.", ALL)):
         assert cut_at_marks(whole, BAKER_STREET, turn_kinds) == whole
 
 
@@ -347,7 +347,7 @@ def test_hardly_any_line_of_real_dialogue_is_a_fault() -> None:
                 lines=lines,
                 names=names,
                 language="en",
-                kind=meant.kind,
+                kind=BUILT_IN[meant.kind],
                 turn_kinds=ALL,
             )
             looked_at, faulty = looked_at + 1, faulty + bool(found)

@@ -72,7 +72,7 @@ def texts_beside(scene: Scene, owner: str) -> Iterator[tuple[str, str]]:
         yield "narrator", scene.narrator.about
     present = [seat.id for seat in scene.cast if seat.present]
     for line in scene.opening:
-        hearers = audience_of(line.kind, line.speaker, line.to, present)
+        hearers = audience_of(scene.message_kinds[line.kind], line.speaker, line.to, present)
         if line.speaker == NARRATOR or set(hearers) - {owner}:
             yield "opening", line.text
     for seat in scene.cast:
@@ -161,7 +161,7 @@ def test_a_scene_loads_by_the_id_that_its_file_is_named_after(file: Path) -> Non
 def test_the_scenes_show_what_scenes_can_do() -> None:
     scenes = [load_scene(name).scene for name in IDS]
     assert {scene.director.kind for scene in scenes} == set(get_args(DirectorKind))
-    assert {turn_kind for scene in scenes for turn_kind in scene.turn_kinds} == {
+    assert {turn_kind.name for scene in scenes for turn_kind in scene.turn_kinds} == {
         "say",
         "act",
         "whisper",

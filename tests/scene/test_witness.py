@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.scene.line import SceneLine
+from rolellm_agents.scene.message_kinds import BUILT_IN
 from rolellm_agents.scene.scene import NARRATOR
 from rolellm_agents.scene.turns import random_for, seed_for
 from rolellm_agents.scene.witness import audience_of, present_in, witnessed
@@ -105,11 +106,11 @@ def test_somebody_who_comes_sees_nothing_of_before_and_somebody_who_left_nothing
 def test_an_audience_is_those_who_are_there_and_meant(
     kind: Kind, to: tuple[str, ...], heard: tuple[str, ...]
 ) -> None:
-    assert audience_of(kind, "ada", to, ("ada", "ben", "cid")) == heard
+    assert audience_of(BUILT_IN[kind], "ada", to, ("ada", "ben", "cid")) == heard
 
 
 def test_what_the_narrator_whispers_reaches_only_whom_it_is_for() -> None:
-    assert audience_of("whisper", NARRATOR, ("ben",), ("ada", "ben")) == ("ben",)
+    assert audience_of(BUILT_IN["whisper"], NARRATOR, ("ben",), ("ada", "ben")) == ("ben",)
 
 
 @given(

@@ -31,7 +31,7 @@ from rolellm_train.recipe import Recipe
 from rolellm_train.training.dpo import train
 from rolellm_train.training.loading import open_base, with_adapter
 from rolellm_train.training.pair_trainer import PairTrainer, preferences
-from rolellm_train.training.start import going_on_from
+from rolellm_train.training.start import continued_recipe
 from rolellm_train.training.trainer import answer_loss, trainer_of
 from rolellm_train.training.tuning import ADAPTER
 
@@ -118,7 +118,7 @@ def log_probabilities(model: Any, pairs: list[tuple[Encoded, Encoded]]) -> list[
 
 def trainer(recipe: Recipe, model: Any, packs: list[PackedSequence], folder: Path) -> PairTrainer:
     made = trainer_of(
-        model, recipe, packs, [], folder=folder, tell=lambda *_: None, kind=PairTrainer, beta=recipe.beta
+        model, recipe, packs, [], folder=folder, on_step=lambda *_: None, kind=PairTrainer, beta=recipe.beta
     )
     assert isinstance(made, PairTrainer)
     return made
@@ -178,7 +178,11 @@ def test_the_first_loss_is_ln_2_and_what_was_preferred_becomes_likelier(
 ) -> None:
     told: list[Mapping[str, float]] = []
     done = train(
-        recipe, [conversations], cast, tmp_path / "run", tell=lambda _s, _n, figures: told.append(figures)
+        recipe,
+        [conversations],
+        cast,
+        tmp_path / "run",
+        on_step=lambda _s, _n, figures: told.append(figures),
     )
     losses = [figures["loss"] for figures in told if "loss" in figures]
     # The adapter changes nothing yet, so neither answer has gained on the other.
@@ -200,7 +204,7 @@ def test_an_adapter_is_learned_on_from_where_it_was(
     first = train(
         recipe.model_copy(update={"rank": 3, "alpha": 6}), [conversations], cast, tmp_path / "first"
     )
-    further = going_on_from(
+    further = continued_recipe(
         tmp_path / "first", recipe.model_copy(update={"held_out_questions": 0, "learning_rate": 1e-9})
     )
     assert (further.rank, further.alpha) == (3, 6)
@@ -209,7 +213,7 @@ def test_an_adapter_is_learned_on_from_where_it_was(
     def tell(_step: int, _steps: int, figures: Mapping[str, float]) -> None:
         told.extend(value for name, value in figures.items() if name == "loss")
 
-    second = train(further, [conversations], cast, tmp_path / "second", tell=tell)
+    second = train(further, [conversations], cast, tmp_path / "second", on_step=tell)
     # What it is compared with is the adapter it began with, and so slowly nothing is learned.
     assert told[0] == pytest.approx(math.log(2), abs=1e-6)
     one, other = weights(first.adapter), weights(second.adapter)
@@ -243,7 +247,7 @@ from rolellm_train.recipe import load_recipe
 from rolellm_train.training.dpo import train
 recipe, data, run = sys.argv[1:]
 cast = [found.persona for found in list_personas().found if found.origin == "user"]
-train(load_recipe(recipe), [Path(data)], cast, Path(run), tell=lambda *_: print("step", flush=True))
+train(load_recipe(recipe), [Path(data)], cast, Path(run), on_step=lambda *_: print("step", flush=True))
 """
 
 

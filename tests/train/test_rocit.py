@@ -73,7 +73,7 @@ def test_training_learns_what_it_is_shown_and_records_how(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
 ) -> None:
     told: list[tuple[int, int, Mapping[str, float]]] = []
-    tuned = train(recipe, [data], cast, tmp_path / "run", tell=lambda *step: told.append(step))
+    tuned = train(recipe, [data], cast, tmp_path / "run", on_step=lambda *step: told.append(step))
     losses = [figures["loss"] for _, _, figures in told if "loss" in figures]
     held_out = [figures["eval_loss"] for _, _, figures in told if "eval_loss" in figures]
     assert losses[-1] < losses[0] - 0.3
@@ -108,7 +108,7 @@ def test_a_finished_run_is_not_trained_again(
 ) -> None:
     first = train(recipe, [data], cast, tmp_path / "run")
     steps: list[int] = []
-    again = train(recipe, [data], cast, tmp_path / "run", tell=lambda step, *_: steps.append(step))
+    again = train(recipe, [data], cast, tmp_path / "run", on_step=lambda step, *_: steps.append(step))
     assert steps == []
     assert again.figures["held_out_loss"] == first.figures["held_out_loss"]
 
@@ -129,7 +129,7 @@ from rolellm_train.recipe import load_recipe
 from rolellm_train.training.rocit import train
 recipe, data, run = sys.argv[1:]
 cast = [found.persona for found in list_personas().found if found.origin == "user"]
-train(load_recipe(recipe), [Path(data)], cast, Path(run), tell=lambda *_: print("step", flush=True))
+train(load_recipe(recipe), [Path(data)], cast, Path(run), on_step=lambda *_: print("step", flush=True))
 """
 
 
@@ -148,7 +148,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(
         process.send_signal(signal.SIGKILL)
     assert not (tmp_path / "run" / ADAPTER).exists()
     steps: list[int] = []
-    tuned = train(recipe, [data], cast, tmp_path / "run", tell=lambda step, *_: steps.append(step))
+    tuned = train(recipe, [data], cast, tmp_path / "run", on_step=lambda step, *_: steps.append(step))
     assert same(weights(tuned.adapter), weights(whole.adapter))
     assert tuned.steps == whole.steps
 

@@ -7,7 +7,7 @@ import pytest
 from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_train.base.gguf_metadata import write_with_metadata
-from rolellm_train.base.sentencepiece_file import lay_pieces
+from rolellm_train.base.sentencepiece_file import write_sentencepiece
 
 PIECES = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "▁the", "孙", "\n\n"]
 KINDS = [3, 3, 3, 2, 3, 1, 1, 4, *[6] * 256]
@@ -35,7 +35,7 @@ def base(tmp_path: Path) -> Path:
 def test_pieces_scores_and_kinds_are_those_of_the_gguf(base: Path, tmp_path: Path) -> None:
     from sentencepiece import SentencePieceProcessor
 
-    lay_pieces(base, tmp_path)
+    write_sentencepiece(base, tmp_path)
     read = SentencePieceProcessor()
     read.LoadFromFile(str(tmp_path / "tokenizer.model"))
     numbers = range(len(PIECES))
@@ -47,7 +47,7 @@ def test_pieces_scores_and_kinds_are_those_of_the_gguf(base: Path, tmp_path: Pat
 
 
 def test_another_kind_of_vocabulary_is_left_to_the_converters(tmp_path: Path) -> None:
-    lay_pieces(make_tiny_gguf(tmp_path / "tiny.gguf", seed=1), tmp_path)
+    write_sentencepiece(make_tiny_gguf(tmp_path / "tiny.gguf", seed=1), tmp_path)
     assert not (tmp_path / "tokenizer.model").exists()
 
 

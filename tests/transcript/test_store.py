@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean, median
-from typing import Literal, get_args
+from typing import Literal
 
 import pytest
 from helpers.transcripts import BOTH, PERSONA, begin, say
 
 from rolellm_agents.errors import MessageError, RoleLLMError, StorageError
 from rolellm_agents.transcript import Kind, Message, Transcript
-from rolellm_agents.transcript.message import USER
+from rolellm_agents.transcript.message import KINDS, USER
 
 Write = Callable[[Transcript, str, str | None], object]
 
@@ -43,7 +43,7 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
 # What is kept
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_message_comes_back_as_it_was_written(transcript: Transcript, kind: Kind) -> None:
     conversation = transcript.create_conversation(PERSONA)
     before = datetime.now(UTC) - timedelta(milliseconds=1)
@@ -307,7 +307,7 @@ def test_a_message_that_does_not_exist_cannot_be_read_or_ended(transcript: Trans
 def test_a_message_with_a_kind_we_do_not_know_leaves_nothing_behind(transcript: Transcript) -> None:
     conversation = transcript.create_conversation(PERSONA)
     with pytest.raises(RoleLLMError):
-        transcript.append(conversation, None, speaker=USER, audience=BOTH, text="…", kind="sing")  # type: ignore[arg-type]
+        transcript.append(conversation, None, speaker=USER, audience=BOTH, text="…", kind="Sing!")
     assert transcript.messages(conversation) == []
     said = say(transcript, conversation, None, "Going on.")
     assert transcript.messages(conversation) == [said]
@@ -631,3 +631,38 @@ def test_no_statement_reads_the_table_of_all_conversations_from_end_to_end(
         if detail.startswith("SCAN") and not detail.startswith(harmless)
     ]
     assert scans == []
+
+
+# Message kinds that are not ours
+
+
+def test_a_file_admits_a_kind_of_ones_own_once_it_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.db"
+    with Transcript(path) as transcript:
+        conversation = transcript.create_conversation(PERSONA)
+        ours = transcript.append(conversation, None, speaker=USER, audience=BOTH, text="Hello.")
+        signed = transcript.append(
+            conversation, ours.id, speaker=USER, audience=BOTH, text="Run.", kind="sign"
+        )
+        begun = transcript.begin(conversation, signed.id, speaker=USER, audience=BOTH, kind="shout")
+        ended = transcript.end(begun, "Now!", "complete", kind="sign")
+        assert [message.kind for message in (ours, signed, ended)] == ["say", "sign", "sign"]
+        copied = transcript.add_record(transcript.record(conversation))
+        assert [message.kind for message in transcript.messages(copied)] == ["say", "sign", "sign"]
+    with Transcript(path) as transcript:
+        assert transcript.messages(conversation) == [ours, signed, ended]
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA user_version").fetchone() == (3,)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    db.close()
+
+
+def test_another_program_with_the_file_open_goes_on_when_a_kind_is_admitted(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.db"
+    with Transcript(path) as one, Transcript(path) as other:
+        conversation = one.create_conversation(PERSONA)
+        first = other.append(conversation, None, speaker=USER, audience=BOTH, text="Hello.")
+        second = one.append(conversation, first.id, speaker=USER, audience=BOTH, text="Run.", kind="sign")
+        third = other.append(conversation, second.id, speaker=USER, audience=BOTH, text="I will.")
+        assert one.messages(conversation) == other.messages(conversation) == [first, second, third]

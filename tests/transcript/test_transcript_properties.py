@@ -171,7 +171,7 @@ class TranscriptMachine(RuleBasedStateMachine):
         ]
 
     @rule(message=messages)
-    def look_around(self, message: str) -> None:
+    def reload(self, message: str) -> None:
         """Its swipes and what follows it."""
         one = self.said[message]
         around = [

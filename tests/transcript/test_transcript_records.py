@@ -88,7 +88,7 @@ def test_a_record_that_does_not_hang_together_leaves_nothing_behind() -> None:
         for stray in strays:
             with pytest.raises(MessageError, match="There is no message"):
                 transcript.add_record(stray)
-        for broken in (replace(first, created="yesterday"), replace(first, kind="sing")):  # type: ignore[arg-type]
+        for broken in (replace(first, created="yesterday"), replace(first, kind="Sing!")):
             with pytest.raises((ValueError, StorageError)):
                 transcript.add_record(replace(record, messages=(broken,), branches={}))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from rolellm_tui.cli.chat.arguments import given_again
+from rolellm_tui.cli.chat.arguments import repeated_arguments
 
 app = typer.Typer()
 
@@ -53,14 +53,14 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 def test_what_is_given_again_is_understood_alike(options: list[list[str]], name: list[str]) -> None:
     first = understood([*(word for option in options for word in option), *name])
 
-    again = understood(given_again(first, but=["left_out"]))
+    again = understood(repeated_arguments(first, but=["left_out"]))
 
     assert again.params == {**first.params, "left_out": "none"}
     assert again.args == first.args == []
 
 
 def test_what_was_not_given_is_left_to_the_defaults() -> None:
-    assert given_again(understood([]), but=()) == ["--"]
-    assert given_again(understood(["--flag", "-t", "x y", "--", "-me"]), but=()) == [
+    assert repeated_arguments(understood([]), but=()) == ["--"]
+    assert repeated_arguments(understood(["--flag", "-t", "x y", "--", "-me"]), but=()) == [
         *("--text=x y", "--flag", "--", "-me")
     ]

@@ -12,7 +12,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.tuning import calibration
 from rolellm_agents.models.llamacpp.tuning.calibration import Calibration, Measured
-from rolellm_agents.models.llamacpp.tuning.settings import Tuning, keep_tuning, kept_tuning
+from rolellm_agents.models.llamacpp.tuning.settings import Tuning, store_tuning, stored_tuning
 from rolellm_tui.cli.doctor.checkup import run_checkup
 
 QUICK = Tuning(flash_attention=True, n_threads=7)
@@ -86,7 +86,7 @@ def test_the_defaults_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
     told = rolellm_here("doctor", "--calibrate")
 
     assert told.stdout.splitlines()[-1] == "The defaults stay: no other settings are clearly faster."
-    assert kept_tuning(embedded_gguf()) == Tuning()
+    assert stored_tuning(embedded_gguf()) == Tuning()
 
 
 def test_the_doctor_says_what_is_used_and_whether_it_was_measured(measured: list[Path]) -> None:
@@ -115,12 +115,12 @@ def test_only_what_is_needed_is_measured_and_then_nothing_is_said(measured: list
 
 @pytest.mark.core
 def test_without_the_condition_it_is_measured_anew(measured: list[Path]) -> None:
-    keep_tuning(embedded_gguf(), Tuning())
+    store_tuning(embedded_gguf(), Tuning())
 
     rolellm_here("doctor", "--calibrate")
 
     assert len(measured) == 1
-    assert kept_tuning(embedded_gguf()) == QUICK
+    assert stored_tuning(embedded_gguf()) == QUICK
 
 
 @pytest.mark.core
@@ -134,8 +134,8 @@ def test_a_file_of_ones_own_is_measured_when_it_is_the_default(
     rolellm_here("doctor", "--calibrate")
 
     assert measured == [mine]
-    assert kept_tuning(mine) == QUICK
-    assert kept_tuning(embedded_gguf()) is None
+    assert stored_tuning(mine) == QUICK
+    assert stored_tuning(embedded_gguf()) is None
 
 
 def test_a_model_of_another_kind_leaves_nothing_to_measure(
@@ -164,7 +164,7 @@ def test_a_busy_machine_is_told_and_nothing_is_kept(monkeypatch: pytest.MonkeyPa
 
     assert (told.returncode, told.stdout) == (2, "")
     assert told.stderr.endswith("rolellm: Other programs leave only 40% of the processors; try again.\n")
-    assert kept_tuning(embedded_gguf()) is None
+    assert stored_tuning(embedded_gguf()) is None
 
 
 def test_nobody_waits_for_what_cannot_be_kept(

@@ -162,7 +162,7 @@ def test_two_systems_are_compared_with_bias_and_interval(tmp_path: Path) -> None
         "B",
         "–",
         "–",
-        *["One", "of", "the", "replies", "is", "empty", "and", "loses", "unasked."],
+        *["One", "of", "the", "replies", "is", "empty", "and", "loses;", "no", "model", "was", "asked."],
     ] in lines
     assert "A is better than B in 33% of 3 pairs, a tie counting half (95 % interval 0% to 50%" in told
     assert "the first reply was preferred in 100%; both orders agreed in 0% of 1 pairs." in told

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from helpers.own_kinds import SHOUT, SIGN
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.answer_column import numbers_of
-from rolellm_tui.widgets.chat.meter import fullness, rate
+from rolellm_tui.widgets.chat.meter import context_share, rate
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.inspector.token_chart import in_columns, percent
 from rolellm_tui.widgets.scene.texts import SeatStyles, line_content
@@ -88,6 +89,15 @@ def test_kinds_of_lines_are_told_apart() -> None:
     assert len(texts) == len(kinds)
 
 
+def test_a_kind_of_a_users_is_shown_with_what_it_is_called() -> None:
+    seats = SeatStyles({"ada": "Ada", "ben": "Ben"}, {}, (SIGN, SHOUT))
+    signed, shouted = (line_content(message("Oh.", kind=kind), "Oh.", seats) for kind in ("sign", "shout"))
+    assert signed.plain == "Ada  signs to Ben\nOh."
+    assert shouted.plain == "Ada  shouts\nOh."
+    # Where nothing is known of the kind, its name is shown.
+    assert line_content(message("Oh.", kind="sign"), "Oh.", SEATS).plain == "Ada  sign\nOh."
+
+
 def test_swipes_and_an_early_end_stand_with_the_line() -> None:
     whole = line_content(message("Oh."), "Oh.", SEATS, "‹ 2/3 ›")
     broken = line_content(message("Oh.", status="stopped"), "Oh.", SEATS)
@@ -156,7 +166,7 @@ def test_an_answers_numbers_are_those_that_are_known() -> None:
     ],
 )
 def test_the_context_is_full_by_its_share(usage: Any, size: int | None, share: float | None) -> None:
-    assert fullness(usage, size) == share
+    assert context_share(usage, size) == share
 
 
 def test_rates_and_shares_are_as_exact_as_people_want_them() -> None:

@@ -37,7 +37,7 @@ from rolellm_tui.widgets.inspector.numbers_view import NumbersView, figures_of, 
 from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
 from rolellm_tui.widgets.inspector.prompt_view import PromptView
 from rolellm_tui.widgets.inspector.provenance import AnswerProvenance
-from rolellm_tui.widgets.inspector.recalled_view import RecalledView, kept_of
+from rolellm_tui.widgets.inspector.recalled_view import RecalledView, recorded_items
 from rolellm_tui.widgets.inspector.rows import rows_of, visible
 from rolellm_tui.widgets.inspector.silent_lore import SilentLore, conversation_in, silent_lore
 from rolellm_tui.widgets.inspector.token_chart import TokenChart
@@ -698,7 +698,7 @@ def test_a_record_that_came_in_a_strangers_file_is_told_as_far_as_it_makes_sense
     assert all(isinstance(value, str) for value, _ in figures_of(message))
     for table in tables_of(message, None, None):
         assert all(value == visible(value) for _, value in table.rows)
-    assert all(isinstance(item, dict) for item in kept_of(made_by))
+    assert all(isinstance(item, dict) for item in recorded_items(made_by))
 
 
 # What is known without a prompt

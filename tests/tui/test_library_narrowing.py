@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import FoundPersona, Persona, Source
-from rolellm_tui.widgets.library.filtering import PersonaQuery, indexed, narrowed, ordered, words_of
+from rolellm_tui.widgets.library.filtering import (
+    PersonaQuery,
+    indexed,
+    matching_personas,
+    ordered,
+    words_of,
+)
 
 
 def found(persona_id: str, name: str, description: str = "Somebody.", **fields: object) -> FoundPersona:
@@ -27,7 +33,7 @@ CAST = (
 
 def ids(search: str, **filters: str) -> list[str]:
     wanted = PersonaQuery(words_of(search), **filters)
-    return [one.persona.id for one in narrowed(indexed(CAST), wanted)]
+    return [one.persona.id for one in matching_personas(indexed(CAST), wanted)]
 
 
 def test_who_is_called_so_comes_before_who_is_only_told_of_it() -> None:
@@ -43,7 +49,11 @@ def test_a_work_comes_before_a_tag_and_a_tag_before_a_description() -> None:
             found("c", "C", source=Source(work="The Lighthouse", year=2019)),
         ]
     )
-    assert [one.persona.id for one in narrowed(cast, PersonaQuery(("lighthouse",)))] == ["c", "b", "a"]
+    assert [one.persona.id for one in matching_personas(cast, PersonaQuery(("lighthouse",)))] == [
+        "c",
+        "b",
+        "a",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -111,20 +121,20 @@ casts = st.lists(
 @given(casts, letters)
 def test_each_is_found_by_their_own_whole_name(cast: list[FoundPersona], search: str) -> None:
     for one in cast:
-        assert one in narrowed(indexed(cast), PersonaQuery(words_of(one.persona.name)))
+        assert one in matching_personas(indexed(cast), PersonaQuery(words_of(one.persona.name)))
 
 
 @given(casts, letters, letters)
 def test_another_word_never_lets_anybody_in(cast: list[FoundPersona], first: str, second: str) -> None:
     every = indexed(cast)
-    both = narrowed(every, PersonaQuery(words_of(f"{first} {second}")))
-    assert all(one in narrowed(every, PersonaQuery(words_of(first))) for one in both)
-    assert all(one in narrowed(every, PersonaQuery(words_of(second))) for one in both)
+    both = matching_personas(every, PersonaQuery(words_of(f"{first} {second}")))
+    assert all(one in matching_personas(every, PersonaQuery(words_of(first))) for one in both)
+    assert all(one in matching_personas(every, PersonaQuery(words_of(second))) for one in both)
 
 
 @given(casts)
 def test_without_a_search_everybody_is_there_in_the_order_of_the_cast(cast: list[FoundPersona]) -> None:
-    assert narrowed(indexed(cast), PersonaQuery()) == cast
+    assert matching_personas(indexed(cast), PersonaQuery()) == cast
 
 
 @given(casts, letters)
@@ -136,7 +146,7 @@ def test_among_equals_the_order_of_the_cast_stays(cast: list[FoundPersona], sear
         for one in cast[:1]
         for number in range(3)
     ]
-    left = narrowed(
+    left = matching_personas(
         indexed([*twins, *cast[1:]]), PersonaQuery(words_of(twins[0].persona.name) if twins else ())
     )
     places = [left.index(one) for one in twins]

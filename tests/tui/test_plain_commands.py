@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_tui.plain.commands import Command, Name, help_lines, parse
 
 LINES = st.one_of(st.text(), st.text().map(lambda text: f"/{text}"), st.from_regex(r"/\w+ +[-\w ]*"))
 NUMBERS = st.integers(min_value=1, max_value=10**12)
-WORDS = st.text(min_size=1).map(lambda text: whole(text).strip()).filter(bool)
+WORDS = st.text(min_size=1).map(lambda text: replace_surrogates(text).strip()).filter(bool)
 SPACE = st.text("  \t", min_size=1, max_size=3)
 LONE: list[Name] = [
     "again",
@@ -50,13 +50,13 @@ def test_every_line_is_a_command_or_a_mistake_told_in_one_sentence(line: str) ->
 def test_whatever_does_not_begin_with_a_slash_is_said_as_it_is(line: str) -> None:
     line = line.lstrip().lstrip("/")
 
-    assert parse(line) == Command("say", whole(line).strip())
+    assert parse(line) == Command("say", replace_surrogates(line).strip())
 
 
 @given(st.text())
 @examples(1.5)
 def test_two_slashes_stand_for_one_that_is_said(text: str) -> None:
-    assert parse(f"//{text}") == Command("say", f"/{whole(text)}".strip())
+    assert parse(f"//{text}") == Command("say", f"/{replace_surrogates(text)}".strip())
 
 
 @given(NUMBERS, WORDS, SPACE, SPACE)

@@ -78,7 +78,7 @@ def test_of_an_answer_with_nothing_left_out_nothing_is_said_of_that() -> None:
     ],
 )
 def test_a_message_is_read_with_its_ending(one: Message, told: str) -> None:
-    assert lines.said(one, "Ada") == told
+    assert lines.message_line(one, "Ada") == told
 
 
 def test_branches_are_read_with_their_last_words() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.message_kinds import Utterance
+from rolellm_agents.scene.utterances import Utterance
 from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
 
 NAMES = {"ann": "Ann Grey", "ben-stone": "Ben Stone", "li-bai": "李白", "narrator": "Narrator"}

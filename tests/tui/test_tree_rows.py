@@ -154,11 +154,11 @@ def test_n_messages_need_no_more_than_1_and_log2_n_lanes_beside_the_first(
 @given(trees(), st.data())
 def test_to_a_sibling_and_back_is_where_one_was(tree: ConversationTree, data: st.DataObject) -> None:
     for place in range(len(tree.messages)):
-        beside = tree.beside(place, 1)
+        beside = tree.sibling(place, 1)
         if beside is not None:
-            fork = tree.beside(beside, -1)
+            fork = tree.sibling(beside, -1)
             assert fork is not None
-            assert fork in tree.way_to(place)
+            assert fork in tree.path_to(place)
             assert tree.parents[fork] == tree.parents[beside]
             assert fork < beside
 
@@ -171,9 +171,9 @@ def test_two_messages_share_the_way_up_to_where_they_part(
         places = st.sampled_from(range(len(tree.messages)))
         one, other = data.draw(places), data.draw(places)
         shared = tree.shared_by(one, other)
-        ways = tree.way_to(one), tree.way_to(other)
+        ways = tree.path_to(one), tree.path_to(other)
         assert set(ways[0]) & set(ways[1]) == set(ways[0][:shared]) == set(ways[1][:shared])
-        assert tree.follow_each_other(one, other) == (shared in map(len, ways))
+        assert tree.share_path(one, other) == (shared in map(len, ways))
 
 
 def test_a_long_line_shows_its_beginning_and_its_end() -> None:
@@ -183,4 +183,4 @@ def test_a_long_line_shows_its_beginning_and_its_end() -> None:
 
 def test_the_way_on_is_along_what_was_said_last() -> None:
     tree = ConversationTree(said([None, 0, 0, 1, 2, 2, 3]))
-    assert (tree.way_on(0), tree.way_on(1), tree.way_on(5)) == ([2, 5], [3, 6], [])
+    assert (tree.newest_path(0), tree.newest_path(1), tree.newest_path(5)) == ([2, 5], [3, 6], [])

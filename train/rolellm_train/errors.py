@@ -4,4 +4,4 @@ from rolellm_agents.errors import RoleLLMError
 
 
 class TrainingError(RoleLLMError):
-    """The recipe, the data, the base or the machine does not allow the training."""
+    """A training that is impossible with this recipe, data, base model or machine."""

@@ -25,7 +25,7 @@ DEFAULT_FORMS: Final[Mapping[Form, float]] = {
 
 
 class Recipe(BaseModel):
-    """How a model is tuned. Defaults are the paper's RoCIT settings, or the best measured ones."""
+    """The settings of a training. The defaults are the paper's for RoCIT, or the best that we measured."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -45,7 +45,7 @@ class Recipe(BaseModel):
     beta: float = Field(default=0.1, gt=0, le=10)
     """Beta of DPO: the weight of staying close to the base."""
 
-    # What is learned
+    # Data
     role_specific: float = Field(default=1.0, ge=0, le=100)
     """Repetitions of each role-specific row of RoleBench per epoch; a fraction samples rows."""
     general: float = Field(default=1.0, ge=0, le=100)
@@ -68,7 +68,7 @@ class Recipe(BaseModel):
     limit: int | None = Field(default=None, ge=1)
     """Maximum number of rows, sampled at random."""
 
-    # How
+    # Training
     start: str = ""
     """Folder of a PEFT adapter to continue (`--from`); empty for a new adapter."""
     rank: int = Field(default=8, ge=1, le=512)
@@ -104,10 +104,10 @@ def bundled_recipes() -> list[str]:
 
 
 def load_recipe(name: str) -> Recipe:
-    """A recipe by its id, or by a path that ends in `.yaml`.
+    """Load a recipe by its id, or by a path that ends in `.yaml`.
 
     Raises:
-        SettingsError: there is none, or its file cannot be used, with the key and the line.
+        SettingsError: there is no such recipe, or its file is invalid; the message names key and line.
     """
     if name.endswith((".yaml", ".yml")):
         return read_yaml(Path(name).expanduser(), Recipe, SettingsError)

@@ -1,1 +1,1 @@
-"""Everything a terminal shows: the `rolellm` command and the app."""
+"""The `rolellm` command and the terminal app."""

@@ -51,13 +51,13 @@ class OpenSession(Protocol):
         strategy: str | None = None,
         model: str | None = None,
     ) -> Session:
-        """Open one.
+        """Open a session.
 
         Args:
-            persona: to talk with.
-            conversation: id of one to resume; None starts a new one.
-            strategy: None for the default.
-            model: None for the default.
+            persona: the persona to talk with.
+            conversation: the id of a conversation to resume; None starts a new one.
+            strategy: the strategy's name; None for the default.
+            model: the model's name or spec; None for the default.
 
         Raises:
             RoleLLMError: the session cannot be opened.
@@ -104,17 +104,17 @@ class RoleApp(App[RoleLLMError]):
         """Build the app without running it.
 
         Args:
-            open_session: makes the session for a chosen persona.
-            transcript: to find conversations in.
-            first: go straight to this one instead of showing the library.
-            new: start a new conversation with `first` instead of going on with the last.
-            welcome: greet who has never talked with anybody.
-            theme: one of Textual's; its own choice when empty or unknown.
+            open_session: opens the session for a chosen persona.
+            transcript: stores all conversations.
+            first: the persona whose chat is opened at the start instead of the library.
+            new: start a new conversation with `first` instead of resuming the last one.
+            welcome: show the welcome screen to users without conversations.
+            theme: the name of a Textual theme; Textual's default when empty or unknown.
             user: replaces `{{user}}` in cards.
-            flags: settings that the command line gave.
-            pixels: what draws portraits in real pixels; half blocks when None.
-            stage: go straight to this scene.
-            open_stage: makes the stage for a chosen scene; as the settings say when None.
+            flags: the settings that command-line options override.
+            pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
+            stage: the scene that is opened at the start.
+            open_stage: opens the stage for a chosen scene; None uses the settings.
         """
         super().__init__()
         self._open_session = open_session
@@ -170,7 +170,7 @@ class RoleApp(App[RoleLLMError]):
 
         self.push_screen(WelcomeScreen(greeter, user=self._user), go_on)
 
-    # What screens and commands ask for
+    # Requests of screens and commands
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the chosen persona."""
@@ -317,7 +317,7 @@ class RoleApp(App[RoleLLMError]):
 
     # Scenes
 
-    def on_library_screen_scenes_wanted(self, event: LibraryScreen.ScenesWanted) -> None:
+    def on_library_screen_scenes_requested(self, event: LibraryScreen.ScenesRequested) -> None:
         """Show the scenes that can be played."""
         self.push_screen(ScenesScreen(self.transcript))
 
@@ -333,7 +333,7 @@ class RoleApp(App[RoleLLMError]):
         """Restart a scene."""
         self._open_scene(lambda: (event.scene, None))
 
-    def on_scene_screen_export_wanted(self, event: SceneScreen.ExportWanted) -> None:
+    def on_scene_screen_export_requested(self, event: SceneScreen.ExportRequested) -> None:
         """Export a scene."""
         try:
             summary = self.transcript.find_conversation(event.conversation)

@@ -13,10 +13,10 @@ from textual.content import Content
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import FoundPersona, list_personas
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, Transcript
-from rolellm_tui.screens.start_with import EXPLAINED
+from rolellm_tui.screens.start_with import explained
 from rolellm_tui.widgets.common.formatting import counted, local_now, relative_time
 
 _NAVIGATION = ("command_palette", "app.command_palette")
@@ -96,9 +96,9 @@ class RoleCommands(Provider):
                 yield _Command(binding.description, f"{tooltip}  {key}", run)
 
     def _strategies(self) -> Iterator[_Command]:
-        for name in STRATEGIES:
+        for name in strategy_names():
             run = partial(self._actions.use_strategy, name)
-            yield _Command(f"Use strategy {name}", EXPLAINED.get(name, ""), run)
+            yield _Command(f"Use strategy {name}", explained(name), run)
 
     def _goals(
         self, cast_: tuple[FoundPersona, ...], conversations: list[ConversationSummary]

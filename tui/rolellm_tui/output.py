@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rolellm_agents.text import CONTROL_CHARACTERS, plain, whole
+from rolellm_agents.text import CONTROL_CHARACTERS, plain, replace_surrogates
 
 
 def print_json(value: Any) -> None:
     """Print a JSON value, indented, with control characters escaped."""
-    text = whole(json.dumps(value, ensure_ascii=False, indent=2))
+    text = replace_surrogates(json.dumps(value, ensure_ascii=False, indent=2))
     print(CONTROL_CHARACTERS.sub(_escaped, text))  # noqa: T201
 
 

@@ -18,12 +18,12 @@ class OpenStage(Protocol):
     def __call__(
         self, scene: LoadedScene, conversation: str | None, /, *, seed: int | None = None
     ) -> Stage:
-        """Open one.
+        """Open a stage.
 
         Args:
-            scene: to be played.
-            conversation: id of one to resume; None starts a new one.
-            seed: of the conversation; None for the scene's own.
+            scene: the scene to play.
+            conversation: the id of a conversation to resume; None starts a new one.
+            seed: the seed of a new conversation; None for the scene's own.
 
         Raises:
             RoleLLMError: the stage cannot be opened.
@@ -33,12 +33,12 @@ class OpenStage(Protocol):
 def stage_opener(
     transcript: Transcript, cast: Callable[[LoadedScene], Ensemble], *, seed: int | None = None
 ) -> OpenStage:
-    """A function that opens stages.
+    """Create a function that opens stages.
 
     Args:
-        transcript: for all messages.
+        transcript: stores all messages.
         cast: builds the ensemble of a scene.
-        seed: of new stages; None for the scene's own.
+        seed: the seed of new conversations; None for the scene's own.
     """
 
     def open_stage(scene: LoadedScene, conversation: str | None, /, *, seed: int | None = seed) -> Stage:
@@ -48,7 +48,7 @@ def stage_opener(
 
 
 def usual_ensemble(scene: LoadedScene) -> Ensemble:
-    """The ensemble with the model of the settings.
+    """Build the ensemble of a scene with the model from the settings.
 
     Raises:
         RoleLLMError: the scene or the settings are invalid.

@@ -41,14 +41,10 @@ class PendingAnswer:
     ) -> None:
         """Prepare the answer; iterating over `events` starts it.
 
-        Args:
-            voice: the voice that answers.
-            transcript: records the answer.
-            path: the conversation, from the first message to the line that is answered.
-            branch: the branch that points to the answer from its first word on.
-            seed: sampling seed; None uses the model's own.
-            note: the author's note, which is inserted a few messages before the end of the prompt.
-            prefix: text of an earlier answer that this one continues.
+        The path goes from the first message to the line that is answered. The branch points to the answer
+        from its first word on. Without a seed, the model uses its own. The author's note is inserted a few
+        messages before the end of the prompt; `prefix` is text of an earlier answer that this one
+        continues.
         """
         self._voice = voice
         self._path = list(path)

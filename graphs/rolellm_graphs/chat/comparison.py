@@ -1,4 +1,4 @@
-"""Runs several answers concurrently and merges their events."""
+"""Run several answers concurrently and merge their events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

@@ -19,9 +19,7 @@ class ConversationCursor(ABC):
     def __init__(self, transcript: Transcript, conversation: str | None) -> None:
         """Open a conversation at the end of its latest branch.
 
-        Args:
-            transcript: stores the conversation.
-            conversation: its id; when None, the first message creates a new conversation.
+        Without a conversation's id, the first message creates a new conversation.
 
         Raises:
             MessageError: there is no such conversation.

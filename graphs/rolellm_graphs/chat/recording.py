@@ -1,4 +1,4 @@
-"""Records an answer while it is generated: each word is stored before it is shown."""
+"""Record an answer while it is generated: each word is stored before it is shown."""
 
 import time
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import Ending, Kind
 from rolellm_graphs.events import TokenDelta
@@ -29,12 +29,7 @@ class Recording:
     ) -> None:
         """Prepare the recording; nothing is stored before the first word.
 
-        Args:
-            transcript: stores the message.
-            conversation: the id of the conversation.
-            parent: the id of the preceding message.
-            speaker: the id of the speaker.
-            branch: the branch that points to the message from its first word on.
+        The branch points to the message from its first word on.
         """
         self.text = ""
         """The text so far."""
@@ -59,16 +54,12 @@ class Recording:
     ) -> TokenDelta:
         """Store the next words.
 
-        Args:
-            words: the new words.
-            audience: the seats that witness the message; used with the first words only.
-            made_by: provenance that is known so far; used with the first words only.
-            kind: the message kind; used with the first words only.
+        Audience, provenance and kind are used with the first words only.
 
         Raises:
             StorageError: the words could not be stored.
         """
-        said = whole(words)
+        said = replace_surrogates(words)
         if self._id is None:
             self._first_word_s = time.perf_counter() - self._started
             self._id = self._transcript.begin(
@@ -95,12 +86,8 @@ class Recording:
     ) -> Message | None:
         """Finish the message and return it; None if it is empty.
 
-        Args:
-            status: how the message ended.
-            answer: the model's message, if it is complete.
-            made_by: further provenance, which is known only at the end.
-            text: the final text, if it differs from the recorded words.
-            kind: the final message kind, if it differs from that of the first words.
+        Text and kind are given if they differ from those that are recorded; `answer` is the model's
+        message, if it is complete. `made_by` adds provenance which is known only at the end.
 
         Raises:
             StorageError: the message could not be stored.
@@ -128,7 +115,7 @@ class Recording:
             return
 
     def _final_provenance(self, answer: AIMessage | None) -> dict[str, Any]:
-        provenance = told_at_the_end(answer) if answer else {}
+        provenance = final_provenance(answer) if answer else {}
         times = {
             "first_token_s": round(self._first_word_s, 3),
             "seconds": round(time.perf_counter() - self._started, 3),
@@ -136,7 +123,7 @@ class Recording:
         return provenance | times
 
 
-def told_at_the_end(answer: AIMessage) -> dict[str, Any]:
+def final_provenance(answer: AIMessage) -> dict[str, Any]:
     """The provenance in a complete answer's `response_metadata`."""
     metadata = answer.response_metadata
     return {key: metadata[key] for key in _FINAL_METADATA if metadata.get(key) is not None}

@@ -21,7 +21,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.prompting.suggestion import line_prompt
 from rolellm_agents.recall import RecallOptions, memories_of
-from rolellm_agents.text import whole
+from rolellm_agents.text import replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.answer import PendingAnswer, as_langchain, lore_so_far
@@ -36,7 +36,7 @@ class Opening(NamedTuple):
 
     path: list[Message] | None
     """The messages up to the one that is answered; None when nothing is answered."""
-    said: Message | None = None
+    recorded: Message | None = None
     """The user's line that was recorded for this turn."""
     prefix: str = ""
     """Prefix that the answer continues."""
@@ -156,7 +156,7 @@ class Session(ConversationCursor):
     def _foresee(self, history: list[BaseMessage], draft: str) -> list[BaseMessage]:
         prompting = self.voice.prompting
         if not draft:
-            return prompting.foreseen(history)
+            return prompting.stable_prefix(history)
         found = prompting.look_up(history, draft, lore_so_far(self._path))
         return prompting.compose(history, found.recalled, draft, note=self._note)
 
@@ -183,7 +183,7 @@ class Session(ConversationCursor):
 
         def said() -> Opening:
             message = self._say(self._path, USER, _checked(text))
-            return Opening(self._path, said=message)
+            return Opening(self._path, recorded=message)
 
         return self._answer(said)
 
@@ -228,7 +228,7 @@ class Session(ConversationCursor):
             place = self._place_of(message_id)
             old = self._path[place]
             message = self._say(self._path[:place], old.speaker, line, made_by={"edited": old.id})
-            return Opening(self._path if message.speaker == USER else None, said=message)
+            return Opening(self._path if message.speaker == USER else None, recorded=message)
 
         return self._answer(edited)
 
@@ -373,8 +373,8 @@ class Session(ConversationCursor):
         """
         with self._turn():
             opening = begin()
-            if opening.said:
-                yield MessageDone(message=opening.said)
+            if opening.recorded:
+                yield MessageDone(message=opening.recorded)
             if opening.path is None:
                 return
             answer = PendingAnswer(
@@ -427,7 +427,7 @@ class Session(ConversationCursor):
 
 async def _words(model: BaseChatModel, prompt: list[BaseMessage]) -> AsyncGenerator[str, None]:
     async for chunk in model.astream(prompt):
-        yield whole(chunk.text)
+        yield replace_surrogates(chunk.text)
 
 
 def _checked(text: str) -> str:

@@ -34,16 +34,8 @@ class Voice:
     ) -> None:
         """Prepare the prompt and the graph; the model is not loaded yet.
 
-        Args:
-            persona: the persona that answers.
-            model: any LangChain chat model, or a spec for `get_model`.
-            model_name: the model's name in transcripts; defaults to its spec.
-            strategy: a strategy or its name; defaults to the model's preferred strategy.
-            user: the user's display name, for `{{user}}` in cards.
-            about_user: a description of the user for the model.
-            lorebooks: further lorebooks beside the persona's own.
-            recall: how passages are looked up; defaults to the strategy's method.
-            memories: passages of other conversations.
+        The arguments are those of `Session`, where `user` is called `user_name`. `memories` are passages of
+        other conversations.
 
         Raises:
             ModelError: there is no such model.

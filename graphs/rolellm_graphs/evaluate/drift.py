@@ -27,7 +27,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.prompts import load_prompt
-from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.prompting.strategies import Strategy, get_strategy, strategy_name, strategy_packages
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
@@ -49,7 +49,8 @@ class DriftRequest:
     """The settings of a drift evaluation."""
 
     personas: tuple[Persona, ...]
-    strategy: str = "system"
+    strategy: str | Strategy = "system"
+    """A strategy or its name."""
     turns: int = TURNS
     interviews: int = INTERVIEWS
     interviewer: SystemUnderTest | None = None
@@ -81,13 +82,8 @@ async def run_drift(
 ) -> DriftResult:
     """Run the missing conversations and judge their answers.
 
-    Args:
-        request: the settings.
-        systems: models that answer, one after the other.
-        folder: the run's folder; a stopped run resumes.
-        judge: a judge of single replies, or None; it may change between starts.
-        limits: the concurrency limit.
-        callbacks: report progress and notices.
+    The systems answer one after the other. A stopped run resumes in its folder; the judge of single replies
+    may change between starts.
 
     Raises:
         SettingsError: no persona or model is given, or the strategy is unknown.
@@ -200,7 +196,7 @@ class _Conversation:
         turns = [await self._turn(turn) for turn in range(self._request.turns)]
         return {
             "model": self._one.model,
-            "strategy": self._request.strategy,
+            "strategy": self._prompting.strategy,
             "persona": self._one.persona.id,
             "name": self._one.persona.name,
             "language": self._one.persona.language,
@@ -315,12 +311,14 @@ def _judged_turns(
 
 def _settings(request: DriftRequest) -> dict[str, Any]:
     languages = sorted({one.language for one in request.personas})
+    packages = strategy_packages([strategy_name(request.strategy)])
     return {
         "personas": {
             one.id: digest_of(one.model_dump_json())
             for one in sorted(request.personas, key=lambda persona: persona.id)
         },
-        "strategy": request.strategy,
+        "strategy": strategy_name(request.strategy),
+        **({"packages": packages} if packages else {}),
         "turns": request.turns,
         "interviews": request.interviews,
         "interviewer": request.interviewer.name if request.interviewer else None,

@@ -50,13 +50,7 @@ async def judge_scored(
 
     A judge of pairs compares each system's reply with the first system's reply to the same question.
 
-    Args:
-        named: the judge.
-        scored: all replies.
-        first: the system that others are compared with.
-        folder: the evaluation's folder.
-        at_once: concurrency limit.
-        callbacks: report progress and notices.
+    The other systems are compared with `first`.
 
     Raises:
         StorageError: the folder cannot be written, or contains a run of another judge of this name.
@@ -120,12 +114,12 @@ def _once(scored: Sequence[ScoredReply]) -> list[ScoredReply]:
 
 
 def _judged(one: ScoredReply) -> Judged:
-    sample = one.said.sample
+    sample = one.answered.sample
     return Judged(
         key=one.key,
-        persona=one.said.persona,
+        persona=one.answered.persona,
         turns=(ConversationTurn("user", sample.question),),
-        reply=one.said.reply,
+        reply=one.answered.reply,
         references=sample.references,
     )
 

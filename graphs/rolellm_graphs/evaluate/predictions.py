@@ -1,7 +1,7 @@
 """The replies of an evaluation: each model under each strategy answers the same questions, concurrently."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +17,7 @@ from rolellm_agents.evaluation.speakers import RolePersonas
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_graphs.runs.items import Failures, Generation, RunCallbacks, RunLimits, prepared
@@ -53,7 +54,7 @@ class ReplyPlan:
     def __init__(
         self,
         models: Sequence[str],
-        strategies: Sequence[str],
+        strategies: Mapping[str, str | Strategy],
         asked: Sequence[Sample],
         speakers: RolePersonas,
     ) -> None:
@@ -61,14 +62,14 @@ class ReplyPlan:
 
         Args:
             models: unique names.
-            strategies: unique names.
+            strategies: by the names in records.
             asked: the questions; duplicates are asked once.
             speakers: a persona for each role.
         """
         self.models = models
         self.systems = [System(model, strategy) for model in models for strategy in strategies]
         self.speakers = speakers
-        self._strategies = strategies
+        self.strategies = strategies
         different = list({_question(sample): sample for sample in asked}.values())
         roles = {key: place for place, key in enumerate(dict.fromkeys(role_key(one.role) for one in asked))}
         self._samples = sorted(different, key=lambda sample: roles[role_key(sample.role)])
@@ -80,7 +81,7 @@ class ReplyPlan:
         for model in self.models:
             for _, group in groupby(self._samples, key=lambda sample: role_key(sample.role)):
                 samples = list(group)
-                for strategy in self._strategies:
+                for strategy in self.strategies:
                     system = System(model, strategy)
                     for sample in samples:
                         persona = self.speakers.of(sample)
@@ -116,12 +117,7 @@ class ReplyMaker:
     ) -> None:
         """Prepare the calls.
 
-        Args:
-            plan: the planned replies.
-            finished: the finished replies.
-            recall: options of the recall.
-            own_store: Chroma folder for personas that differ from those of the user's chats.
-            seed: sampling seed.
+        `own_store` is a Chroma folder for personas that differ from those of the user's chats.
         """
         self._plan = plan
         self._finished = finished
@@ -162,7 +158,7 @@ class ReplyMaker:
         known = self._plan.speakers.is_as_it_was(planned.sample.role)
         return Prompting(
             with_macros(planned.persona, DEFAULT_USER),
-            planned.system.strategy,
+            self._plan.strategies[planned.system.strategy],
             user=DEFAULT_USER,
             recall=self._recall if known else self._own_recall,
         )

@@ -14,7 +14,7 @@ from rolellm_agents.datasets import Kind, Split
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import SettingsError, StorageError
 from rolellm_agents.evaluation import BASELINE, Result, ResultRow, ScoredReply, System, Throughput
-from rolellm_agents.evaluation.columns import Said
+from rolellm_agents.evaluation.columns import AnsweredSample
 from rolellm_agents.evaluation.material import EvaluationMaterial, gather_material
 from rolellm_agents.evaluation.questions import KINDS
 from rolellm_agents.evaluation.result import overlap_of, role_scores
@@ -23,7 +23,7 @@ from rolellm_agents.evaluation.scored import scored
 from rolellm_agents.evaluation.throughput import busy_seconds
 from rolellm_agents.files.atomic_write import write_atomically, writing_atomically
 from rolellm_agents.models.catalog import describe_sampling
-from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.prompting.strategies import Strategy, named_strategies, strategy_packages
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.items import FinishedItems
@@ -48,7 +48,8 @@ class RoleBenchRequest:
     data: Path
     """A folder of RoleBench."""
     split: Split = "instruction-generalization"
-    strategies: tuple[str, ...] = ("system",)
+    strategies: tuple[str | Strategy, ...] = ("system",)
+    """Strategies or their names."""
     kinds: tuple[Kind, ...] = KINDS
     language: Language = "en"
     limit: int | None = None
@@ -71,13 +72,8 @@ async def run_rolebench(
 ) -> Result:
     """Answer the questions, score the answers and judge them; finished items are reused.
 
-    Args:
-        request: the settings.
-        systems: models, which are loaded one after the other.
-        folder: the run's folder; a stopped run resumes.
-        judges: judges of the answers; they may change between starts.
-        limits: the concurrency limit.
-        callbacks: report progress and notices.
+    The models are loaded one after the other. A stopped run resumes in its folder; judges may change
+    between starts.
 
     Returns:
         The result, also when some answers failed; `results.json` contains the same.
@@ -85,17 +81,17 @@ async def run_rolebench(
     Raises:
         RoleBenchError: there are no such questions, or a file of the data is damaged.
         PersonaError: no role has a profile, or a name is unknown.
-        SettingsError: a strategy is unknown, or no model or strategy is given.
+        SettingsError: a strategy is unknown, two have the same name, or no model or strategy is given.
         ModelError: a model cannot be loaded; finished items are kept.
         StorageError: the folder cannot be written, or contains another run.
     """
     limits, callbacks = limits or RunLimits(), callbacks or RunCallbacks()
     systems = list({system.name: system for system in systems}.values())
     _check(request, systems)
+    strategies = named_strategies(request.strategies)
     material = _material(request)
     for note in material.notes:
         callbacks.notice(note)
-    strategies = list(dict.fromkeys(request.strategies))
     plan = ReplyPlan([one.name for one in systems], strategies, material.asked, material.speakers)
     config = _config(request, material, systems, limits)
     with open_run(folder, config, in_memory=False) as run:
@@ -134,8 +130,6 @@ def run_name(
 
 
 def _check(request: RoleBenchRequest, systems: Sequence[SystemUnderTest]) -> None:
-    for name in request.strategies:
-        get_strategy(name)
     for given, what in ((systems, "model"), (request.strategies, "strategy"), (request.kinds, "kind")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
@@ -157,7 +151,8 @@ def _material(request: RoleBenchRequest) -> EvaluationMaterial:
 
 
 def _settings(request: RoleBenchRequest) -> dict[str, Any]:
-    recall = request.recall
+    recall, strategies = request.recall, named_strategies(request.strategies)
+    packages = strategy_packages(strategies)
     return {
         "data": str(request.data.resolve()),
         "split": request.split,
@@ -165,7 +160,8 @@ def _settings(request: RoleBenchRequest) -> dict[str, Any]:
         "language": request.language,
         "limit": request.limit,
         "roles": list(request.roles),
-        "strategies": list(request.strategies),
+        "strategies": list(strategies),
+        **({"packages": packages} if packages else {}),
         "seed": request.seed,
         "recall": [recall.method_name, recall.k, recall.tokens, recall.floor, recall.embeddings],
     }
@@ -239,7 +235,7 @@ def _replies(
                     system,
                     question,
                     key,
-                    Said(item["reply"], persona, sample),
+                    AnsweredSample(item["reply"], persona, sample),
                     overlap=material.overlap[question],
                     costs=_costs(item),
                 )
@@ -254,7 +250,7 @@ def _published(material: EvaluationMaterial) -> Iterator[ScoredReply]:
                 BASELINE,
                 question,
                 f"{reply_key(BASELINE, sample)}/{question}",
-                Said(reply, persona, sample),
+                AnsweredSample(reply, persona, sample),
                 overlap=material.overlap[question],
             )
 

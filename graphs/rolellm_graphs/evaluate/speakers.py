@@ -78,12 +78,8 @@ def measure_speakers(
 
     The questions are not used, because most of them contain the speaker's name.
 
-    Args:
-        request: the settings.
-        model: a model that returns log-probabilities.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        on_progress: called with the number of finished candidates and of all candidates.
+    The model returns log-probabilities. A stopped run resumes in its folder. `on_progress` is called with
+    the number of finished candidates and of all candidates.
 
     Returns:
         For each number of candidates and of replies `candidates`, `replies`, `background`, `n`, `right`,

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +21,7 @@ from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.persona.from_script.noise import with_noise
 from rolellm_agents.prompting.composer import Prompting
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import STRATEGIES, Strategy, named_strategies, strategy_packages
 from rolellm_agents.recall import RecallOptions
 from rolellm_agents.runs.folder import Run, open_run
 from rolellm_agents.runs.seeds import digest_of
@@ -42,7 +42,8 @@ class StrategiesRequest:
     """A folder of RoleBench."""
     personas: tuple[str, ...] = ()
     """Ids, names or files; empty for all of the cast that are in the data."""
-    strategies: tuple[str, ...] = tuple(STRATEGIES)
+    strategies: tuple[str | Strategy, ...] = tuple(STRATEGIES)
+    """Strategies or their names."""
     kind: Kind = "role_specific"
     limit: int | None = None
     """The most questions of each persona; None for all."""
@@ -66,12 +67,8 @@ def compare_strategies(
 ) -> list[dict[str, Any]]:
     """Answer every question under every strategy, and score the answers.
 
-    Args:
-        request: the settings.
-        model: the model that answers.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        on_progress: called with the number of finished answers and of all answers.
+    A stopped run resumes in its folder. `on_progress` is called with the number of finished answers and of
+    all answers.
 
     Returns:
         For each strategy `strategy`, `n`, each measure's mean and `…_ci95` (percentile bootstrap,
@@ -81,12 +78,13 @@ def compare_strategies(
     Raises:
         RoleBenchError: there are no such questions.
         PersonaError: none of the personas is in the data.
-        SettingsError: a strategy is unknown.
+        SettingsError: a strategy is unknown, or two have the same name.
         ModelError: the model cannot be used; finished items are kept.
         StorageError: the folder cannot be written, or contains another run.
     """
     questions = list(_questions(request))
-    total = len(questions) * len(request.strategies)
+    strategies = named_strategies(request.strategies)
+    total = len(questions) * len(strategies)
     with open_run(folder, _config(request, model_name)) as run:
         done = 0
         for persona, group in groupby(questions, key=lambda pair: pair[0]):
@@ -97,7 +95,7 @@ def compare_strategies(
                     run.append(key, _answer(model, prompting, sample, request.seed))
                 done += 1
                 on_progress(done, total)
-        rows = _rows(run, request.strategies)
+        rows = _rows(run, strategies)
         run.finish({"rows": rows})
     return rows
 
@@ -131,12 +129,12 @@ def _prompted(
     # A noisy profile must not enter the collections that chats use.
     recall = replace(request.recall, chroma_folder=folder / "chroma") if request.noise else request.recall
     prompting = {
-        strategy: Prompting(persona, strategy, user=DEFAULT_USER, recall=recall)
-        for strategy in request.strategies
+        name: Prompting(persona, strategy, user=DEFAULT_USER, recall=recall)
+        for name, strategy in named_strategies(request.strategies).items()
     }
     for sample in samples:
-        for strategy in request.strategies:
-            yield sample, strategy, prompting[strategy]
+        for name in prompting:
+            yield sample, name, prompting[name]
 
 
 def _answer(model: BaseChatModel, prompting: Prompting, sample: Sample, seed: int) -> dict[str, Any]:
@@ -171,7 +169,7 @@ def _answer(model: BaseChatModel, prompting: Prompting, sample: Sample, seed: in
     }
 
 
-def _rows(run: Run, strategies: Sequence[str]) -> list[dict[str, Any]]:
+def _rows(run: Run, strategies: Collection[str]) -> list[dict[str, Any]]:
     items: Mapping[str, list[dict[str, Any]]] = {
         strategy: [item for item in run.items.values() if item["strategy"] == strategy]
         for strategy in strategies
@@ -202,11 +200,13 @@ def _row(
 
 
 def _config(request: StrategiesRequest, model_name: str) -> dict[str, Any]:
-    recall = request.recall
+    recall, strategies = request.recall, named_strategies(request.strategies)
+    packages = strategy_packages(strategies)
     return {
         "data": str(request.data.resolve()),
         "personas": list(request.personas),
-        "strategies": list(request.strategies),
+        "strategies": list(strategies),
+        **({"packages": packages} if packages else {}),
         "kind": request.kind,
         "limit": request.limit,
         "noise": request.noise,

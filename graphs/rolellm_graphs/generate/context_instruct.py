@@ -88,11 +88,7 @@ ContextGraph = CompiledStateGraph[PassState, None, PassState, PassState]
 def pass_state(character: Character, place: int, *, first: int, most: int) -> PassState:
     """The graph's input for one request for questions.
 
-    Args:
-        character: the character.
-        place: index of the request among the character's requests.
-        first: the request's number in the plan; its answers follow.
-        most: the most questions to answer.
+    `first` is the request's number in the plan; at most `most` answers follow.
     """
     key = f"{character.persona.id}/{character.passes[place].key}"
     return PassState(
@@ -108,16 +104,7 @@ def pass_state(character: Character, place: int, *, first: int, most: int) -> Pa
 def character_graph(
     character: Character, maker: ItemMaker, *, questions: int, guided: bool, model_name: str, seed: int = 0
 ) -> ContextGraph:
-    """Build the graph in which a model asks a character questions and answers for it.
-
-    Args:
-        character: the character.
-        maker: makes the items.
-        questions: the most questions of one request.
-        guided: see `ContextRequest`.
-        model_name: the model's name in the items' provenance.
-        seed: seed of all random choices.
-    """
+    """Build the graph in which a model asks a character questions and answers for it."""
     request = ContextRequest(characters=(character,), questions=questions, seed=seed, guided=guided)
     return _CharacterQuestions(character, request, maker, model_name).graph
 
@@ -125,9 +112,7 @@ def character_graph(
 def context_graph(ask: Ask, answer: Answer) -> ContextGraph:
     """Build the graph that generates questions and answers each of them.
 
-    Args:
-        ask: generates the questions.
-        answer: generates one answer; called concurrently.
+    `answer` is called concurrently.
     """
 
     async def ask_once(state: PassState) -> dict[str, Any]:
@@ -163,13 +148,7 @@ async def context_instruct(
 ) -> GenerationOutcome:
     """Generate the missing questions and answers of a run from the characters' profiles.
 
-    Args:
-        request: the settings.
-        model: writes the questions and plays the characters.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        limits: limits of this start.
-        callbacks: report progress and notices.
+    The model writes the questions and plays the characters. A stopped run resumes in its folder.
 
     Raises:
         SettingsError: a cost limit without prices.

@@ -25,6 +25,7 @@ from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine, Seat
+from rolellm_agents.scene.message_kinds import ACT, SAY
 from rolellm_agents.scene.scene import Director, OpeningLine, Stop
 from rolellm_agents.scene.turns import turns as turns_of
 from rolellm_agents.scene.view import render_own_line
@@ -72,13 +73,7 @@ async def dialogues(
 ) -> GenerationOutcome:
     """Generate the missing dialogues of a run.
 
-    Args:
-        request: the settings.
-        model: the model that plays both.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        limits: limits of this start.
-        callbacks: report progress and notices.
+    The model plays both. A stopped run resumes in its folder.
 
     Raises:
         StorageError: the folder cannot be written, or contains another run; finished items are kept.
@@ -175,11 +170,7 @@ def interview(
 ) -> LoadedScene:
     """The scene in which an interviewer talks to a character.
 
-    Args:
-        persona: the character.
-        opening: the first question.
-        turns: answers of the character.
-        interviewer: the interviewer; an unnamed visitor when None.
+    The character gives `turns` answers. Without an interviewer, an unnamed visitor asks.
     """
     language = persona.language
     name = interviewer.name if interviewer else load_prompt("interviewer-name", language).text
@@ -199,7 +190,7 @@ def interview(
         cast=(asks, Seat(id=persona.id, persona=persona.id, name=persona.name)),
         opening=(OpeningLine(speaker=_INTERVIEWER, text=opening),),
         director=Director(kind="round-robin"),
-        turn_kinds=("say", "act"),
+        turn_kinds=(SAY, ACT),
         stop=Stop(turns=2 * turns - 1, silent=2 * turns),
     )
     who = interviewer or Persona(id=_INTERVIEWER, name=name, language=language, description=about)

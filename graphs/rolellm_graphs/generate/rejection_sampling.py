@@ -58,13 +58,7 @@ async def rejection_sampling(
 ) -> GenerationOutcome:
     """Sample the missing answers of a run.
 
-    Args:
-        request: the questions.
-        model: the model that plays the personas.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        limits: limits of this start.
-        callbacks: report progress and notices.
+    The model plays the personas. A stopped run resumes in its folder.
 
     Raises:
         RoleBenchError: none of the roles is a persona.

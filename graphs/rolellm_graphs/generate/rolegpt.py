@@ -94,13 +94,6 @@ def persona_answer_graph(
 ) -> RoleGPTGraph:
     """Build the graph in which a model answers for one persona.
 
-    Args:
-        persona: the persona.
-        strategy: one of RoleGPT's three.
-        maker: makes the items.
-        model_name: the model's name in the answers' provenance.
-        seed: seed of all random choices.
-
     Raises:
         SettingsError: the strategy is not one of the three.
     """
@@ -111,10 +104,7 @@ def persona_answer_graph(
 def rolegpt_graph(prompting: Prompting, answer: Answer, *, seed: int = 0) -> RoleGPTGraph:
     """Build the graph in which one persona answers an `instruction` once for each item of `wanted`.
 
-    Args:
-        prompting: the persona and the strategy.
-        answer: generates one answer; called concurrently.
-        seed: seed of the recall.
+    `answer` is called concurrently; the seed is that of the recall.
     """
 
     async def compose(state: RowState) -> dict[str, Any]:
@@ -155,13 +145,7 @@ async def rolegpt(
 ) -> GenerationOutcome:
     """Generate the missing answers of a run.
 
-    Args:
-        request: the personas and instructions.
-        model: the model that plays the personas.
-        model_name: the model's name in the run.
-        folder: the run's folder; a stopped run resumes.
-        limits: limits of this start.
-        callbacks: report progress and notices.
+    The model plays the personas. A stopped run resumes in its folder.
 
     Raises:
         SettingsError: a strategy is not one of the three, there is no instruction for a persona, or a cost

@@ -37,7 +37,7 @@ _OTHER: Final = "other"
 
 
 class Running(TypedDict, total=False):
-    """Options of a run."""
+    """The options of a run."""
 
     folder: Path | None
     """The run's folder; a stopped run resumes. None records nothing."""
@@ -88,12 +88,6 @@ async def check_reply_judge(
 
     Of two replies the one with the higher value counts as preferred.
 
-    Args:
-        judge: a judge of single replies.
-        faults: planted faults.
-        labels: human labels.
-        running: options of the run.
-
     Returns:
         One check for each measure.
 
@@ -118,12 +112,6 @@ async def check_pair_judge(
     """Compare every pair in both orders, and compare the verdicts with faults and labels.
 
     Human scores of single replies are ignored.
-
-    Args:
-        judge: a judge of pairs.
-        faults: planted faults.
-        labels: human labels.
-        running: options of the run.
 
     Returns:
         One check, for the judge's measure.

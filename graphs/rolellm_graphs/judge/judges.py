@@ -31,7 +31,7 @@ class JudgeFactory(Protocol):
     def __call__(
         self, model: BaseChatModel, *, model_name: str, at_once: int, seed: int
     ) -> ReplyJudge | PairJudge:
-        """The judge; for the arguments see `judge_named`."""
+        """Build the judge; for the arguments see `judge_named`."""
         ...
 
 
@@ -55,11 +55,11 @@ def judge_named(
     at_once: int = AT_ONCE,
     seed: int = 0,
 ) -> ReplyJudge | PairJudge:
-    """The judge of this name.
+    """Create the judge of this name.
 
     Args:
-        name: `rubric` judges replies, `ranking` pairs, `likelihood` both; or an entry point of
-            `rolellm.judges`, a `JudgeFactory`.
+        name: `rubric` judges replies, `ranking` judges pairs, and `likelihood` both; or an entry point of
+            `rolellm.judges`, which is a `JudgeFactory`.
         model: the judging model.
         model_name: the model's name in verdicts; its own name when None.
         rubrics: the rubric judge's rubrics; all bundled ones when None.
@@ -90,7 +90,7 @@ def judge_named(
 
 
 def reply_judge_named(name: str, model: BaseChatModel, **options: Any) -> ReplyJudge:
-    """The judge of replies of this name; see `judge_named`.
+    """Create the judge of replies of this name; see `judge_named`.
 
     Raises:
         JudgingError: there is no such judge of single replies.
@@ -104,7 +104,7 @@ def reply_judge_named(name: str, model: BaseChatModel, **options: Any) -> ReplyJ
 
 
 def pair_judge_named(name: str, model: BaseChatModel, **options: Any) -> PairJudge:
-    """The judge of pairs of this name; see `judge_named`.
+    """Create the judge of pairs of this name; see `judge_named`.
 
     Raises:
         JudgingError: there is no such judge of pairs.
@@ -142,11 +142,7 @@ def judge_config(
 ) -> dict[str, Any]:
     """The settings that a judge's verdicts depend on, for a run's config.
 
-    Args:
-        name: the judge's name, or `scene`.
-        models: the models with their names in the run.
-        rubrics: the rubric judge's rubrics.
-        seed: sampling seed.
+    `name` is the judge's name, or `scene`.
     """
     config: dict[str, Any] = {
         "judge": name,

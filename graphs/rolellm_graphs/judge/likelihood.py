@@ -13,7 +13,7 @@ from rolellm_agents.judging.judged import Judged
 from rolellm_agents.judging.likelihood import (
     evidence,
     gain,
-    nobody_prompt,
+    neutral_prompt,
     open_question,
     persona_prompt,
     prompts_used,
@@ -34,7 +34,7 @@ class _Gained(NamedTuple):
 
     gain: float
     persona: float
-    nobody: float
+    neutral: float
     tokens: int
 
 
@@ -51,17 +51,14 @@ class LikelihoodJudge:
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
         """Create a judge.
 
-        Args:
-            model: a model that returns log-probabilities.
-            model_name: the model's name in verdicts.
-            at_once: concurrency limit.
+        The model returns log-probabilities; its name is for verdicts.
 
         Raises:
             ModelError: the model returns no log-probabilities.
         """
         self._scoring = ReplyScoring(model, model_name=model_name, at_once=at_once)
         self._name = model_name
-        self._nobody: dict[tuple[Language, str], list[float]] = {}
+        self._neutral: dict[tuple[Language, str], list[float]] = {}
 
     async def judge(self, judged: Judged) -> list[Verdict]:
         """How much more likely the reply is under its persona, given the conversation.
@@ -134,39 +131,39 @@ class LikelihoodJudge:
         """
         question = [open_question(persona.language)]
         prompt = persona_prompt(persona, question)
-        nobody = nobody_prompt(persona.language, question)
+        neutral = neutral_prompt(persona.language, question)
 
         async def of(reply: str) -> float:
             scores, others = await asyncio.gather(
-                self._scoring.score(prompt, reply), self._of_nobody(nobody, persona.language, reply)
+                self._scoring.score(prompt, reply), self._neutral_scores(neutral, persona.language, reply)
             )
             return evidence(scores, others)
 
         return await asyncio.gather(*(of(reply.strip()) for reply in replies))
 
-    async def _of_nobody(
+    async def _neutral_scores(
         self, prompt: Sequence[BaseMessage], language: Language, reply: str
     ) -> list[float]:
         """Log-probabilities without a persona, cached for each reply."""
-        if (language, reply) not in self._nobody:
-            self._nobody[language, reply] = await self._scoring.score(prompt, reply)
-        return self._nobody[language, reply]
+        if (language, reply) not in self._neutral:
+            self._neutral[language, reply] = await self._scoring.score(prompt, reply)
+        return self._neutral[language, reply]
 
     async def _gained(self, judged: Judged) -> _Gained:
         reply, language = judged.reply.strip(), judged.persona.language
-        persona, nobody = await asyncio.gather(
+        persona, neutral = await asyncio.gather(
             self._scoring.score(persona_prompt(judged.persona, judged.turns), reply),
-            self._scoring.score(nobody_prompt(language, judged.turns), reply),
+            self._scoring.score(neutral_prompt(language, judged.turns), reply),
         )
         tokens = len(persona)
-        return _Gained(gain(persona, nobody), sum(persona) / tokens, sum(nobody) / tokens, tokens)
+        return _Gained(gain(persona, neutral), sum(persona) / tokens, sum(neutral) / tokens, tokens)
 
     def _verdict(self, judged: Judged, gained: _Gained) -> Verdict:
         likelier = "likelier" if gained.gain >= 0 else "less likely"
         details: dict[str, Any] = {
             "tokens": gained.tokens,
             "persona": round(gained.persona, 4),
-            "nobody": round(gained.nobody, 4),
+            "nobody": round(gained.neutral, 4),
         }
         return Verdict(
             subject=judged.key,

@@ -64,11 +64,8 @@ class JudgingModel:
     ) -> None:
         """Prepare the calls.
 
-        Args:
-            model: any chat model; without structured output its text is parsed.
-            model_name: the model's name in verdicts; its own name when None.
-            at_once: concurrency limit.
-            seed: sampling seed, if the model supports one.
+        The text of a model without structured output is parsed. Its name in verdicts is its own when None.
+        The sampling seed is used if the model supports one.
         """
         self.name = model_name or describe_model(model)
         self.model = prepared(model, at_once)
@@ -80,9 +77,7 @@ class JudgingModel:
     async def ask(self, question: JudgeQuestion[Read], key: str) -> JudgeReply[Read]:
         """Ask a question and parse the answer.
 
-        Args:
-            question: the question.
-            key: a unique key, from which the answer's seed is derived.
+        The answer's seed is derived from the key, which is unique.
 
         Raises:
             ModelError: the model cannot be loaded.

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from rolellm_agents.judging.flaws import JudgedScene
 from rolellm_agents.judging.judged import Judged, PairJudge
-from rolellm_agents.judging.pooling import Pooling, pooled
+from rolellm_agents.judging.pooling import pooled
 from rolellm_agents.judging.verdict import Verdict
 
 _Item = TypeVar("_Item", contravariant=True)
@@ -30,7 +30,7 @@ SceneJudging = _Judges[JudgedScene]
 
 
 class _Panel(Generic[_Item]):
-    def __init__(self, judges: Sequence[_Judges[_Item]], pooling: Pooling = "mean") -> None:
+    def __init__(self, judges: Sequence[_Judges[_Item]]) -> None:
         """Create a panel of at least one judge.
 
         Raises:
@@ -42,7 +42,6 @@ class _Panel(Generic[_Item]):
         if any(tuple(judge.measures) != self.measures for judge in judges):
             raise ValueError("the judges of a panel have the same measures")
         self._judges = judges
-        self._pooling = pooling
 
     async def judge(self, item: _Item, /) -> list[Verdict]:
         """The pooled verdicts; each judge's own are in `details["verdicts"]`.
@@ -51,7 +50,7 @@ class _Panel(Generic[_Item]):
             ModelError: a model cannot be loaded.
         """
         verdicts = await asyncio.gather(*(judge.judge(item) for judge in self._judges))
-        return [pooled(of_measure, self._pooling) for of_measure in zip(*verdicts, strict=True)]
+        return [pooled(of_measure, "mean") for of_measure in zip(*verdicts, strict=True)]
 
 
 class ReplyPanel(_Panel[Judged]):
@@ -65,7 +64,7 @@ class ScenePanel(_Panel[JudgedScene]):
 class PairPanel:
     """Several judges of pairs."""
 
-    def __init__(self, judges: Sequence[PairJudge], pooling: Pooling = "majority") -> None:
+    def __init__(self, judges: Sequence[PairJudge]) -> None:
         """Create a panel of at least one judge.
 
         Raises:
@@ -75,7 +74,6 @@ class PairPanel:
             raise ValueError("a panel needs a judge")
         self.measure = judges[0].measure
         self._judges = judges
-        self._pooling = pooling
 
     async def compare(self, first: Judged, second: Judged) -> Verdict:
         """The pooled verdict; each judge's own are in `details["verdicts"]`.
@@ -84,4 +82,4 @@ class PairPanel:
             ModelError: a model cannot be loaded.
         """
         verdicts = await asyncio.gather(*(judge.compare(first, second) for judge in self._judges))
-        return pooled(verdicts, self._pooling)
+        return pooled(verdicts, "majority")

@@ -12,9 +12,9 @@ from rolellm_agents.judging.ranking import (
     RankingOrder,
     by_rule,
     ranking_question,
+    rule_verdict,
     shown_orders,
     standing,
-    unasked,
 )
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.runs.budget import Tokens
@@ -62,12 +62,12 @@ class RankingJudge:
 
         def among_all(reply: Judged) -> Verdict:
             if not worded:
-                return unasked(reply, None, EMPTY_RULE, "All replies are empty.")
+                return rule_verdict(reply, None, EMPTY_RULE, "All replies are empty.")
             if not reply.reply.strip():
-                reason = "The reply is empty and comes last unasked."
-                return unasked(reply, (empty - 1) / 2 / others, EMPTY_RULE, reason)
+                reason = "The reply is empty and comes last; no model was asked."
+                return rule_verdict(reply, (empty - 1) / 2 / others, EMPTY_RULE, reason)
             if reply.key not in ranked:
-                return unasked(reply, 1.0, EMPTY_RULE, "All other replies are empty.")
+                return rule_verdict(reply, 1.0, EMPTY_RULE, "All other replies are empty.")
             verdict = ranked[reply.key]
             if verdict.value is None:
                 return verdict

@@ -31,10 +31,7 @@ class ReplyScoring:
     def __init__(self, model: BaseChatModel, *, model_name: str, at_once: int = AT_ONCE) -> None:
         """Prepare the scoring.
 
-        Args:
-            model: a model that returns log-probabilities.
-            model_name: the model's name in error messages.
-            at_once: concurrency limit.
+        The model returns log-probabilities; its name is for error messages.
 
         Raises:
             ModelError: the model returns no log-probabilities.
@@ -74,9 +71,7 @@ class ReplyScoring:
         The first reply to an instruction is scored alone and the others wait for it, so that the
         instruction is prefilled once.
 
-        Args:
-            prompt: the messages, the instruction first.
-            reply: a non-empty reply.
+        The prompt begins with the instruction; the reply is not empty.
 
         Raises:
             ModelError: the prompt does not fit, or the model cannot be loaded.

@@ -16,5 +16,5 @@ def context_of(schema: type[Context]) -> Context:
     Args:
         schema: the graph's context schema; each of its fields has a default.
     """
-    told: Any = get_runtime().context
-    return told if isinstance(told, schema) else schema()
+    context: Any = get_runtime().context
+    return context if isinstance(context, schema) else schema()

@@ -59,7 +59,7 @@ class RoleChatModel(BaseChatModel):
     persona: Persona = Field(frozen=True)
     """The persona as given; its macros are not replaced."""
     model: BaseChatModel = Field(frozen=True)
-    """The model inside."""
+    """The inner model."""
     strategy: str = Field(frozen=True)
     """Name of the strategy; see `rolellm_agents.prompting.strategies`."""
     user: str = Field(frozen=True)

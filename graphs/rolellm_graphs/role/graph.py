@@ -34,7 +34,7 @@ from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.call_context import context_of
 from rolellm_graphs.role.model_node import Node
-from rolellm_graphs.tracing.tags import run_metadata, run_tags, tell_recalled, tell_recalled_async
+from rolellm_graphs.tracing.tags import run_metadata, run_tags, trace_recalled, trace_recalled_async
 
 
 class RoleInput(MessagesState, total=False):
@@ -141,12 +141,12 @@ def prompted_role_graph(
 
     def recall(state: RoleState) -> dict[str, Any]:
         update = look_up(state)
-        tell_recalled(prompting.persona, state["messages"][-1].text, update["recalled"])
+        trace_recalled(prompting.persona, state["messages"][-1].text, update["recalled"])
         return update
 
     async def recall_async(state: RoleState) -> dict[str, Any]:
         update = await asyncio.to_thread(look_up, state) if prompting.looks_up_vectors else look_up(state)
-        await tell_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
+        await trace_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
         return update
 
     def compose(state: RoleState) -> dict[str, Any]:

@@ -18,12 +18,7 @@ class Node(Runnable[Any, dict[str, Any]]):
     """
 
     def __init__(self, step: Step, step_async: AsyncStep | None = None) -> None:
-        """Create a node.
-
-        Args:
-            step: the function for sync callers.
-            step_async: the function for async callers; None if `step` is short enough to block.
-        """
+        """Create a node. `step_async` is for async callers; None if `step` is short enough to block."""
         self.name = step.__name__
         self._step = step
         self._step_async = step_async
@@ -67,10 +62,8 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
     ) -> None:
         """Create a node.
 
-        Args:
-            ask: returns the request for a state, or the update if no call is needed.
-            take: returns the update for a state and the model's answer.
-            name: the node's name.
+        `ask` returns the request for a state, or the update if no call is needed; `take` returns the update
+        for a state and the model's answer.
         """
         self.name = name
         self._ask = ask

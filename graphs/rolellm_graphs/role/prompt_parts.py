@@ -9,7 +9,7 @@ from rolellm_agents.models.message_marks import (
     INSERT_MARK,
     LORE_MARK,
     RECALL_MARK,
-    was_said,
+    is_spoken,
 )
 
 Part = Literal["instruction", "example", "lore", "note", "recalled", "history", "line", "begun answer"]
@@ -43,7 +43,7 @@ def parts_of(prompt: Sequence[Mapping[str, Any]]) -> tuple[PromptPart, ...]:
     Args:
         prompt: `type` and `data` of each message, as `messages_to_dict` returns them.
     """
-    lines = [place for place, message in enumerate(prompt) if _is_said_by_user(message)]
+    lines = [place for place, message in enumerate(prompt) if _is_user_line(message)]
     return tuple(
         PromptPart(
             _part(place, message, lines[-1] if lines else -1),
@@ -76,5 +76,5 @@ def _inserts(message: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(marks.get(INSERT_MARK) or (["lore"] if marks.get(LORE_MARK) else []))
 
 
-def _is_said_by_user(message: Mapping[str, Any]) -> bool:
-    return message["type"] == "human" and was_said(message["data"].get("additional_kwargs") or {})
+def _is_user_line(message: Mapping[str, Any]) -> bool:
+    return message["type"] == "human" and is_spoken(message["data"].get("additional_kwargs") or {})

@@ -11,10 +11,8 @@ def with_model(
 ) -> Runnable[Any, Any] | None:
     """A chain with its model replaced, bound to the same options.
 
-    Args:
-        chain: the result of the model's `bind_tools` or `with_structured_output`.
-        model: the model that the chain calls, compared by identity.
-        other: the replacement.
+    The chain is the result of the model's `bind_tools` or `with_structured_output`; the model is compared
+    by identity.
 
     Returns:
         A chain of the same form; None when the model cannot be found in it.

@@ -79,7 +79,7 @@ class PersonaRetriever(BaseRetriever):
 
         Args:
             persona: a persona, or its id, name or path.
-            k: the most documents of a result; `floor` may leave fewer.
+            k: the maximum number of documents of a result; `floor` may leave fewer.
             kinds: the parts to search: `demonstration`, `knowledge`, and `lore` without conditions other
                 than keys.
             method: `bm25` (words), `chroma` (vectors), `hybrid` (both, fused), or a custom method.

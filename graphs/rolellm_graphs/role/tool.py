@@ -105,5 +105,7 @@ def _description(persona: Persona) -> str:
 
 
 def _arguments(persona: Persona) -> type[BaseModel]:
-    told = Field(description=f"What is said to {persona.name}, who hears nothing else of the conversation.")
-    return create_model("Question", question=Annotated[str, told])
+    field = Field(
+        description=f"What is said to {persona.name}, who hears nothing else of the conversation."
+    )
+    return create_model("Question", question=Annotated[str, field])

@@ -123,12 +123,6 @@ class Generation:
     ) -> None:
         """Prepare the calls of the model.
 
-        Args:
-            finished: the items on disk.
-            model: the model that makes the items.
-            limits: limits of this start.
-            callbacks: report progress and notices.
-
         Raises:
             SettingsError: a cost limit without prices.
         """

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from rolellm_agents.runs.backoff import Backoff, seconds_to_wait
 from rolellm_agents.runs.budget import Budget, Tokens
-from rolellm_agents.text import estimated_tokens, whole
+from rolellm_agents.text import estimated_tokens, replace_surrogates
 
 _CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 """Finish reasons of answers that reached their limit."""
@@ -50,14 +50,7 @@ class ModelCalls:
     """Calls of one model."""
 
     def __init__(self, model: BaseChatModel, *, at_once: int, budget: Budget, backoff: Backoff) -> None:
-        """Set the limits.
-
-        Args:
-            model: a loaded model.
-            at_once: the concurrency limit.
-            budget: limits tokens and cost.
-            backoff: delays all calls when the server refuses one.
-        """
+        """Set the limits. The backoff delays all calls when the server refuses one."""
         # LangChain serializes each copy of a model again, unless the original is serialized already.
         model._serialized  # noqa: B018, SLF001
         self._model = model
@@ -87,11 +80,8 @@ class ModelCalls:
     ) -> ModelReply:
         """Request an answer as JSON text, constrained by a schema if the model supports structured output.
 
-        Args:
-            messages: the prompt, which should describe the format, too.
-            form: a JSON Schema.
-            seed: the sampling seed.
-            at_least: the answer's limit in tokens, if the model's own limit is lower.
+        The prompt should describe the form, a JSON Schema, too. `at_least` is the answer's limit in tokens,
+        if the model's own limit is lower.
 
         Raises:
             BudgetSpentError: the remaining budget is too small.
@@ -170,7 +160,7 @@ def _text_of(message: AIMessage) -> str:
     """The text, or the tool call's arguments if the schema was passed as a tool."""
     if not message.text.strip() and message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    return whole(message.text)
+    return replace_surrogates(message.text)
 
 
 def _tokens_of(message: AIMessage, expected: Tokens) -> Tokens:

@@ -40,10 +40,7 @@ def director_node(
 ) -> ModelNode:
     """The node `direct`: sets `speaker` and `why`, or leaves `speaker` None; then it may set `ended`.
 
-    Args:
-        ensemble: the scene and its models.
-        seed_of: returns the current call's seed.
-        persons_of: returns the seats of people; models do not bid for them.
+    Models do not bid for the seats of people.
     """
     kind = ensemble.director_kind
     provided = _provided_director(ensemble)

@@ -8,7 +8,7 @@ seat witnessed (`rolellm_agents.scene.view`). A person's turn is an interrupt.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
@@ -29,9 +29,9 @@ from rolellm_agents.scene.events import (
     join_event,
     leave_event,
 )
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.witness import present_in
-from rolellm_agents.transcript.message import Kind
 from rolellm_graphs.role.call_context import context_of
 from rolellm_graphs.role.model_node import Node
 from rolellm_graphs.scene.directing import director_node
@@ -39,7 +39,7 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.narrating import narrator_node
 from rolellm_graphs.scene.speaking import (
     guard_node,
-    is_to_be_said_again,
+    needs_retry,
     remember_node,
     speak_node,
     speaker_of,
@@ -56,6 +56,7 @@ def scene_graph(
     models: Mapping[str, BaseChatModel | str] | None = None,
     director: DirectorFunction | None = None,
     strategy: str | Strategy | None = None,
+    turn_kinds: Sequence[str | MessageKind] | None = None,
     checkpointer: Checkpointer = None,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
@@ -76,17 +77,19 @@ def scene_graph(
         models: models by seat; they override the scene's.
         director: a function that chooses the next speaker; overrides the scene's director.
         strategy: the strategy of all seats without their own; overrides the scene's strategy.
+        turn_kinds: the message kinds that characters may use, by name or as objects; they override the
+            scene's.
         checkpointer: any LangGraph checkpointer; None keeps nothing between calls.
         lorebooks: lorebooks of all seats, beside each persona's own.
         recall: how passages are looked up.
         memories: passages of earlier conversations by seat.
 
     Raises:
-        SceneError: the scene does not exist or cannot be used, or a seat does not exist.
+        SceneError: the scene does not exist or cannot be used, or a seat or a turn kind does not exist.
         PersonaError: a persona of the cast cannot be found.
         ModelError: there is no such model.
     """
-    loaded = _loaded(scene)
+    loaded = _loaded(scene) if turn_kinds is None else _loaded(scene).with_turn_kinds(turn_kinds)
     ensemble = Ensemble(
         loaded,
         model=model,
@@ -170,7 +173,7 @@ class _SceneNodes:
 
     def after_guard(self, state: SceneState) -> str:
         attempts = state.get("attempts") or []
-        again = is_to_be_said_again(self._ensemble, speaker_of(state), state["lines"], attempts)
+        again = needs_retry(self._ensemble, speaker_of(state), state["lines"], attempts)
         return "speak" if again else "witness"
 
     def person(self, state: SceneState) -> dict[str, Any]:
@@ -253,8 +256,9 @@ def _turn(loaded: LoadedScene, state: SceneState) -> ScheduledEvent:
 
 def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: PersonsLine) -> ScheduledEvent:
     seat, kind, text, to = said["seat"], said["kind"], said["text"].strip(), tuple(said.get("to") or ())
-    if kind not in get_args(Kind):
-        raise MessageError(f"There is no kind {kind!r}; kinds are {', '.join(get_args(Kind))}.")
+    kinds = loaded.scene.message_kinds
+    if kind not in kinds:
+        raise MessageError(f"There is no kind {kind!r}; kinds are {', '.join(kinds)}.")
     if kind == "join":
         return join_event(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
     if seat != NARRATOR:
@@ -263,6 +267,7 @@ def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: Persons
         return leave_event(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
     if not text:
         raise MessageError("The message is empty; type something to say.")
-    if kind == "whisper" and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:
-        raise MessageError("Nobody would hear this whisper; name somebody who is there.")
+    addressed = kinds[kind].perceived_by == "addressees"
+    if addressed and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:
+        raise MessageError(f"Nobody would hear this {kind}; name somebody who is there.")
     return ScheduledEvent(seat, kind, to, text, {"person": True})

@@ -89,12 +89,8 @@ async def run_lab(
 
     Models play the seats of people, too. A failed run is recorded as failed, and the lab continues.
 
-    Args:
-        request: the settings.
-        folder: the lab's folder; a stopped lab resumes.
-        make: creates models from specs.
-        on_progress: called with the number of finished runs and of all runs.
-        on_run: called after each run.
+    A stopped lab resumes. `on_progress` is called with the number of finished runs and of all runs,
+    `on_run` after each run.
 
     Returns:
         A row for each model, in the order of `request.models`.

@@ -33,10 +33,7 @@ def narrator_node(
     The prompt contains only lines that all present seats witnessed, so the narrator cannot reveal secrets.
     A faulty narration is tried once more, and then left out.
 
-    Args:
-        ensemble: the scene and its models.
-        seed_of: returns the current call's seed.
-        persons_of: returns the seats of people; a person in the narrator's seat narrates instead.
+    A person in the narrator's seat narrates instead.
     """
     loaded = ensemble.loaded
     scene = loaded.scene

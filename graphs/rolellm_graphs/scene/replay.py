@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
 
+from rolellm_agents.errors import SceneError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.scene import NARRATOR, SceneLine, line_of
+from rolellm_agents.scene.directors import DirectorFunction
 from rolellm_agents.scene.run_file import RunFile, RunLine, run_line
 from rolellm_agents.scene.turns import turns
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.events import SceneEvent, TurnFailed
 from rolellm_graphs.scene.ensemble import Ensemble
-from rolellm_graphs.scene.run import owed_narration
+from rolellm_graphs.scene.run import missing_narration
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
 from rolellm_graphs.scene.tape import TapeChatModel
@@ -46,18 +49,24 @@ class TapedEnsemble(Ensemble):
     A tape has no tokenizer to decide when a seat needs a summary, so the decision is read from the record.
     """
 
-    def __init__(self, record: RunFile) -> None:
+    def __init__(self, record: RunFile, *, director: DirectorFunction | None = None) -> None:
         """Use the tape of a run for every seat.
 
         Args:
             record: the recorded run.
+            director: the function that directed the run, if it was directed by one without a name.
+
+        Raises:
+            SceneError: a function directed the run, and none is given.
         """
+        _check_director(record, director)
         tape = TapeChatModel.of(call for line in record.records for call in line.get("calls", ()))
         steady = tape.model_copy(update={"temperature": 0.0})
         again = {line["speaker"] for line in record.records if _asked(line, "speak") > 1}
         super().__init__(
             record.loaded,
             models={seat: tape if seat in again else steady for seat in record.loaded.seats},
+            director=director,
             strategy=_strategy_of(record),
             make=lambda _spec, **_: tape,
         )
@@ -77,19 +86,32 @@ class TapedEnsemble(Ensemble):
 
 
 def live_ensemble(
-    record: RunFile, model: str | None = None, make: Callable[..., BaseChatModel] = get_model
+    record: RunFile,
+    model: str | None = None,
+    make: Callable[..., BaseChatModel] = get_model,
+    *,
+    director: DirectorFunction | None = None,
 ) -> Ensemble:
     """An ensemble of the recorded models, or of one model in all seats.
 
+    Args:
+        record: the recorded run.
+        model: the model of all seats; None for the recorded ones.
+        make: creates models from specs.
+        director: the function that directed the run, if it was directed by one without a name.
+
     Raises:
         ModelError: there is no such model.
+        SceneError: a function directed the run, and none is given.
     """
+    _check_director(record, director)
     seats = record.loaded.seats
     recorded = {seat: spec for seat, spec in record.models.items() if spec and seat in seats}
     return Ensemble(
         record.loaded,
         model=model or record.models.get(NARRATOR),
         models=dict.fromkeys(seats, model) if model else recorded,
+        director=director,
         strategy=_strategy_of(record),
         make=make,
     )
@@ -105,10 +127,7 @@ async def replay(
     If the record has lines of people, the speakers are also taken from it instead of from the director,
     because people may have chosen them.
 
-    Args:
-        record: the recorded run.
-        ensemble: the models that replay it.
-        on_line: called with each new line.
+    `on_line` is called with each new line.
 
     Raises:
         RoleLLMError: a model failed, or the tape does not fit.
@@ -135,7 +154,9 @@ async def replay(
                 played.append(line)
                 on_line(line)
     recorded = _whole_turns(record)
-    return Replay(recorded=recorded, played=played[: len(recorded)] if owed_narration(record) else played)
+    return Replay(
+        recorded=recorded, played=played[: len(recorded)] if missing_narration(record) else played
+    )
 
 
 async def _do(stage: Stage, line: SceneLine, *, fixed_speaker: bool) -> None:
@@ -157,6 +178,14 @@ async def _run_to_end(events: AsyncGenerator[SceneEvent, None]) -> None:
         async for event in events:
             if isinstance(event, TurnFailed):
                 raise event.error
+
+
+def _check_director(record: RunFile, director: DirectorFunction | None) -> None:
+    if record.director and director is None:
+        raise SceneError(
+            f"{one_line(record.director, 120)} directed this run, a function that files cannot name; pass "
+            "it as `director` in Python, or give it a name as an entry point and record the run again."
+        )
 
 
 def _lines_to_replay(record: RunFile) -> list[SceneLine]:

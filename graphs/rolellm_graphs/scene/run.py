@@ -66,11 +66,11 @@ def _played(happened: list[Message], before: int, calls: tuple[Call, ...]) -> li
     return found
 
 
-def owed_narration(record: RunFile) -> SceneLine | None:
+def missing_narration(record: RunFile) -> SceneLine | None:
     """The narrator's line that an interrupted run file lacks, restored from the recorded call."""
     calls = record.records[-1].get("calls") if record.records else None
     if not calls or calls[-1]["by"] != "narrate":
         return None
     text = " ".join(calls[-1]["text"].split())
-    told = ScheduledEvent(NARRATOR, "narrate", (), text, {})
-    return event_line(record.loaded, record.lines, told) if text else None
+    narration = ScheduledEvent(NARRATOR, "narrate", (), text, {})
+    return event_line(record.loaded, record.lines, narration) if text else None

@@ -9,12 +9,12 @@ from rolellm_agents.models.local import LocalModel
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
-from rolellm_agents.scene.message_kinds import Utterance, parse_utterance
 from rolellm_agents.scene.summaries import SummaryRequest, latest_summary, summary_needed
 from rolellm_agents.scene.turns import seed_for, turns
+from rolellm_agents.scene.utterances import Utterance, parse_utterance
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
-from rolellm_graphs.chat.recording import told_at_the_end
+from rolellm_graphs.chat.recording import final_provenance
 from rolellm_graphs.role.graph import RoleContext, RoleInput
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -23,7 +23,7 @@ from rolellm_graphs.scene.state import Attempt, SceneState
 RETRIES = 1
 """The most retries of a faulty answer; the last attempt becomes the line."""
 
-_TOLD = ["messages", "recalled", "lore", "prompt"]
+_STREAMED_KEYS = ["messages", "recalled", "lore", "prompt"]
 """Keys that the role graph streams; by default LangGraph streams only the output of an inner graph."""
 
 _SUMMARY = 200
@@ -84,7 +84,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
             stop=_stops(ensemble, state, seat),
             sampling=_AGAINST_LOOPS if getattr(voice.model, "dry_multiplier", None) == 0 else {},
         )
-        return ModelRequest(voice.graph, said, {"context": context, "output_keys": _TOLD})
+        return ModelRequest(voice.graph, said, {"context": context, "output_keys": _STREAMED_KEYS})
 
     def take(state: SceneState, answer: dict[str, Any]) -> dict[str, Any]:
         seat = speaker_of(state)
@@ -99,7 +99,7 @@ def speak_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNode:
                 "strategy": voice.strategy,
                 "seed": _seed(state, seed_of()),
                 "usage": dict(message.usage_metadata or {}),
-                **told_at_the_end(message),
+                **final_provenance(message),
                 **({"lore": answer["lore"]} if answer.get("lore") else {}),
             },
         )
@@ -123,19 +123,20 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     others = known_names(loaded, seat, lines)
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
-    utterance = parse_utterance(cut, loaded.scene.turn_kinds, heard_by_name(loaded, seat, lines), own)
+    utterance = parse_utterance(cut, loaded.scene.turn_kinds, addressee_names(loaded, seat, lines), own)
+    kind = loaded.kinds[utterance.kind]
     fault = fault_in(
         utterance.text,
         speaker=seat,
         lines=witnessed(lines, seat),
         names={**others, seat: own[0]},
         language=loaded.scene.language,
-        kind=utterance.kind,
+        kind=kind,
         turn_kinds=loaded.scene.turn_kinds,
         about=loaded.personas[seat].description,
     )
     # Whispers and thoughts must not reach all seats, even if the faulty answer becomes the line.
-    aloud = utterance.kind in ("say", "act")
+    aloud = kind.perceived_by == "everyone"
     text = cut_at_marks(utterance.text, others, loaded.scene.turn_kinds) if aloud else utterance.text
     return {
         **attempt,
@@ -150,25 +151,22 @@ def broken_off(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], utter
     """The usable part of an interrupted line, cut before other speakers' lines."""
     others = known_names(loaded, seat, lines)
     text = cut_at_others(utterance.text, [loaded.names[seat]], [*others.values()])
-    return cut_at_marks(text, others, loaded.scene.turn_kinds) if utterance.kind in ("say", "act") else text
+    aloud = loaded.kinds[utterance.kind].perceived_by == "everyone"
+    return cut_at_marks(text, others, loaded.scene.turn_kinds) if aloud else text
 
 
-def heard_by_name(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
-    """The names of the present characters to whom a seat can whisper, by seat."""
+def addressee_names(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) -> dict[str, str]:
+    """The names of the present characters to whom a seat can whisper, by their seats."""
     there = present_in(loaded.scene, lines)
     return {one: name for one, name in known_names(loaded, seat, lines).items() if one in there}
 
 
-def is_to_be_said_again(
+def needs_retry(
     ensemble: Ensemble, seat: str, lines: Sequence[SceneLine], attempts: Sequence[Attempt]
 ) -> bool:
     """Whether the last attempt has a fault and may be retried.
 
-    Args:
-        ensemble: the scene and its models.
-        seat: the speaker.
-        lines: the lines before this turn.
-        attempts: the attempts of this turn.
+    `lines` are those before this turn, `attempts` those of this turn.
     """
     if not attempts[-1]["fault"] or len(attempts) > RETRIES:
         return False

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import ValidationError
 
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
@@ -20,9 +21,11 @@ from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, line_of
 from rolellm_agents.scene.events import check_present, event_line, join_event, leave_event
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.scene.witness import present_in, witnessed
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_graphs.chat.graph_stream import GraphStream
@@ -43,7 +46,7 @@ class TurnRequest(NamedTuple):
     given: SceneInput
     path: list[Message]
     """The messages before the turn."""
-    beside: int = 0
+    swipes: int = 0
     """The number of existing swipes, which is added to the seed."""
 
 
@@ -112,7 +115,7 @@ class Stage(ConversationCursor):
 
     @property
     def ended(self) -> str:
-        """Why the scene is over; empty while it is not."""
+        """Why the scene is over; empty while it continues."""
         return ending(self.loaded.scene, self.lines) or ""
 
     def witnessed(self, seat: str) -> list[Message]:
@@ -196,8 +199,8 @@ class Stage(ConversationCursor):
             if not places:
                 raise MessageError("Nobody has spoken yet; let the scene play a turn.")
             last = self._path[places[-1]]
-            beside = len(self._transcript.siblings(last.id))
-            return TurnRequest(SceneInput(next=last.speaker), self._path[: places[-1]], beside)
+            swipes = len(self._transcript.siblings(last.id))
+            return TurnRequest(SceneInput(next=last.speaker), self._path[: places[-1]], swipes)
 
         return self._play(before_last)
 
@@ -319,7 +322,7 @@ class Stage(ConversationCursor):
                 "callbacks": [tape, *self._listeners],
                 "configurable": {"thread_id": thread},
             },
-            context=SceneContext(seed=self.seed + request.beside, turns=1, persons=self.persons),
+            context=SceneContext(seed=self.seed + request.swipes, turns=1, persons=self.persons),
             stream_mode=["messages", "updates"],
             subgraphs=True,
             version="v2",
@@ -344,15 +347,29 @@ def _is_broken_off(message: Message) -> bool:
     return message.status == "cut" or SET_ASIDE in message.made_by
 
 
-def stored_scene(transcript: Transcript, conversation: str) -> tuple[LoadedScene, int]:
+def stored_scene(
+    transcript: Transcript, conversation: str, *, turn_kinds: Sequence[MessageKind] = ()
+) -> tuple[LoadedScene, int]:
     """The scene of a conversation as it was stored at its start, and its seed.
 
+    Args:
+        transcript: holds the conversation.
+        conversation: its id.
+        turn_kinds: the turn kinds of the scene that neither we nor a package provide.
+
     Raises:
-        SceneError: the conversation is not a scene.
+        SceneError: the conversation is not a scene, or its definition is invalid.
         PersonaError: a persona of the cast cannot be found any more.
     """
     kept = transcript.extensions(conversation)
     if "scene" not in kept:
         raise SceneError(f"The conversation {conversation} is no scene; “rolellm history list” shows all.")
     path = Path(kept["path"]) if "path" in kept else None
-    return cast_scene(Scene.model_validate(kept["scene"]), path), int(kept.get("seed", 0))
+    try:
+        scene = Scene.model_validate(kept["scene"], context={"turn_kinds": turn_kinds})
+    except ValidationError as error:
+        fault = one_line(str(error.errors()[0]["msg"]).removeprefix("Value error, "), 300)
+        raise SceneError(
+            f"The scene of the conversation {conversation} cannot be played here: {fault}."
+        ) from error
+    return cast_scene(scene, path), int(kept.get("seed", 0))

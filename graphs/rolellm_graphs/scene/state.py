@@ -11,13 +11,13 @@ from rolellm_agents.scene.line import Summary
 from rolellm_agents.transcript.message import Kind
 
 
-def going_on(lines: list[SceneLine], told: list[SceneLine]) -> list[SceneLine]:
+def merge_lines(lines: list[SceneLine], update: list[SceneLine]) -> list[SceneLine]:
     """Reducer that appends new lines; an update that begins with the existing lines replaces them.
 
     A scene within another graph also returns its input lines. With this reducer the outer state contains
     each line once.
     """
-    return told if told[: len(lines)] == lines else [*lines, *told]
+    return update if update[: len(lines)] == lines else [*lines, *update]
 
 
 class PersonsLine(TypedDict):
@@ -46,7 +46,7 @@ class Attempt(TypedDict):
 class SceneInput(TypedDict, total=False):
     """The graph's input."""
 
-    lines: Annotated[list[SceneLine], going_on]
+    lines: Annotated[list[SceneLine], merge_lines]
     """The lines so far, for callers that keep their own state; omit them with a checkpointer."""
     said: Annotated[PersonsLine | None, EphemeralValue]
     """A person's line, which takes the turn."""
@@ -57,7 +57,7 @@ class SceneInput(TypedDict, total=False):
 class SceneState(TypedDict):
     """The graph's state."""
 
-    lines: Annotated[list[SceneLine], going_on]
+    lines: Annotated[list[SceneLine], merge_lines]
     persons_line: NotRequired[PersonsLine | None]
     """A person's line in this turn."""
     called: NotRequired[str | None]
@@ -81,7 +81,7 @@ class SceneState(TypedDict):
 class SceneOutput(TypedDict):
     """The graph's output."""
 
-    lines: Annotated[list[SceneLine], going_on]
+    lines: Annotated[list[SceneLine], merge_lines]
     ended: str
 
 

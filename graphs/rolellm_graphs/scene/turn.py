@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.scene import SceneLine, line_of
-from rolellm_agents.scene.message_kinds import UtteranceStream
+from rolellm_agents.scene.utterances import UtteranceStream
 from rolellm_agents.scene.witness import audience_of, present_in
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.chat.answer import hash_prompt, record_of
@@ -25,7 +25,7 @@ from rolellm_graphs.events import (
 )
 from rolellm_graphs.role.prompt_parts import parts_of
 from rolellm_graphs.scene.ensemble import Ensemble
-from rolellm_graphs.scene.speaking import broken_off, heard_by_name, is_to_be_said_again
+from rolellm_graphs.scene.speaking import addressee_names, broken_off, needs_retry
 from rolellm_graphs.scene.state import Attempt
 
 SET_ASIDE = "set_aside"
@@ -43,15 +43,7 @@ class SceneTurn:
         branch: str,
         path: list[Message],
     ) -> None:
-        """Prepare the turn.
-
-        Args:
-            ensemble: the scene and its models.
-            transcript: records the messages.
-            conversation: the id of the conversation.
-            branch: the branch that points to new messages.
-            path: the messages before the turn.
-        """
+        """Prepare the turn. The branch points to new messages; `path` has the messages before the turn."""
         self.path = list(path)
         """The messages of the branch, including those of this turn."""
         self.lines = [line_of(message) for message in path]
@@ -100,7 +92,7 @@ class SceneTurn:
             recording.text = broken_off(self._ensemble.loaded, self._speaker, self.lines, said)
         end(recording)
         if recording.message:
-            self._stands(recording.message)
+            self._advance(recording.message)
         return recording.message
 
     def _speaker_events(self, node: str, update: dict[str, Any]) -> list[SceneEvent]:
@@ -144,7 +136,7 @@ class SceneTurn:
 
     def _opening_words(self) -> UtteranceStream:
         loaded = self._ensemble.loaded
-        names = heard_by_name(loaded, self._speaker, self.lines)
+        names = addressee_names(loaded, self._speaker, self.lines)
         return UtteranceStream(loaded.scene.turn_kinds, names, [loaded.names[self._speaker]])
 
     def _feed(self, words: str) -> list[SceneEvent]:
@@ -155,7 +147,8 @@ class SceneTurn:
         utterance = self._opening.utterance if self._opening else None
         if not words or utterance is None or self._recording is None:
             return []
-        self._audience = audience_of(utterance.kind, self._speaker, utterance.to, self._present)
+        kind = self._ensemble.loaded.kinds[utterance.kind]
+        self._audience = audience_of(kind, self._speaker, utterance.to, self._present)
         return [
             self._recording.add(
                 words, audience=self._audience, kind=utterance.kind, made_by=self._provenance
@@ -184,7 +177,7 @@ class SceneTurn:
     def _guarded(self, attempts: list[Attempt]) -> list[SceneEvent]:
         """Record a rejected attempt as a swipe of the next one."""
         last = attempts[-1]
-        again = is_to_be_said_again(self._ensemble, self._speaker, self.lines, attempts)
+        again = needs_retry(self._ensemble, self._speaker, self.lines, attempts)
         if not again or self._recording is None:
             return []
         made_by = {**self._provenance, **last["made_by"], "fault": last["fault"], SET_ASIDE: True}
@@ -211,10 +204,10 @@ class SceneTurn:
                     line["text"], audience=line["audience"], kind=line["kind"], made_by=self._provenance
                 )
             )
-        stands = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])
-        if stands is not None:
-            self._stands(stands)
-            events.append(MessageDone(message=stands))
+        message = recording.end("complete", self._answer, made_by, text=line["text"], kind=line["kind"])
+        if message is not None:
+            self._advance(message)
+            events.append(MessageDone(message=message))
         return events
 
     def _added(self, line: SceneLine) -> Message:
@@ -228,9 +221,9 @@ class SceneTurn:
             made_by=line["made_by"] or None,
             branch=self._branch,
         )
-        self._stands(message)
+        self._advance(message)
         return message
 
-    def _stands(self, message: Message) -> None:
+    def _advance(self, message: Message) -> None:
         self.path.append(message)
         self.lines.append(line_of(message))

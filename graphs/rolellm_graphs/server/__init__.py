@@ -1,5 +1,6 @@
 """Personas and scenes behind an OpenAI-compatible API; needs the extra `serve`.
 
-request → `wire` (what was asked) → `names` (who is meant) → `agents` (who answers) → parts of an answer
-(`answers`, from a persona or a scene) → `wire` again, whole or streamed. `limits` stands before all of it.
+A request is parsed by `wire`; `names` reads its `model` field, and `agents` finds the persona or scene that
+answers. The parts of the answer (`answers`) become a response in `wire`, complete or streamed. The
+middleware in `limits` runs before all of this.
 """

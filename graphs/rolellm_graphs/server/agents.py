@@ -44,10 +44,10 @@ class Agents:
         self._lock = Lock()
         self._personas: dict[str, Persona] = {}
         self._scenes: dict[str, str] = {}
-        self.look_around()
+        self.reload()
 
-    def look_around(self) -> None:
-        """Reload the lists; edited personas are rebuilt."""
+    def reload(self) -> None:
+        """Reload the lists of personas and scenes, and rebuild edited personas."""
         personas = {found.persona.id: found.persona for found in list_personas().found}
         scenes = {found.scene.id: found.scene.title for found in list_scenes()[0]}
         with self._lock:
@@ -74,7 +74,7 @@ class Agents:
         """The model of a spec that the server offers; its first when None.
 
         Raises:
-            ModelError: it cannot be used here.
+            ModelError: the model cannot be used here.
         """
         name = spec or self._options.models[0]
         with self._lock:
@@ -87,7 +87,7 @@ class Agents:
         """The agent of a name.
 
         Raises:
-            ApiError: the name is unknown.
+            ApiError: there is no such persona or scene.
             RoleLLMError: the agent cannot be built.
         """
         with self._lock:
@@ -95,7 +95,7 @@ class Agents:
                 self._ready.move_to_end(name)
                 return self._ready[name]
         if name.id not in (self._scenes if name.is_scene else self._personas):
-            self.look_around()
+            self.reload()
         agent = self._scene(name) if name.is_scene else self._persona(name)
         with self._lock:
             self._ready[name] = agent

@@ -41,11 +41,11 @@ class Agent(Protocol):
         """Answer the last message. Closing the generator stops the answer.
 
         Raises:
-            RoleLLMError: it cannot be answered.
+            RoleLLMError: the message cannot be answered.
         """
         ...
 
 
 def text_of(parts: Sequence[AnswerPart]) -> str:
-    """The complete text."""
+    """Join the texts of all parts."""
     return "".join(part.text for part in parts if isinstance(part, AnswerChunk))

@@ -51,10 +51,10 @@ _PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/
 
 
 def create_app(options: ServerOptions | None = None) -> FastAPI:
-    """The application, for any ASGI server.
+    """Create the application, which any ASGI server can run.
 
     Args:
-        options: of the server; None for the defaults on loopback.
+        options: the server's options; None uses the defaults, for clients on this machine only.
 
     Raises:
         ModelError: the first model cannot be used, or a name is unknown.
@@ -137,7 +137,7 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
 
     @app.get("/v1/models", summary="Personas and scenes")
     def models() -> ModelList:
-        service.agents.look_around()
+        service.agents.reload()
         return ModelList(data=service.agents.cards)
 
     @app.get("/v1/models/{model:path}", summary="One persona or scene")

@@ -31,12 +31,8 @@ class Admission:
     ) -> None:
         """Create an empty queue.
 
-        Args:
-            concurrent: maximum number of requests being answered.
-            queue: maximum number of pending requests.
-            queue_seconds: maximum time in the queue.
-            metrics: counters.
-            clock: monotonic seconds.
+        At most `concurrent` requests are answered and `queue` requests are pending, each for at most
+        `queue_seconds`. The clock returns monotonic seconds.
         """
         self._queue = FairQueue(concurrent, queue)
         self._capacity = queue
@@ -56,8 +52,8 @@ class Admission:
         """Wait for a place, and hold it while the request is answered.
 
         Args:
-            client: of the request; clients take turns.
-            receive: of the connection, after the body was read.
+            client: identifies the client; clients take turns.
+            receive: the connection's ASGI `receive`, after the body was read.
 
         Raises:
             ApiError: the queue is full, or the wait was too long.

@@ -21,7 +21,7 @@ async def while_connected(receive: Receive, work: Awaitable[_T]) -> _T:
     """Run work until it ends or the client disconnects.
 
     Args:
-        receive: of the connection, after the body was read.
+        receive: the connection's ASGI `receive`, after the body was read.
         work: cancelled when the client disconnects.
 
     Raises:
@@ -42,12 +42,12 @@ async def while_connected(receive: Receive, work: Awaitable[_T]) -> _T:
 
 
 def gone_response() -> Response:
-    """The response to a disconnected client, for the counters."""
+    """The response to a disconnected client, which is only counted."""
     return Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Replay the body, then the messages after it."""
+    """An ASGI `receive` that returns the body again, and then the messages after it."""
     was_read = False
 
     async def replay() -> Message:

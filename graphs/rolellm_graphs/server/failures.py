@@ -39,11 +39,11 @@ class ApiError(Exception):
         """Create the error.
 
         Args:
-            status: HTTP status.
+            status: the HTTP status.
             message: one sentence with the problem and the next step.
             code: for programs, such as `model_not_found`.
             param: the invalid field of the request.
-            headers: of the response.
+            headers: further response headers.
         """
         super().__init__(message)
         self.status = int(status)

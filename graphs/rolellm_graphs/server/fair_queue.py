@@ -18,7 +18,7 @@ class Ticket:
         """Create a ticket.
 
         Args:
-            client: of the request.
+            client: identifies the client of the request.
             changed: called when the request is admitted or rejected.
         """
         self.client = client
@@ -39,12 +39,7 @@ class FairQueue:
     """
 
     def __init__(self, limit: int, capacity: int) -> None:
-        """Create an empty queue.
-
-        Args:
-            limit: maximum number of concurrent requests.
-            capacity: maximum number of pending requests.
-        """
+        """Create an empty queue. At most `limit` requests are active and `capacity` requests pending."""
         self._limit = limit
         self._capacity = capacity
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()
@@ -60,11 +55,11 @@ class FairQueue:
         the most, so that one client cannot fill the queue alone.
 
         Args:
-            client: of the request.
+            client: identifies the client of the request.
             changed: called when a pending request is admitted or rejected.
 
         Raises:
-            QueueFullError: as many wait as may, and no client has more requests among them.
+            QueueFullError: the queue is full, and no other client has more pending requests.
         """
         ticket = Ticket(client, changed)
         if self.running < self._limit:

@@ -1,6 +1,7 @@
-"""What stands before every request: who may ask, and how much. How many at a time stands in `concurrency`.
+"""Middleware before every request: host names, API keys, body size and request counts.
 
-These are plain ASGI, since what wraps responses would hold streams back.
+The limit on concurrent requests is in `concurrency`. All classes are plain ASGI middleware, because
+middleware that wraps responses would buffer streams.
 """
 
 import asyncio
@@ -19,40 +20,41 @@ from rolellm_graphs.server.metrics import Metrics
 
 _OPEN: Final = ("/", "/health", "/openapi.json", "/docs")
 _OPEN_BELOW: Final = "/swagger/"
-"""What needs no key: whether it answers, and how it is asked."""
+"""Paths that need no key: health and documentation."""
 _AGAIN: Final = "1"
-"""Seconds after which a client may come again for whose request there was no memory."""
+"""The `Retry-After` of a request that was rejected for lack of memory, in seconds."""
 
 
 class KnownHosts:
-    """Refuses requests for a name that is not this server's."""
+    """Rejects requests whose `Host` header is not a name of this server."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
-        """Let these names in, without their ports."""
+        """Accept these host names, given without ports."""
         self._app = app
         self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or refuse it."""
+        """Pass the request on, or reject it."""
         if scope["type"] == "http" and _host(Headers(scope=scope).get("host", "")) not in self._hosts:
             error = ApiError(
                 HTTPStatus.FORBIDDEN,
-                "This server is not known by this name; use its own address, or start it with --host.",
+                "The host name of this request is not one of this server's; use the server's own address, "
+                "or start it with --host.",
             )
             return await error.response()(scope, receive, send)
         return await self._app(scope, receive, send)
 
 
 class Keys:
-    """Lets those in who have a key."""
+    """Rejects requests without a valid API key."""
 
     def __init__(self, app: ASGIApp, keys: Iterable[str]) -> None:
-        """Hold the keys' hashes: all are as long as each other, and compared in constant time."""
+        """Store the hashes of the keys; hashes have equal lengths and are compared in constant time."""
         self._app = app
         self._keys = tuple(_hash(key) for key in keys)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or refuse it."""
+        """Pass the request on, or reject it."""
         path = scope.get("path", "")
         is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
         if scope["type"] != "http" or is_open or self._opens(Headers(scope=scope)):
@@ -67,49 +69,56 @@ class Keys:
 
     def _opens(self, headers: Headers) -> bool:
         offered = _hash(_offered_key(headers))
-        # All are compared, so that the time does not tell which one was near.
+        # All keys are compared, so that the time reveals nothing about which key was similar.
         return sum(secrets.compare_digest(offered, key) for key in self._keys) > 0
 
 
 class BodyMemory:
-    """What the bodies of all requests may take in memory, while they arrive, wait and are answered."""
+    """Limits the memory of all request bodies together, from their arrival to the end of the answers."""
 
     def __init__(self, most: int) -> None:
-        """Allow so many bytes."""
+        """Set the limit, in bytes."""
         self._left = most
 
-    def take(self, size: int) -> None:
-        """Take so many bytes.
+    def reserve(self, size: int) -> None:
+        """Reserve memory for `size` bytes.
 
         Raises:
-            ApiError: all requests together are too large.
+            ApiError: all requests together exceed the limit.
         """
         if size > self._left:
             raise ApiError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
-                "The server holds as many bytes of requests as it may; try again in a second.",
+                "The server's memory for requests is full; try again in a second.",
                 code="overloaded",
                 headers={"Retry-After": _AGAIN, "Connection": "close"},
             )
         self._left -= size
 
-    def give_back(self, size: int) -> None:
-        """Free so many bytes, when their request is answered."""
+    def release(self, size: int) -> None:
+        """Release `size` bytes when the request is answered."""
         self._left += size
 
 
 class BodyLimit:
-    """Reads a request to its end, within a size and a time, before anybody works on it."""
+    """Reads each request completely, within limits of size and time, before it is processed."""
 
     def __init__(self, app: ASGIApp, size: int, seconds: float, memory: BodyMemory) -> None:
-        """Allow so many bytes in so many seconds, out of the memory that all requests share."""
+        """Wrap an application.
+
+        Args:
+            app: the application.
+            size: the most bytes of a request.
+            seconds: the most seconds until a request has arrived.
+            memory: the memory that all requests share.
+        """
         self._app = app
         self._size = size
         self._seconds = seconds
         self._memory = memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on whole, or refuse it."""
+        """Pass the complete request on, or reject it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         chunks: list[bytes] = []
@@ -125,10 +134,10 @@ class BodyLimit:
             if is_complete:
                 await self._app(scope, replayed(b"".join(chunks), receive), send)
         finally:
-            self._memory.give_back(sum(map(len, chunks)))
+            self._memory.release(sum(map(len, chunks)))
 
     async def _read(self, headers: Headers, receive: Receive, chunks: list[bytes]) -> bool:
-        """Read all of it; False when the client went away."""
+        """Read the complete body; False when the client disconnected."""
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._size:
             raise self._too_large()
@@ -141,10 +150,10 @@ class BodyLimit:
             size += len(chunk)
             if size > self._size:
                 raise self._too_large()
-            self._memory.take(len(chunk))
+            self._memory.reserve(len(chunk))
             chunks.append(chunk)
             if not message.get("more_body", False):
-                chunks[:] = [b"".join(chunks)]  # so that no second copy lives while it is answered
+                chunks[:] = [b"".join(chunks)]  # so that no second copy exists while it is answered
                 return True
 
     def _too_large(self) -> ApiError:
@@ -156,16 +165,16 @@ class BodyLimit:
 
 
 class Counting:
-    """Counts requests by their path and what they were answered with."""
+    """Counts requests by path and status."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Iterable[str]) -> None:
-        """Count these paths by name, and all others together: a path comes from outside."""
+        """Count these paths separately and all others together, because clients can send any path."""
         self._app = app
         self._metrics = metrics
         self._paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, and look at its status."""
+        """Pass the request on, and count its status."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         path = scope["path"] if scope["path"] in self._paths else "other"
@@ -179,7 +188,7 @@ class Counting:
 
 
 def hashed_key(headers: Headers) -> bytes | None:
-    """The hash of the key that a request brings; None when it brings none."""
+    """The hash of the request's API key; None when it has none."""
     key = _offered_key(headers)
     return _hash(key) if key else None
 

@@ -39,9 +39,9 @@ def agent_named(name: str, headers: Mapping[str, str], models: Collection[str]) 
     """Parse a name.
 
     Args:
-        name: as the client sent it.
-        headers: of the request, by lower-case names.
-        models: offered specs.
+        name: the `model` field of the request.
+        headers: the request's headers, with lower-case names.
+        models: the model specs that the server offers.
 
     Raises:
         ApiError: a suffix or header is neither a strategy nor an offered model.

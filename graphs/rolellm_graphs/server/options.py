@@ -21,7 +21,7 @@ class ServerOptions:
     strategy: str | None = None
     """Default strategy of personas; None for the model's preferred strategy. A scene has its own."""
     user: str = DEFAULT_USER
-    """What personas call whoever asks, for `{{user}}` in cards."""
+    """The user's name, which replaces `{{user}}` in cards."""
     api_keys: tuple[str, ...] = ()
     """Accepted API keys; empty for open access."""
     hosts: tuple[str, ...] = ()

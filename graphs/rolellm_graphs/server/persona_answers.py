@@ -32,11 +32,11 @@ class PersonaAgent:
         """Create the agent; nothing is loaded yet.
 
         Args:
-            persona: that answers.
-            model: of the persona.
-            strategy: of the prompts.
-            user: name of the user.
-            max_tokens: maximum length of an answer.
+            persona: the persona that answers.
+            model: the model that generates the answers.
+            strategy: the name of the strategy.
+            user: the user's name.
+            max_tokens: the maximum length of an answer in tokens.
 
         Raises:
             SettingsError: the strategy is unknown.
@@ -59,7 +59,7 @@ class PersonaAgent:
         _check_line(messages)
         metadata = AIMessageChunk(content="")
         try:
-            stream = self._chat.astream(messages, stop=request.marks, **self._options(request, seed))
+            stream = self._chat.astream(messages, stop=request.stop_strings, **self._options(request, seed))
             async with aclosing(stream) as chunks:  # type: ignore[type-var]  # a generator, typed as less
                 async for chunk in chunks:
                     metadata = _with_metadata(metadata, chunk)

@@ -23,7 +23,7 @@ class QueuePace:
         """Record an admitted request.
 
         Args:
-            now: monotonic seconds, from the same clock in all calls.
+            now: the time of a monotonic clock in seconds; all calls use the same clock.
         """
         self._starts.append(now)
         self._forget(now)

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
 
-from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine, line_of
+from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, due_lines, event_line
-from rolellm_agents.scene.message_kinds import parse_typed_line
+from rolellm_agents.scene.message_kinds import MessageKind, kind_of
+from rolellm_agents.scene.utterances import parse_typed_line
 from rolellm_agents.scene.witness import present_in
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed
@@ -28,9 +29,6 @@ from rolellm_graphs.server.wire import (
     Usage,
 )
 
-_SHOWN_TO_THE_AUDIENCE = ("say", "act", "narrate", "join", "leave")
-"""The view of a user without a seat."""
-
 
 class SceneAgent:
     """A scene with its models, and a user in one of its seats or as a spectator."""
@@ -41,11 +39,11 @@ class SceneAgent:
         """Create the agent; nothing is loaded yet.
 
         Args:
-            ensemble: of the scene.
-            memory: of running scenes.
-            seat: where the person sits; the first that the scene has for a person when None, and if it
-                has none, the person watches, and what they write happens.
-            turns: maximum number per answer.
+            ensemble: the scene and its models.
+            memory: the lines of earlier answers.
+            seat: the user's seat. None uses the scene's first seat for a person; if it has none, the user
+                watches, and what the user writes is narrated.
+            turns: the maximum number of turns of one answer.
 
         Raises:
             SceneError: there is no such seat.
@@ -74,7 +72,7 @@ class SceneAgent:
                 raise _scene_over_error(stage.ended)
             async for message in self._played(stage, new_lines):
                 if self._sees(message):
-                    line = _written_line(message)
+                    line = self._written_line(message)
                     separator = "\n\n" if sent else ""
                     sent.append(message)
                     yield AnswerChunk(
@@ -82,7 +80,9 @@ class SceneAgent:
                     )
             if not sent and stage.ended:
                 raise _scene_over_error(stage.ended)
-            text = "\n\n".join(heading(_written_line(one), self._loaded.names) + one.text for one in sent)
+            text = "\n\n".join(
+                heading(self._written_line(one), self._loaded.names) + one.text for one in sent
+            )
             texts = [*_texts(request.messages), ("assistant", text)]
             self._memory.keep(self.name, texts, stage.lines)
             messages = [SceneMessage(name=one.speaker, kind=one.kind, content=one.text) for one in sent]
@@ -106,13 +106,21 @@ class SceneAgent:
         if self.seat == NARRATOR:
             return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=text.strip())
         others = {seat: self._loaded.names[seat] for seat in present if seat != self.seat}
-        typed = parse_typed_line(text, others)
+        typed = parse_typed_line(text, others, self._loaded.scene.turn_kinds)
         return PersonsLine(seat=self.seat, kind=typed.kind, to=list(typed.to), text=typed.text)
 
     def _sees(self, message: Message) -> bool:
         if self.seat == NARRATOR:
-            return message.kind in _SHOWN_TO_THE_AUDIENCE
+            return self._kind_of(message).perceived_by == "everyone"
         return self.seat in message.audience
+
+    def _kind_of(self, message: Message) -> MessageKind:
+        return kind_of(message.kind, self._loaded.scene.turn_kinds)
+
+    def _written_line(self, message: Message) -> WrittenLine:
+        addressed = self._kind_of(message).perceived_by == "addressees"
+        to = tuple(seat for seat in message.audience if seat != message.speaker) if addressed else ()
+        return WrittenLine(message.speaker, message.kind, to, message.text)
 
     # What happened before
 
@@ -139,7 +147,7 @@ class SceneAgent:
             line = self._persons_line(message.text, present_in(self._loaded.scene, lines))
             return [WrittenLine(line["seat"], line["kind"], tuple(line["to"]), line["text"])]
         if message.role == "assistant":
-            return parse_lines(message.text, self._loaded.names)
+            return parse_lines(message.text, self._loaded.names, self._loaded.scene.message_kinds)
         return []  # system messages of clients do not concern a scene
 
 
@@ -154,16 +162,6 @@ def _split(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[str
 
 def _texts(messages: Iterable[ChatMessage]) -> list[tuple[str, str]]:
     return [(message.role, message.text) for message in messages if message.role in ("user", "assistant")]
-
-
-def _written_line(message: Message) -> WrittenLine:
-    return WrittenLine(message.speaker, message.kind, _heard_by(message), message.text)
-
-
-def _heard_by(message: Message) -> tuple[str, ...]:
-    if message.kind != "whisper":
-        return ()
-    return tuple(seat for seat in line_of(message)["audience"] if seat != message.speaker)
 
 
 def _message_of(event: SceneEvent | Played) -> Message | None:

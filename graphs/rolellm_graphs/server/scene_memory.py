@@ -14,7 +14,7 @@ from threading import Lock
 from rolellm_agents.scene import SceneLine
 
 _KEPT = 512
-"""Running scenes."""
+"""The maximum number of stored texts."""
 
 
 class SceneMemory:
@@ -31,12 +31,12 @@ class SceneMemory:
         self._lock = Lock()
 
     def keep(self, whose: str, texts: Sequence[tuple[str, str]], lines: Sequence[SceneLine]) -> None:
-        """Store lines.
+        """Store the lines of a conversation.
 
         Args:
-            whose: further parts of the key: the scene and the seat.
+            whose: the scene and the seat, which are part of the key.
             texts: the roles and texts of all messages up to here.
-            lines: to store.
+            lines: the lines to store.
         """
         with self._lock:
             self._lines[_key(whose, texts)] = list(lines)
@@ -44,7 +44,7 @@ class SceneMemory:
                 self._lines.popitem(last=False)
 
     def find(self, whose: str, texts: Sequence[tuple[str, str]]) -> list[SceneLine] | None:
-        """The stored lines, if any."""
+        """The stored lines of a conversation; None when they are not stored any more."""
         key = _key(whose, texts)
         with self._lock:
             if key not in self._lines:

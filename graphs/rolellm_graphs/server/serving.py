@@ -16,7 +16,7 @@ from rolellm_graphs.server.options import ServerOptions
 
 _BACKLOG: Final = 2048
 _HERE: Final = ("localhost", "127.0.0.1", "[::1]")
-"""What programs of this machine call it."""
+"""The host names by which programs on this machine reach the server."""
 
 
 async def serve(
@@ -25,22 +25,22 @@ async def serve(
     host: str = "127.0.0.1",
     port: int | None = None,
     patience: float = 30.0,
-    tell: Callable[[str], None] = print,
+    on_ready: Callable[[str], None] = print,
 ) -> None:
     """Serve until a signal arrives; then finish running streams and accept no new requests.
 
     Args:
-        options: of the server.
-        host: a name or an address of this machine.
-        port: None for 8000 or the next free one, 0 for any free port.
-        patience: seconds for running streams to end; a second signal cancels them.
-        tell: hears where the server is, when it is ready.
+        options: the server's options.
+        host: a host name or address of this machine.
+        port: None uses 8000 or the next free port; 0 uses any free port.
+        patience: seconds that running streams may take to end; a second signal cancels them.
+        on_ready: called with the server's URL when it accepts requests.
 
     Raises:
-        SettingsError: the address cannot be had, or others could come there without a key.
-        ModelError: the first model cannot be used here, or not be loaded.
+        SettingsError: the address cannot be used, or it is public and there is no key.
+        ModelError: the first model cannot be used or loaded.
     """
-    check_door(host, options)
+    check_access(host, options)
     with listen(host, port) as listener:
         listener.listen(_BACKLOG)
         # asyncio does so only for sockets that say they are TCP's. Without it the end of an answer waits
@@ -58,10 +58,10 @@ async def serve(
             server_header=False,
             timeout_graceful_shutdown=max(1, round(patience)),
         )
-        await _NotifyingServer(config, lambda: tell(url)).serve(sockets=[listener])
+        await _NotifyingServer(config, lambda: on_ready(url)).serve(sockets=[listener])
 
 
-def check_door(host: str, options: ServerOptions) -> None:
+def check_access(host: str, options: ServerOptions) -> None:
     """Require an API key for public addresses.
 
     Raises:
@@ -69,13 +69,13 @@ def check_door(host: str, options: ServerOptions) -> None:
     """
     if not is_loopback(host) and not options.api_keys:
         raise SettingsError(
-            f"Whoever reaches {host} could use this server; give it a key with --api-key or "
-            "ROLELLM_API_KEY, or leave --host out to serve this machine alone."
+            f"Anyone who can reach {host} could use this server; set a key with --api-key or "
+            "ROLELLM_API_KEY, or leave out --host to serve this machine only."
         )
 
 
 class _NotifyingServer(uvicorn.Server):
-    """Notifies when it is ready."""
+    """Calls a function when it is ready."""
 
     def __init__(self, config: uvicorn.Config, notify: Callable[[], None]) -> None:
         super().__init__(config)

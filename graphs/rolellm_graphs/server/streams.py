@@ -33,14 +33,14 @@ async def stream_response(
     when the client disconnects.
 
     Args:
-        request: of the client.
-        answer: to stream.
-        chunks: converts a part to objects to send.
-        headers: further ones.
+        request: the client's request.
+        answer: the answer to stream.
+        chunks: converts a part of the answer to the objects to send.
+        headers: further response headers.
 
     Raises:
-        GoneError: the client hung up before the first words.
-        ApiError: it cannot be answered.
+        GoneError: the client disconnected before the first piece of text.
+        ApiError: the request cannot be answered.
     """
     try:
         first = await while_connected(request.receive, answer.next())
@@ -73,19 +73,19 @@ class StreamedAnswer:
         """Start the answer.
 
         Args:
-            agent: that answers.
-            request: the request.
-            seconds: maximum duration.
-            metrics: counters.
+            agent: the persona or scene that answers.
+            request: the client's request.
+            seconds: the maximum duration of the answer.
+            metrics: the server's counters.
         """
         self._parts: asyncio.Queue[AnswerPart | Exception | None] = asyncio.Queue()
         self._task = asyncio.create_task(self._generate(agent, request, seconds, metrics))
 
     async def next(self) -> list[AnswerPart]:
-        """All available parts, at least one; none at the end.
+        """Wait for the next parts, at least one; an empty list is the end of the answer.
 
         Raises:
-            ApiError: it failed or took too long.
+            ApiError: the answer failed or took too long.
         """
         part = await self._parts.get()
         parts: list[AnswerPart] = []
@@ -102,7 +102,7 @@ class StreamedAnswer:
         return parts
 
     async def stop(self) -> None:
-        """Cancel it, if it is running."""
+        """Cancel the answer if it is running."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
@@ -125,10 +125,7 @@ class StreamedAnswer:
 def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) -> Chunks:
     """The chunks of a chat completion.
 
-    Args:
-        head: common fields of all objects.
-        request: the request.
-        name: of the speaker; None in a scene.
+    `head` has the common fields of all objects; `name` is the speaker's, and None in a scene.
     """
     started = False
 

@@ -16,7 +16,7 @@ async def answers(
     """Generate `n` answers concurrently; each but the first has a derived seed.
 
     Raises:
-        ApiError: one of them failed, or they took too long.
+        ApiError: an answer failed, or the answers took too long.
     """
     seeds = [None if request.seed is None else request.seed + number for number in range(request.n)]
     tasks = [asyncio.ensure_future(_parts(agent, request, seed, metrics)) for seed in seeds]

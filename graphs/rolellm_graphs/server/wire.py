@@ -1,7 +1,7 @@
-"""What comes over the wire and what goes back, in OpenAI's form.
+"""Requests and responses in OpenAI's format.
 
-Fields that OpenAI's clients send and that mean nothing here are passed over, and named in the header
-`X-RoleLLM-Ignored`; those that would change the answer's form and cannot be had are refused.
+Fields that OpenAI's clients send and that have no effect here are ignored and listed in the response header
+`X-RoleLLM-Ignored`. Fields that would change the form of the answer and are not supported are rejected.
 """
 
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ StopMark = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class TextPart(BaseModel):
-    """A piece of a message that is text; others cannot be read here."""
+    """A text part of a message, the only kind that is supported."""
 
     type: Literal["text"]
     text: str
@@ -28,7 +28,7 @@ class ChatMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart] | None = None
     name: str | None = Field(default=None, max_length=200)
-    """Who speaks, in scenes and in groups."""
+    """The speaker, in scenes and group chats."""
 
     @field_validator("content", mode="before")
     @classmethod
@@ -36,27 +36,25 @@ class ChatMessage(BaseModel):
         parts = content if isinstance(content, list) else []
         others = {str(part.get("type")) for part in parts if isinstance(part, dict)} - {"text"}
         if others:
-            raise ValueError(
-                f"only text can be read here; leave out parts of type {', '.join(sorted(others))}"
-            )
+            raise ValueError(f"only text is supported; leave out parts of type {', '.join(sorted(others))}")
         return content
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The complete text of the message."""
         if isinstance(self.content, list):
             return "".join(part.text for part in self.content)
         return self.content or ""
 
 
 class StreamOptions(BaseModel):
-    """What is told in a stream besides the words."""
+    """Options of a stream."""
 
     include_usage: bool = False
 
 
 class GenerationRequest(BaseModel):
-    """What every request for an answer may say."""
+    """The fields that chat and text completion requests share."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -65,7 +63,7 @@ class GenerationRequest(BaseModel):
     stream: bool = False
     stream_options: StreamOptions | None = None
     n: int = Field(default=1, ge=1, le=8)
-    """Answers beside each other; one, in a stream and for a scene."""
+    """The number of answers; must be 1 for a stream or a scene."""
     temperature: Temperature | None = None
     top_p: Fraction | None = None
     top_k: int | None = Field(default=None, ge=0, le=100_000)
@@ -79,24 +77,24 @@ class GenerationRequest(BaseModel):
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     stop: StopMark | Annotated[list[StopMark], Field(max_length=16)] | None = None
 
-    # What OpenAI has and personas have not
+    # Features of OpenAI's API that personas do not support
     tools: list[Any] | None = Field(default=None, max_length=0)
     functions: list[Any] | None = Field(default=None, max_length=0)
     logit_bias: dict[str, float] | None = Field(default=None, max_length=0)
 
     @property
     def longest(self) -> int | None:
-        """Tokens of the answer at most."""
+        """The maximum length of the answer in tokens."""
         return self.max_tokens
 
     @property
-    def marks(self) -> list[str] | None:
-        """The words before which the answer ends."""
+    def stop_strings(self) -> list[str] | None:
+        """The strings before which the answer ends."""
         return [self.stop] if isinstance(self.stop, str) else self.stop
 
     @property
     def ignored(self) -> list[str]:
-        """Fields that were sent and mean nothing here."""
+        """The names of the sent fields that have no effect."""
         return sorted(self.model_extra or {})
 
 
@@ -110,12 +108,12 @@ class ChatRequest(GenerationRequest):
 
     @property
     def longest(self) -> int | None:
-        """Tokens of the answer at most."""
+        """The maximum length of the answer in tokens."""
         return self.max_completion_tokens or self.max_tokens
 
 
 class CompletionRequest(GenerationRequest):
-    """`POST /v1/completions`: a line to a persona."""
+    """`POST /v1/completions`: one user line to a persona."""
 
     prompt: str | Annotated[list[str], Field(min_length=1, max_length=1)]
     echo: Literal[False] | None = None
@@ -123,19 +121,19 @@ class CompletionRequest(GenerationRequest):
 
     @property
     def line(self) -> str:
-        """What is said."""
+        """The user's line."""
         return self.prompt if isinstance(self.prompt, str) else self.prompt[0]
 
 
 class PromptDetails(BaseModel):
-    """Where the prompt's tokens came from."""
+    """How many tokens of the prompt came from the cache."""
 
     cached_tokens: int = 0
-    """Read before, and not again."""
+    """Tokens that were prefilled by an earlier request."""
 
 
 class Usage(BaseModel):
-    """Tokens, as the model counts them."""
+    """Token counts, by the model's own tokenizer."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -144,7 +142,7 @@ class Usage(BaseModel):
 
 
 class SceneMessage(BaseModel):
-    """One line of a scene that the person in it witnessed."""
+    """One line of a scene that the user witnessed."""
 
     role: Literal["assistant"] = "assistant"
     name: str
@@ -155,17 +153,17 @@ class SceneMessage(BaseModel):
 
 
 class SceneReply(BaseModel):
-    """What a scene's answer tells besides its text."""
+    """The data of a scene's answer in addition to its text."""
 
     messages: list[SceneMessage]
     seat: str
-    """Whose lines the `user` messages are."""
+    """The user's seat, which speaks the `user` messages."""
     ended: str
-    """Why the scene is over; empty while it is not."""
+    """Why the scene is over; empty while it continues."""
 
 
 class AnswerMessage(BaseModel):
-    """An answer."""
+    """The message of an answer."""
 
     role: Literal["assistant"] = "assistant"
     content: str
@@ -192,7 +190,7 @@ class ChatCompletion(BaseModel):
     choices: list[ChatChoice]
     usage: Usage
     scene: SceneReply | None = None
-    """Of a scene alone."""
+    """Only in answers of scenes."""
 
 
 class TextChoice(BaseModel):
@@ -216,7 +214,7 @@ class TextCompletion(BaseModel):
 
 
 class ModelObject(BaseModel):
-    """One who can be asked."""
+    """A persona or scene that can answer."""
 
     id: str
     object: Literal["model"] = "model"
@@ -239,6 +237,6 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
     version: str
     answering: int
-    """Answers on their way."""
+    """The number of answers being generated."""
     waiting: int
-    """Requests in the queue."""
+    """The number of requests in the queue."""

@@ -47,10 +47,7 @@ _Graph = TypeVar("_Graph")
 async def build(config: RunnableConfig, choice: type[_Choice], make: Callable[[_Choice], _Graph]) -> _Graph:
     """Build a run's graph in a thread.
 
-    Args:
-        config: the run's config.
-        choice: a dataclass, whose fields are read from the configurable values.
-        make: builds the graph from the choice.
+    The fields of the dataclass `choice` are read from the configurable values of the run's config.
 
     Raises:
         ValueError: a persona, scene or model does not exist, or a value has the wrong type.
@@ -75,19 +72,19 @@ def chosen(config: RunnableConfig, choice: type[_Choice]) -> _Choice:
     """
     given: dict[str, Any] = config.get("configurable", {})
     names = [field.name for field in fields(choice)]  # type: ignore[arg-type]  # a dataclass
-    told = {name: given[name] for name in names if given.get(name) not in (None, "")}
+    values = {name: given[name] for name in names if given.get(name) not in (None, "")}
     try:
-        return TypeAdapter(choice).validate_python(told)
+        return TypeAdapter(choice).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0])
         raise SettingsError(
-            f"{name!r} cannot be {told[name]!r} ({first['msg'].lower()}); choose another."
+            f"{name!r} cannot be {values[name]!r} ({first['msg'].lower()}); choose another."
         ) from error
 
 
 @lru_cache(maxsize=_KEPT)
-def kept_model(
+def cached_model(
     spec: str,
     *,
     temperature: float | None = None,
@@ -103,7 +100,7 @@ def kept_model(
 
 
 @lru_cache(maxsize=_KEPT)
-def kept_model_for_many(
+def cached_model_for_many(
     spec: str, *, temperature: float | None = None, max_tokens: int | None = None
 ) -> BaseChatModel:
     """The same with enough sequences for the concurrent requests of generators and judges.

@@ -23,7 +23,7 @@ from rolellm_graphs.studio.choosing import (
     Seed,
     Temperature,
     build,
-    kept_model_for_many,
+    cached_model_for_many,
 )
 
 
@@ -81,7 +81,7 @@ async def context_instruct(config: RunnableConfig) -> PassGraph:
 
 def _graph(choice: ContextChoice) -> PassGraph:
     spec = choice.model or load_settings().model
-    model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
+    model = cached_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
     persona = with_macros(load_persona(choice.persona), DEFAULT_USER)
     character = read_character(persona, script=None, most=choice.segment_tokens)
     talk = character_graph(

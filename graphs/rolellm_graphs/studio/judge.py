@@ -26,7 +26,7 @@ from rolellm_graphs.studio.choosing import (
     Seed,
     Temperature,
     build,
-    kept_model_for_many,
+    cached_model_for_many,
 )
 
 _KEY: Final = "reply"
@@ -80,7 +80,7 @@ async def judge(config: RunnableConfig) -> JudgedChatGraph:
 
 
 def _graph(choice: JudgeChoice) -> JudgedChatGraph:
-    model = kept_model_for_many(
+    model = cached_model_for_many(
         choice.model or load_settings().model,
         temperature=choice.temperature,
         max_tokens=choice.max_tokens,

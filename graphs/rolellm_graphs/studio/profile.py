@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import Field
 
 from rolellm_graphs.profile import ProfileGraph, profile_graph
-from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, kept_model_for_many
+from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, cached_model_for_many
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ async def profile(config: RunnableConfig) -> ProfileGraph:
 
 
 def _graph(choice: ProfileChoice) -> ProfileGraph:
-    model = choice.model and kept_model_for_many(
+    model = choice.model and cached_model_for_many(
         choice.model, temperature=choice.temperature, max_tokens=choice.max_tokens
     )
     return profile_graph(model=model or None).copy({"context_schema": ProfileChoice})

@@ -17,7 +17,7 @@ from rolellm_graphs.studio.choosing import (
     PersonaName,
     Temperature,
     build,
-    kept_model,
+    cached_model,
 )
 
 RoleGraph = CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]
@@ -49,7 +49,7 @@ async def role(config: RunnableConfig) -> RoleGraph:
 def _graph(choice: RoleChoice) -> RoleGraph:
     settings = load_settings()
     spec = choice.model or settings.model
-    model = kept_model(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
+    model = cached_model(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
     strategy = choice.strategy or settings.strategy or default_strategy(spec)
     graph = role_graph(choice.persona, model=model, strategy=strategy, user=choice.user)
     return graph.copy({"context_schema": RoleChoice})

@@ -21,7 +21,7 @@ from rolellm_graphs.studio.choosing import (
     Seed,
     Temperature,
     build,
-    kept_model_for_many,
+    cached_model_for_many,
 )
 
 
@@ -68,7 +68,7 @@ async def rolegpt(config: RunnableConfig) -> InstructionGraph:
 
 def _graph(choice: RoleGPTChoice) -> InstructionGraph:
     spec = choice.model or load_settings().model
-    model = kept_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
+    model = cached_model_for_many(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
     persona = load_persona(choice.persona)
     voice = persona_answer_graph(
         persona, choice.strategy, Unrecorded(model), model_name=spec, seed=choice.seed

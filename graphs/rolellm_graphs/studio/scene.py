@@ -12,7 +12,7 @@ from rolellm_agents.scene import load_scene
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.graph import SceneGraph, staged_scene_graph
 from rolellm_graphs.scene.state import SceneContext
-from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, kept_model
+from rolellm_graphs.studio.choosing import MaxTokens, Temperature, build, cached_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,6 @@ def _graph(choice: SceneChoice) -> SceneGraph:
         loaded,
         model=choice.model or loaded.scene.model or load_settings().model,
         strategy=choice.strategy,
-        make=partial(kept_model, temperature=choice.temperature, max_tokens=choice.max_tokens),
+        make=partial(cached_model, temperature=choice.temperature, max_tokens=choice.max_tokens),
     )
     return staged_scene_graph(ensemble).copy({"context_schema": SceneChoice})

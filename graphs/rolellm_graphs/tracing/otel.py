@@ -20,7 +20,7 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 from opentelemetry.util.types import AttributeValue
 
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_graphs.tracing.tags import RECALLED
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -78,10 +78,13 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         if "strategy" not in metadata or metadata.get("persona") in (None, persona):
             self._within[run_id] = (context, persona)
             return
-        attributes = {**_operation("invoke_agent", metadata), **_agent(metadata)}
-        attributes |= _without_none({"gen_ai.request.model": metadata.get("model")})
+        attributes = {
+            **_operation("invoke_agent", metadata),
+            **_agent(metadata),
+            "gen_ai.request.model": metadata.get("model"),
+        }
         name = f"invoke_agent {attributes['gen_ai.agent.name']}"
-        self._begin(run_id, context, name, SpanKind.INTERNAL, attributes, metadata)
+        self._begin(run_id, parent_run_id, name, SpanKind.INTERNAL, attributes, metadata)
 
     def on_chat_model_start(
         self,
@@ -97,23 +100,20 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         metadata = metadata or {}
         given = kwargs.get("invocation_params") or {}
         model = metadata.get("ls_model_name")
-        attributes = {**_operation("chat", metadata), **_agent(metadata)}
-        attributes |= _without_none(
-            {
-                "gen_ai.request.model": model,
-                "gen_ai.request.temperature": metadata.get("ls_temperature"),
-                "gen_ai.request.max_tokens": metadata.get("ls_max_tokens"),
-                "gen_ai.request.stop_sequences": metadata.get("ls_stop"),
-                **{name: given.get(key) for key, name in _REQUEST.items()},
-            }
-        )
+        attributes = {
+            **_operation("chat", metadata),
+            **_agent(metadata),
+            "gen_ai.request.model": model,
+            "gen_ai.request.temperature": metadata.get("ls_temperature"),
+            "gen_ai.request.max_tokens": metadata.get("ls_max_tokens"),
+            "gen_ai.request.stop_sequences": metadata.get("ls_stop"),
+            **{name: given.get(key) for key, name in _REQUEST.items()},
+        }
         if self._content:
             asked = [_message(message) for conversation in messages for message in conversation]
             attributes["gen_ai.input.messages"] = _json(asked)
-        context, _ = self._parent(parent_run_id)
-        self._begin(
-            run_id, context, f"chat {model}" if model else "chat", SpanKind.CLIENT, attributes, metadata
-        )
+        name = f"chat {model}" if model else "chat"
+        self._begin(run_id, parent_run_id, name, SpanKind.CLIENT, attributes, metadata)
 
     def on_retriever_start(
         self,
@@ -128,13 +128,14 @@ class OpenTelemetryHandler(BaseCallbackHandler):
         """Start a span for a retrieval."""
         metadata = metadata or {}
         source = metadata.get("persona")
-        attributes = {"gen_ai.operation.name": "retrieval", **_agent(metadata)}
-        attributes |= _without_none({"gen_ai.data_source.id": source})
-        if self._content:
-            attributes["gen_ai.retrieval.query.text"] = whole(query)
-        context, _ = self._parent(parent_run_id)
+        attributes = {
+            "gen_ai.operation.name": "retrieval",
+            **_agent(metadata),
+            "gen_ai.data_source.id": source,
+            "gen_ai.retrieval.query.text": replace_surrogates(query) if self._content else None,
+        }
         name = f"retrieval {source}" if source else "retrieval"
-        self._begin(run_id, context, name, SpanKind.CLIENT, attributes, metadata)
+        self._begin(run_id, parent_run_id, name, SpanKind.CLIENT, attributes, metadata)
 
     def on_tool_start(
         self,
@@ -148,15 +149,14 @@ class OpenTelemetryHandler(BaseCallbackHandler):
     ) -> None:
         """Start a span for a tool call."""
         name = kwargs.get("name") or (serialized or {}).get("name")
-        attributes: dict[str, AttributeValue] = {"gen_ai.operation.name": "execute_tool"}
-        attributes |= _without_none(
-            {"gen_ai.tool.name": name, "gen_ai.tool.call.id": kwargs.get("tool_call_id")}
-        )
-        if self._content:
-            attributes["gen_ai.tool.call.arguments"] = whole(input_str)
-        context, _ = self._parent(parent_run_id)
+        attributes = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": kwargs.get("tool_call_id"),
+            "gen_ai.tool.call.arguments": replace_surrogates(input_str) if self._content else None,
+        }
         title = f"execute_tool {name}" if name else "execute_tool"
-        self._begin(run_id, context, title, SpanKind.INTERNAL, attributes, metadata or {})
+        self._begin(run_id, parent_run_id, title, SpanKind.INTERNAL, attributes, metadata or {})
 
     # End of runs
 
@@ -188,7 +188,7 @@ class OpenTelemetryHandler(BaseCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End the span of a tool call."""
         result = output.text if isinstance(output, BaseMessage) else str(output)
-        self._end(run_id, {"gen_ai.tool.call.result": whole(result)} if self._content else {})
+        self._end(run_id, {"gen_ai.tool.call.result": replace_surrogates(result)} if self._content else {})
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """End a run that failed, was interrupted for a person, or was cancelled."""
@@ -204,65 +204,58 @@ class OpenTelemetryHandler(BaseCallbackHandler):
     def _begin(
         self,
         run_id: UUID,
-        context: Context,
+        parent_run_id: UUID | None,
         name: str,
         kind: SpanKind,
-        attributes: dict[str, AttributeValue],
+        attributes: dict[str, Any],
         metadata: dict[str, Any],
     ) -> None:
-        span = self._tracer.start_span(name, context, kind, attributes)
+        context, _ = self._parent(parent_run_id)
+        span = self._tracer.start_span(name, context, kind, _without_none(attributes))
         self._spans[run_id] = span
         self._within[run_id] = (trace.set_span_in_context(span, context), metadata.get("persona"))
 
-    def _end(
-        self, run_id: UUID, attributes: dict[str, AttributeValue], error: BaseException | None = None
-    ) -> None:
+    def _end(self, run_id: UUID, attributes: dict[str, Any], error: BaseException | None = None) -> None:
         self._within.pop(run_id, None)
         span = self._spans.pop(run_id, None)
         if span is None:
             return
-        span.set_attributes(attributes)
+        span.set_attributes(_without_none(attributes))
         if error is not None and not isinstance(error, GraphBubbleUp):
             span.set_attribute("error.type", type(error).__qualname__)
             span.set_status(Status(StatusCode.ERROR, one_line(str(error), 300)))
         span.end()
 
 
-def _operation(name: str, metadata: dict[str, Any]) -> dict[str, AttributeValue]:
+def _operation(name: str, metadata: dict[str, Any]) -> dict[str, Any]:
     provider = metadata.get("ls_provider") or str(metadata.get("model", "")).partition(":")[0]
-    return {"gen_ai.operation.name": name, **_without_none({"gen_ai.provider.name": provider or None})}
+    return {"gen_ai.operation.name": name, "gen_ai.provider.name": provider or None}
 
 
-def _agent(metadata: dict[str, Any]) -> dict[str, AttributeValue]:
+def _agent(metadata: dict[str, Any]) -> dict[str, Any]:
     """Attributes of the persona and its strategy; the conventions have none for the latter."""
-    return _without_none(
-        {
-            "gen_ai.agent.id": metadata.get("persona"),
-            "gen_ai.agent.name": metadata.get("persona_name") or metadata.get("persona"),
-            "rolellm.strategy": metadata.get("strategy"),
-        }
-    )
+    return {
+        "gen_ai.agent.id": metadata.get("persona"),
+        "gen_ai.agent.name": metadata.get("persona_name") or metadata.get("persona"),
+        "rolellm.strategy": metadata.get("strategy"),
+    }
 
 
-def _answered(answers: Sequence[AIMessage]) -> dict[str, AttributeValue]:
+def _answered(answers: Sequence[AIMessage]) -> dict[str, Any]:
     """Attributes of the answers, without their text."""
     metadata = [answer.response_metadata for answer in answers]
     usage = [answer.usage_metadata for answer in answers if answer.usage_metadata]
     reasons = [one.get("finish_reason") or one.get("stop_reason") for one in metadata]
     first: dict[str, Any] = metadata[0] if metadata else {}
     reused = [(one.get("input_token_details") or {}).get("cache_read") for one in usage]
-    return _without_none(
-        {
-            "gen_ai.response.model": first.get("model_name") or first.get("model"),
-            "gen_ai.response.id": first.get("id"),
-            "gen_ai.response.finish_reasons": [reason for reason in reasons if reason] or None,
-            "gen_ai.usage.input_tokens": sum(one["input_tokens"] for one in usage) if usage else None,
-            "gen_ai.usage.output_tokens": sum(one["output_tokens"] for one in usage) if usage else None,
-            "gen_ai.usage.cache_read.input_tokens": sum(one or 0 for one in reused)
-            if any(reused)
-            else None,
-        }
-    )
+    return {
+        "gen_ai.response.model": first.get("model_name") or first.get("model"),
+        "gen_ai.response.id": first.get("id"),
+        "gen_ai.response.finish_reasons": [reason for reason in reasons if reason] or None,
+        "gen_ai.usage.input_tokens": sum(one["input_tokens"] for one in usage) if usage else None,
+        "gen_ai.usage.output_tokens": sum(one["output_tokens"] for one in usage) if usage else None,
+        "gen_ai.usage.cache_read.input_tokens": sum(one or 0 for one in reused) if any(reused) else None,
+    }
 
 
 def _without_none(values: dict[str, Any]) -> dict[str, AttributeValue]:
@@ -287,4 +280,4 @@ def _message(message: BaseMessage) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     """JSON text, because not every OpenTelemetry version supports nested values."""
-    return whole(json.dumps(value, ensure_ascii=False, default=str))
+    return replace_surrogates(json.dumps(value, ensure_ascii=False, default=str))

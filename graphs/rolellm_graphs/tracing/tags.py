@@ -26,9 +26,7 @@ RECALLED = "recalled"
 def run_tags(persona: Persona, strategy: str | None = None) -> list[str]:
     """Tags of a persona's runs, such as `persona:ada` and `strategy:system`.
 
-    Args:
-        persona: the persona.
-        strategy: the strategy's name; None for runs without a strategy.
+    The strategy is None for runs without one.
     """
     return [f"persona:{persona.id}", *([f"strategy:{strategy}"] if strategy else [])]
 
@@ -36,32 +34,24 @@ def run_tags(persona: Persona, strategy: str | None = None) -> list[str]:
 def run_metadata(persona: Persona, strategy: str | None = None, model: str | None = None) -> dict[str, str]:
     """Metadata of a persona's runs: `persona` (the id), `persona_name`, `strategy` and `model`.
 
-    Args:
-        persona: the persona.
-        strategy: the strategy's name; None for runs without a strategy.
-        model: the model's spec; None for runs without a model.
+    Strategy and model are None for runs without them.
     """
-    told = {"persona": persona.id, "persona_name": persona.name, "strategy": strategy, "model": model}
-    return {key: value for key, value in told.items() if value is not None}
+    metadata = {"persona": persona.id, "persona_name": persona.name, "strategy": strategy, "model": model}
+    return {key: value for key, value in metadata.items() if value is not None}
 
 
 def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> list[Document]:
     """Recalled items as documents, which is how tracers show retrieved items.
 
-    Args:
-        persona: the persona, with its macros replaced.
-        recalled: the items that were recalled for a line.
+    The persona's macros are replaced.
     """
     return list(_documents(persona, recalled))
 
 
-def tell_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
+def trace_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
     """Report recalled items to the tracers of the current run, as the child run of a retriever.
 
-    Args:
-        persona: the persona, with its macros replaced.
-        line: the line for which the items were recalled.
-        recalled: the items; without items there is no child run.
+    The persona's macros are replaced. Without items there is no child run.
     """
     if recalled:
         manager = get_callback_manager_for_config(ensure_config())
@@ -69,7 +59,7 @@ def tell_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem])
         run.on_retriever_end(recalled_documents(persona, recalled))
 
 
-async def tell_recalled_async(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
+async def trace_recalled_async(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
     """The same for async callers."""
     if recalled:
         manager = get_async_callback_manager_for_config(ensure_config())
@@ -105,19 +95,19 @@ def opentelemetry_handler(
 
 def _documents(persona: Persona, recalled: Sequence[RecalledItem]) -> Iterator[Document]:
     for item in recalled:
-        told: dict[str, Any] = {"persona": persona.id, "why": item["why"]}
+        metadata: dict[str, Any] = {"persona": persona.id, "why": item["why"]}
         if item["kind"] == "demonstration":
             pair = persona.demonstrations[item["index"]]
-            told |= {
+            metadata |= {
                 "kind": "demonstration",
                 "title": pair.user,
                 "place": pair.place,
                 "score": item["score"],
             }
-            yield Document(f"{pair.user}\n{pair.reply}", metadata=told)
+            yield Document(f"{pair.user}\n{pair.reply}", metadata=metadata)
         elif item["kind"] == "passage":
-            told |= {"kind": item["of"], "title": item["source"], "place": "", "score": item["score"]}
-            yield Document(item["text"], metadata=told)
+            metadata |= {"kind": item["of"], "title": item["source"], "place": "", "score": item["score"]}
+            yield Document(item["text"], metadata=metadata)
         else:
-            told |= {"kind": "lore", "title": item["name"], "place": item["book"]}
-            yield Document(item["text"], metadata=told)
+            metadata |= {"kind": "lore", "title": item["name"], "place": item["book"]}
+            yield Document(item["text"], metadata=metadata)

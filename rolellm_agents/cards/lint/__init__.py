@@ -1,1 +1,1 @@
-"""The card linter: what breaks the specification, what other programs drop, what may do harm."""
+"""A linter for cards: violations of the specification, data that other programs drop, and risks."""

@@ -94,8 +94,8 @@ def no_notes(view: View) -> Spots:
         yield "data.creator_notes", "is empty; tell people there what the card is for."
 
 
-def mains(view: View) -> Spots:
-    """Several icons without exactly one main icon, or several main backgrounds."""
+def main_assets(view: View) -> Spots:
+    """Several icons of which not exactly one is the main icon, or several main backgrounds."""
     names: dict[str, list[str]] = {"icon": [], "background": []}
     for _, asset, _ in _assets(view):
         names.setdefault(text(asset.get("type")), []).append(text(asset.get("name")))
@@ -126,7 +126,7 @@ def lost_assets(view: View) -> Spots:
 
 
 def extensions(view: View) -> Spots:
-    """Upper-case or dotted `ext`."""
+    """Assets whose `ext` is in upper case or begins with a dot."""
     for where, asset, uri in _assets(view):
         ext = text(asset.get("ext"))
         if uri != DEFAULT_URI and (ext != ext.lower() or "." in ext):

@@ -22,7 +22,7 @@ _RULES: tuple[tuple[str, Level, Callable[[lint_view.View], lint_view.Spots]], ..
     ("spec-version", "error", form.wrong_version),
     ("spec-newer", "warning", form.newer_version),
     ("own-field", "warning", form.own_fields),
-    ("asset-main", "error", form.mains),
+    ("asset-main", "error", form.main_assets),
     ("asset-scheme", "error", form.schemes),
     ("asset-lost", "error", form.lost_assets),
     ("asset-ext", "error", form.extensions),
@@ -38,11 +38,11 @@ _RULES: tuple[tuple[str, Level, Callable[[lint_view.View], lint_view.Spots]], ..
     ("key-slow", "warning", lore.slow_keys),
     ("key-plain", "warning", lore.plain_regex),
     ("entry-keys", "warning", lore.no_keys),
-    ("entry-never", "warning", lore.never),
+    ("entry-never", "warning", lore.never_active),
     ("entry-id", "warning", lore.same_ids),
     ("entry-orders", "hint", lore.same_orders),
     ("text-control", "warning", texts.controls),
-    ("text-surrogate", "error", texts.halves),
+    ("text-surrogate", "error", texts.lone_surrogates),
     ("text-mojibake", "warning", texts.mojibake),
     ("remote-media", "warning", texts.remote_media),
     ("remote-link", "hint", texts.links),
@@ -57,7 +57,7 @@ RULES: dict[str, Level] = {name: level for name, level, _ in _RULES}
 
 @dataclass(frozen=True)
 class CardFinding:
-    """One finding."""
+    """One finding of the linter."""
 
     level: Level
     where: str
@@ -86,9 +86,7 @@ def tokens_by_part(card: Card, count: Callable[[str], int]) -> dict[str, int]:
     `lorebook_whole` all enabled entries. `total` is the permanent part of a prompt: without greetings and
     examples, which a long chat replaces, and without entries that depend on keys.
 
-    Args:
-        card: the card.
-        count: counts the tokens of a text that is not empty.
+    `count` is not called with empty texts.
     """
     entries = [one for one in lint_view.lore(card) if one.entry.enabled]
     always = {

@@ -115,8 +115,8 @@ def no_keys(view: View) -> Spots:
             yield f"{one.where}.keys", "is empty, so the entry never fires; add keys, or make it constant."
 
 
-def never(view: View) -> Spots:
-    """Entries that cannot be active for another reason."""
+def never_active(view: View) -> Spots:
+    """Entries that have keys but can never be active."""
     bad = _bad(view)
     reasons: dict[str, Callable[[Lore], bool]] = {
         "its probability is 0": lambda one: _chance(one) <= 0,

@@ -39,11 +39,14 @@ def controls(view: View) -> Spots:
             yield where, f"has control characters ({listed(found)}), which confuse programs; remove them."
 
 
-def halves(view: View) -> Spots:
+def lone_surrogates(view: View) -> Spots:
     """Lone surrogates."""
     for where, words in view.texts:
         if found := _HALVES.findall(words):
-            yield where, f"has halves of characters ({listed(found)}), which cannot be saved; remove them."
+            yield (
+                where,
+                f"has lone surrogates ({listed(found)}), which cannot be saved; remove them.",
+            )
 
 
 def mojibake(view: View) -> Spots:
@@ -66,7 +69,7 @@ def links(view: View) -> Spots:
     for where, words in view.texts:
         shown = {*_SHOWN.findall(words)}
         if hosts := [host for host in _LINK.findall(words) if host not in shown]:
-            yield where, f"names addresses at {listed(hosts)}, where whoever opens them is view."
+            yield where, f"names addresses at {listed(hosts)}, where the server sees each reader."
 
 
 def macros(view: View) -> Spots:

@@ -75,12 +75,8 @@ def activate(
 ) -> Activation:
     """Find the entries that are active in a scene.
 
-    Args:
-        books: the lorebooks; without `settings.evenly`, the budget serves them in this order.
-        scene: the chat and its participants.
-        settings: defaults for entries and books.
-        state: the chat's lore state; not modified.
-        count_tokens: counts the tokens of a content.
+    Without `settings.evenly`, the budget serves the books in their order. The settings are defaults for
+    entries and books; the state is not modified.
     """
     return _Activation(books, scene, settings, state, count_tokens).run()
 

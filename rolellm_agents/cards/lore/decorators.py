@@ -1,6 +1,7 @@
 """V3's decorators: lines such as `@@depth 4` at the head of an entry's content.
 
-V3's `@@instruct_…` decorators refer to text completion. They are unknown here, so their fallbacks are used.
+V3's `@@instruct_…` decorators are for text completion. They are unsupported here, so their fallbacks are
+used.
 """
 
 import re
@@ -16,7 +17,7 @@ UiPrompt = Literal["post_history_instructions", "system_prompt"]
 
 @dataclass(frozen=True)
 class Decorators:
-    """The settings of one entry's decorators; None or empty where they set nothing."""
+    """The settings that an entry's decorators make; None or empty where they make none."""
 
     activate: bool = False
     dont_activate: bool = False
@@ -137,8 +138,8 @@ _LINE = re.compile(r"@@@?([a-z_]+)(?:[ \t]+(.*))?")
 def parse_decorators(content: str) -> tuple[Decorators, str]:
     """Parse the decorators at the head of a content; returns them and the content below.
 
-    A fallback, with three `@`, counts only when the lines above it are unknown or invalid. Of repeated
-    decorators the first valid one counts. Content without decorators is returned unchanged.
+    A fallback, with three `@`, is used only when the lines above it are unknown or invalid. If a decorator
+    is repeated, the first valid one is used. Content without decorators is returned unchanged.
     """
     if not content.lstrip().startswith("@@"):
         return NO_DECORATORS, content

@@ -32,13 +32,10 @@ def choose_in_groups(
     A sticky entry wins its groups. Otherwise the entry with `group_override` and the highest order wins, or
     else one is sampled by weight. An entry that wins one of its groups wins all of them.
 
-    Args:
-        members: the entries that would be active, in budget order.
-        taken: groups with an entry that is active already.
-        is_sticky: whether an entry is still active from earlier messages.
-        score: the number of keys of an entry that were found.
-        scoring: the default for entries without `group_scoring`: sample only from those with most keys.
-        seed: the seed; each group samples independently.
+    The members are in budget order; `taken` are groups with an entry that is active already. `is_sticky`
+    says whether an entry is still active from earlier messages, `score` how many of its keys were found.
+    `scoring` is the default for entries without `group_scoring`: sample only from those with most keys.
+    Each group samples independently.
     """
     decided = set(taken).union(*(member.entry.groups for member in members if is_sticky(member)))
     lost = {

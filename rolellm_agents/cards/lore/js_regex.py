@@ -1,7 +1,7 @@
 r"""Translate JavaScript's regular expressions for the library `regex`.
 
 `\w`, `\d` and `\b` are ASCII-only as in JavaScript. Features that only `regex` has, such as recursion, are
-refused, since the expressions are untrusted.
+rejected, because the expressions are untrusted.
 """
 
 import re

@@ -3,9 +3,9 @@ r"""Keys of lorebook entries, and the search for all plain keys of many entries 
 A key of the form `/…/flags` with escaped inner slashes is a regular expression; every other key is plain
 text. Expressions are untrusted, so their search has a time limit.
 
-Whole words: a key of several words matches anywhere. A key of one word must not have a letter, digit or
-underscore beside it. Scripts without spaces have no word boundaries: there a key matches inside longer
-text, and a character of such a script beside a key counts as a boundary.
+When whole words are matched, a key of several words still matches anywhere. A key of one word matches only
+if no letter, digit or underscore is next to it. Scripts without spaces have no word boundaries: there a key
+matches inside longer text, and a character of such a script next to a key counts as a boundary.
 """
 
 import re

@@ -30,7 +30,7 @@ class Window(NamedTuple):
 
     first: int
     """The index of the oldest message; the number of messages for none."""
-    beside: frozenset[Kind] = frozenset()
+    other_kinds: frozenset[Kind] = frozenset()
 
 
 class KeyMatch(NamedTuple):
@@ -47,7 +47,7 @@ class _Segment:
         self.text = SearchedText(text)
 
     def seen_by(self, window: Window) -> bool:
-        return self.message >= window.first if self.kind == "chat" else self.kind in window.beside
+        return self.message >= window.first if self.kind == "chat" else self.kind in window.other_kinds
 
 
 class Haystack:
@@ -56,10 +56,8 @@ class Haystack:
     def __init__(self, messages: Sequence[ScanMessage], heads: frozenset[str], *, names: bool) -> None:
         """Create a haystack; messages are searched when a window first includes them.
 
-        Args:
-            messages: the chat, oldest first.
-            heads: the heads of all keys.
-            names: whether to scan the speaker's name before each message.
+        The chat has the oldest message first. `names` says whether to scan the speaker's name before each
+        message.
         """
         self._messages = messages
         self._names = names

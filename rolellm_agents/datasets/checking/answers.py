@@ -34,13 +34,7 @@ class Violation(NamedTuple):
 
 
 def check_answer(answer: str, role: str, language: Language) -> Iterator[Violation]:
-    """The rules that an answer violates.
-
-    Args:
-        answer: a reference that is not empty.
-        role: the answer's role.
-        language: the role's language.
-    """
+    """The rules that an answer violates. The answer is a reference that is not empty."""
     text = answer.strip()
     if is_in_other_language(text, language):
         yield Violation("wrong-language", text)

@@ -50,10 +50,7 @@ class ScannedFile:
 def scan_file(source: SourceFile, cast: Mapping[str, Language], findings: Findings) -> ScannedFile:
     """Read a file and check its rows one by one.
 
-    Args:
-        source: the file.
-        cast: the language of known roles, by the key of the role's name.
-        findings: collects the violations.
+    `cast` has the language of known roles, by the key of the role's name.
 
     Raises:
         RoleBenchError: the file cannot be read.

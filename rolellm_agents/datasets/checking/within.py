@@ -56,10 +56,7 @@ def check_types(files: Sequence[ScannedFile], findings: Findings) -> None:
 def check_roles(files: Sequence[ScannedFile], profiles: Collection[str], findings: Findings) -> None:
     """Find roles without a profile or persona, and roles that are spelled in several ways.
 
-    Args:
-        files: all files of a source.
-        profiles: the keys of the role names that have a profile or a persona.
-        findings: collects the violations.
+    `profiles` has the keys of the role names that have a profile or a persona.
     """
     written: dict[str, set[str]] = defaultdict(set)
     for file in files:

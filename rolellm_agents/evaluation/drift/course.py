@@ -95,13 +95,9 @@ def planned_questions(
 ) -> list[PlannedQuestion]:
     """Plan the questions of one interview.
 
-    Args:
-        course: the course.
-        turns: number of questions; when the course has fewer, `more` fills the middle.
-        number: number of the interview, from 0.
-        persona: id of the persona, which determines the visitor together with `seed`.
-        seed: seed of the choice of the visitor.
-        more: general questions for long interviews; they repeat when there are too few.
+    Interviews are numbered from 0. The persona's id and the seed determine the visitor. When the course has
+    fewer than `turns` questions, `more` fills the middle; these general questions repeat when there are too
+    few.
 
     Raises:
         JudgingError: there are too few questions and `more` is empty.

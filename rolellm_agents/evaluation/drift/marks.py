@@ -47,9 +47,7 @@ def marks_of(answers: Sequence[AnsweredQuestion], persona: Persona) -> list[dict
     trigrams: 0 for the same text and 1 for no trigram in common. `repeats_earlier` is the highest ROUGE-L
     F1 with any earlier answer of the interview.
 
-    Args:
-        answers: the answers of one interview, in order.
-        persona: the persona that answers.
+    The answers are those of one interview, in order.
     """
     return [{**_marks(answers, turn, persona), **one.verdicts} for turn, one in enumerate(answers)]
 

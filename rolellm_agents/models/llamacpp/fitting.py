@@ -26,7 +26,7 @@ def fit_messages(
 
     Args:
         messages: the prompt.
-        room: the most tokens of the prompt.
+        room: the maximum number of tokens of the prompt.
         count: counts the tokens of a prompt made of the given messages.
 
     Returns:

@@ -26,11 +26,7 @@ def structured(
 ) -> Runnable[LanguageModelInput, Any]:
     """Implement `with_structured_output` for a model whose calls take `json_schema`.
 
-    Args:
-        model: the model.
-        schema: a pydantic class, a TypedDict, or a JSON Schema; None is any JSON object.
-        method: the method that is reported to tracing.
-        include_raw: return the message, the parsed object and the parser's error, if any.
+    The arguments are those of the model's `with_structured_output`.
     """
     bound = model.bind(
         json_schema=ANY_OBJECT if schema is None else closed(json_schema_of(schema)),

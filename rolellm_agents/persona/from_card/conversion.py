@@ -15,7 +15,7 @@ from rolellm_agents.cards.macros import MacroScope, substitute
 from rolellm_agents.cards.values import mapping, text
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Demonstration, Persona
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_agents.text.language import Language, language_of
 
 CARD = "card"
@@ -33,10 +33,7 @@ _LABELS: dict[Language, tuple[str, str]] = {
 def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Persona:
     """Convert a card to a persona; macros stay and are filled by `with_macros`.
 
-    Args:
-        card: any card.
-        persona_id: the persona's id.
-        portrait: the path of the portrait, relative to the persona's file.
+    The portrait's path is relative to the persona's file.
     """
     if restored := _restored(card):
         return restored.model_copy(update={"id": persona_id, "portrait": portrait})
@@ -59,9 +56,9 @@ def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Pers
         name=one_line(card.name),
         language=language,
         tags=tuple(dict.fromkeys(filter(None, map(one_line, card.tags)))),
-        description=whole(description) or one_line(card.name),
-        greeting=whole(card.greetings[0]).strip(),
-        demonstrations=tuple(_demonstrations(whole(card.examples), card)),
+        description=replace_surrogates(description) or one_line(card.name),
+        greeting=replace_surrogates(card.greetings[0]).strip(),
+        demonstrations=tuple(_demonstrations(replace_surrogates(card.examples), card)),
         lorebook=lorebook,
         portrait=portrait,
         extensions={CARD: {"document": document, "files": sorted(card.files)}},
@@ -71,10 +68,7 @@ def persona_of(card: Card, persona_id: str, portrait: str | None = None) -> Pers
 def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -> Card:
     """Convert a persona to a card: its original card with the persona's changes, or a new V3 card.
 
-    Args:
-        persona: any persona.
-        image: the portrait.
-        files: the other files of the persona, by path.
+    `image` is the portrait; `files` has the other files of the persona, by path.
     """
     kept = mapping(persona.extensions.get(CARD))
     if not isinstance(kept.get("document"), dict):
@@ -114,9 +108,7 @@ def with_greeting(persona: Persona, number: int) -> Persona:
 def with_macros(persona: Persona, user: str) -> Persona:
     """Fill a persona's macros: `{{char}}` is the character's name, `{{user}}` the user's.
 
-    Args:
-        persona: a persona; returned unchanged if it has no macros.
-        user: the user's display name.
+    A persona without macros is returned unchanged.
     """
     texts = (
         persona.description,
@@ -288,9 +280,9 @@ def _examples(pairs: Iterable[Demonstration]) -> str:
 def _clean(value: Any) -> Any:
     """JSON without lone surrogates, which YAML cannot represent."""
     if isinstance(value, str):
-        return whole(value)
+        return replace_surrogates(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {whole(str(key)): _clean(item) for key, item in value.items()}
+        return {replace_surrogates(str(key)): _clean(item) for key, item in value.items()}
     return value

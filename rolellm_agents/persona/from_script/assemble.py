@@ -14,11 +14,7 @@ _KNOWLEDGE = 8
 def draft_persona(script: Script, names: Sequence[str], role: str, *, demonstrations: int) -> Persona:
     """Draft a persona from a script without a model: from the role's lines, habits and longest speeches.
 
-    Args:
-        script: the script.
-        names: the names of the role in the script.
-        role: the persona's name.
-        demonstrations: the most demonstrations to choose.
+    `names` are those of the role in the script; `demonstrations` is the most to choose.
     """
     own = [passage.speech for passage in script.passages if passage.speaker in names]
     others = [
@@ -35,7 +31,7 @@ def draft_persona(script: Script, names: Sequence[str], role: str, *, demonstrat
         demonstrations=tuple(
             Demonstration(user=pair.user, reply=pair.reply, place=pair.place) for pair in pairs
         ),
-        knowledge=tuple(own_words(script, names, _KNOWLEDGE, besides={pair.place for pair in pairs})),
+        knowledge=tuple(own_words(script, names, _KNOWLEDGE, exclude={pair.place for pair in pairs})),
         greeting=find_greeting(script, names),
         tags=(script.kind,),
     )

@@ -123,16 +123,16 @@ def _style(own: Sequence[ScriptPassage], role: str) -> str:
 
 
 def own_words(
-    script: Script, names: Sequence[str], most: int, *, besides: Set[str] = frozenset()
+    script: Script, names: Sequence[str], most: int, *, exclude: Set[str] = frozenset()
 ) -> list[Knowledge]:
     """The role's longest speeches as knowledge, in the source's order.
 
     At most one speech of each scene is chosen, to cover the whole work, and none from the places in
-    `besides`, which are demonstrations already.
+    `exclude`, which are demonstrations already.
     """
     best: dict[int, tuple[int, ScriptPassage]] = {}
     for number, passage in enumerate(script.passages):
-        if passage.place in besides:
+        if passage.place in exclude:
             continue
         is_theirs = passage.speaker in names and passage.certainty in ("named", "pronoun")
         if is_theirs and length(passage.speech, script.language) >= _LONG_SPEECH:

@@ -50,12 +50,7 @@ def find_habits(
 ) -> list[str]:
     """Phrases that characterise a speaker, most distinctive first.
 
-    Args:
-        own: the role's speeches.
-        others: the speeches of all others.
-        language: the language of both.
-        names: names of speakers; phrases that consist of names are not habits.
-        most: the most phrases to return.
+    Phrases that consist of names of speakers are not habits; at most `most` phrases are returned.
     """
     called = {word.casefold() for name in names for word in words(name, language)}
     speeches_with: dict[tuple[str, ...], set[int]] = defaultdict(set)

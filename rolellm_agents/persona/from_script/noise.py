@@ -13,11 +13,8 @@ _Item = TypeVar("_Item")
 def with_noise(persona: Persona, cast: Sequence[Persona], share: float, seed: int = 0) -> Persona:
     """The persona with a share of its demonstrations and knowledge replaced by other characters'.
 
-    Args:
-        persona: the persona; not modified.
-        cast: the source of the foreign lines; only personas of the same language are used.
-        share: the share, from 0 to 1.
-        seed: the seed of the choice.
+    The persona is not modified. Foreign lines come from personas of the same language; their share is from
+    0 to 1.
 
     Raises:
         ValueError: `share` is not between 0 and 1.

@@ -52,9 +52,7 @@ class Description(BaseModel):
 def is_grounded(note: Note, lines: Sequence[str]) -> bool:
     """Whether the note's line exists, and shares content words with the note.
 
-    Args:
-        note: a note with the number of a line, from 1.
-        lines: the lines of the segment.
+    The number of the note's line counts from 1.
     """
     if note.line > len(lines):
         return False

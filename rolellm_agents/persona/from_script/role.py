@@ -17,10 +17,7 @@ def names_of(script: Script, role: str, also: Sequence[str] = ()) -> tuple[str, 
     “Hamlet” finds `HAMLET`; “Claudius” finds `KING CLAUDIUS`; “Elizabeth Bennet” finds `Elizabeth`, and not
     `Mrs. Bennet`. An exact match excludes matches of parts.
 
-    Args:
-        script: the script.
-        role: the role's name.
-        also: other names of the role, exactly as in the script.
+    `also` are other names of the role, exactly as in the script.
 
     Raises:
         ScriptError: the role speaks at most once, or the name is ambiguous.

@@ -24,10 +24,7 @@ class ScriptSegment:
 def cut_segments(script: Script, names: Sequence[str], *, most: int) -> list[ScriptSegment]:
     """Cut a script between scenes and passages, and keep the segments in which the role speaks.
 
-    Args:
-        script: the script.
-        names: the role's names.
-        most: the most characters of a segment; a longer passage is truncated.
+    A passage longer than `most` characters is truncated.
     """
     segments: list[ScriptSegment] = []
     for passages in _pieces(script.passages, most):

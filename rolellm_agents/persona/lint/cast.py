@@ -20,13 +20,13 @@ class _NamePart(NamedTuple):
     text: str
 
 
-def check_copies(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> Iterator[PersonaFinding]:
-    """Find lines of the checked personas that are near copies of other lines, in them or in `beside`.
+def check_copies(checked: Sequence[Persona], others: Sequence[Persona] = ()) -> Iterator[PersonaFinding]:
+    """Find lines of the checked personas that are near copies of other lines, in them or in `others`.
 
     Questions are compared with questions only, since a reply may repeat its question.
     """
     for kind in ("question", "text"):
-        parts = [part for persona in (*checked, *beside) for part in _parts(persona) if part.kind == kind]
+        parts = [part for persona in (*checked, *others) for part in _parts(persona) if part.kind == kind]
         own = {persona.id for persona in checked}
         for first, second, share in near_copies([part.text for part in parts], at_least=_SHARE[kind]):
             for part, other in ((parts[first], parts[second]), (parts[second], parts[first])):
@@ -56,21 +56,21 @@ def _parts(persona: Persona) -> Iterator[_NamePart]:
         yield _NamePart(persona, "text", f"knowledge {piece.title!r}", piece.text)
 
 
-def check_names(checked: Sequence[Persona], beside: Sequence[Persona] = ()) -> Iterator[PersonaFinding]:
+def check_names(checked: Sequence[Persona], others: Sequence[Persona] = ()) -> Iterator[PersonaFinding]:
     """Find names of personas from other works, which a copied file may contain.
 
     Only names of at least two words (in Chinese, two characters) count, and not those that occur in several
     other personas.
     """
-    named = [persona for persona in (*checked, *beside) if _is_full_name(persona.name)]
+    named = [persona for persona in (*checked, *others) if _is_full_name(persona.name)]
     patterns = {persona.id: re.compile(rf"(?<!\w){re.escape(persona.name)}(?!\w)") for persona in named}
     patterns |= {
         persona.id: re.compile(re.escape(persona.name)) for persona in named if persona.language == "zh"
     }
     texts = {
-        persona.id: "\n".join(part.text for part in _parts(persona)) for persona in (*checked, *beside)
+        persona.id: "\n".join(part.text for part in _parts(persona)) for persona in (*checked, *others)
     }
-    by_id = {persona.id: persona for persona in (*checked, *beside)}
+    by_id = {persona.id: persona for persona in (*checked, *others)}
     mentioned_by = {
         owner.id: [
             other

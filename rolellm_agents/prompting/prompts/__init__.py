@@ -4,9 +4,11 @@
 transcripts record the version.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import get_args
 
 import yaml
 
@@ -43,3 +45,24 @@ def load_prompt(prompt_id: str, language: Language) -> Prompt:
     _, head, body = source.split("---\n", maxsplit=2)
     fields = yaml.safe_load(head)
     return Prompt(fields["id"], fields["version"], language, body.strip())
+
+
+@dataclass(frozen=True)
+class PromptTexts(Mapping[Language, str]):
+    """The texts of one prompt by language; each is read from its file when it is used."""
+
+    id: str
+
+    def __getitem__(self, language: Language) -> str:
+        """The text in a language."""
+        if language not in get_args(Language):
+            raise KeyError(language)
+        return load_prompt(self.id, language).text
+
+    def __iter__(self) -> Iterator[Language]:
+        """The languages."""
+        return iter(get_args(Language))
+
+    def __len__(self) -> int:
+        """The number of languages."""
+        return len(get_args(Language))

@@ -36,7 +36,7 @@ def director_named(kind: str) -> DirectorFunction:
     """The director of a kind: one of `DIRECTORS`, or an entry point of `rolellm.directors`.
 
     Raises:
-        SceneError: there is none.
+        SceneError: there is no such director.
         PluginError: the package that provides it cannot be used.
     """
     found = DIRECTORS.get(kind) or load_plugin("rolellm.directors", kind)

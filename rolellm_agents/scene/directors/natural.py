@@ -9,13 +9,15 @@ from collections.abc import Collection
 
 from rolellm_agents.scene.directors.situation import NextSpeaker, Situation
 from rolellm_agents.scene.line import SceneLine
-from rolellm_agents.scene.names import index_names, names_of
+from rolellm_agents.scene.message_kinds import kind_of
+from rolellm_agents.scene.names import index_names
 from rolellm_agents.scene.turns import is_seat_line, last_speaker
 
 _ROUNDS = 2
 """A character is forgotten after so many turns of each of the others."""
 _PATIENCE = 5
 """The fewest turns after which a character is forgotten, so that two can have an exchange."""
+_ADDRESSED = {"whisper": "Was whispered to."}
 
 
 def natural(situation: Situation) -> NextSpeaker:
@@ -51,7 +53,7 @@ def _silence(situation: Situation, seat: str) -> int:
 
 
 def _called(situation: Situation, others: Collection[str]) -> NextSpeaker | None:
-    """The first seat that is named or whispered to, in the last spoken line or the events after it.
+    """The first seat that is named or alone addressed, in the last spoken line or the events after it.
 
     Later lines take precedence.
     """
@@ -60,15 +62,16 @@ def _called(situation: Situation, others: Collection[str]) -> NextSpeaker | None
         named = [seat for seat in _named(situation, line) if seat in heard]
         if named:
             return NextSpeaker(seat=named[0], why="Was named.")
-        if line["kind"] == "whisper" and heard:
-            return NextSpeaker(seat=heard[0], why="Was whispered to.")
+        if heard and kind_of(line["kind"], situation.scene.turn_kinds).perceived_by == "addressees":
+            return NextSpeaker(seat=heard[0], why=_ADDRESSED.get(line["kind"], "Was addressed."))
         if is_seat_line(line):
             return None
     return None
 
 
 def _named(situation: Situation, line: SceneLine) -> tuple[str, ...]:
-    return index_names(names_of(situation.scene)).mentioned(line["text"])
+    names = {seat.id: seat.name or seat.id.replace("-", " ") for seat in situation.scene.cast}
+    return index_names(names).mentioned(line["text"])
 
 
 def _willing(situation: Situation, others: Collection[str]) -> NextSpeaker:

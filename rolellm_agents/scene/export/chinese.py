@@ -119,7 +119,7 @@ class ChineseWording:
             "！": ("cry", _CRIES),
         }
         ways = known.get(last)
-        if context.goes_on and last not in ("？", "?"):
+        if context.continues and last not in ("？", "?"):
             ways = ("on", _GOES_ON)
         if ways is None and context.answers:
             ways = ("answer", _ANSWERS)

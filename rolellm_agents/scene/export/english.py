@@ -167,7 +167,7 @@ class EnglishWording:
             return "says aloud"
         last = words.rstrip(f"’”{UNSTRESSED}")[-1:]
         ways = {"?": ("ask", _ASKS), "!": ("cry", _CRIES)}.get(last)
-        if context.goes_on and last != "?":
+        if context.continues and last != "?":
             ways = ("on", _GOES_ON)
         if ways is None and context.answers:
             ways = ("answer", _ANSWERS)

@@ -30,9 +30,7 @@ def write_novel(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
     The page is deterministic. Texts are escaped, and its content security policy forbids scripts and
     external resources.
 
-    Args:
-        loaded: the scene.
-        lines: all lines, or those that one seat witnessed (`as_seen_by`).
+    The lines are all lines, or those that one seat witnessed (`as_seen_by`).
     """
     scene = loaded.scene
     names = [name_of(loaded, seat.id) for seat in cast_of(loaded, lines)]

@@ -73,7 +73,7 @@ def without_marks(text: str) -> str:
 
 
 def split_first_sentence(
-    text: str, ends: re.Pattern[str], most: int, goes_on: re.Pattern[str] = _NEVER
+    text: str, ends: re.Pattern[str], most: int, continues: re.Pattern[str] = _NEVER
 ) -> tuple[str, str]:
     """The first sentence and the rest; the whole text and "" when there is no rest or the sentence is long.
 
@@ -81,13 +81,13 @@ def split_first_sentence(
         text: the spoken words.
         ends: matches the end of a sentence and the blanks after it.
         most: the most characters of a first sentence.
-        goes_on: matches an end that is not the end of a sentence, for example “Mr.”
+        continues: matches an end that is not the end of a sentence, for example “Mr.”
     """
     for found in ends.finditer(text):
         first = text[: found.end()].rstrip()
         if len(first) > most or found.end() == len(text):
             break
-        if first.count(STRESSED) == first.count(UNSTRESSED) and not goes_on.search(first):
+        if first.count(STRESSED) == first.count(UNSTRESSED) and not continues.search(first):
             return first, text[found.end() :].lstrip()
     return text, ""
 
@@ -103,11 +103,11 @@ def _role(found: "re.Match[str]", before: str, after: str) -> Literal["done", "s
         return "done" if between or not after.strip() else "said"
     if found["underscored"]:
         return "stressed"
-    goes_on = _GOES_ON.match(after)
-    if between and not (found["starred"][0].isupper() and goes_on):
+    continues = _GOES_ON.match(after)
+    if between and not (found["starred"][0].isupper() and continues):
         return "done"
     few = len(found["starred"].split()) <= _MOST_STRESSED and "\n" not in found["starred"]
-    return "stressed" if few and (goes_on or after) else "done"
+    return "stressed" if few and (continues or after) else "done"
 
 
 def _opened(found: "re.Match[str]") -> str:

@@ -51,13 +51,13 @@ class EnglishNames:
         self._full = {seat.id: name_of(loaded, seat.id) for seat in cast_of(loaded, lines)}
         text = "\n".join([loaded.scene.setting, *(line["text"] for line in lines)])
         self._short = {seat: self._shortened(seat, text) for seat in self._full}
-        self._told: set[str] = set()
+        self._introduced: set[str] = set()
 
     def call(self, seat: str) -> str:
         """The name of a seat inside a sentence."""
         full = self._full.get(seat, seat)
-        name = self._short.get(seat, full) if seat in self._told else full
-        self._told.add(seat)
+        name = self._short.get(seat, full) if seat in self._introduced else full
+        self._introduced.add(seat)
         return inside(name)
 
     def _shortened(self, seat: str, text: str) -> str:

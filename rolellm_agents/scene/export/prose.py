@@ -7,11 +7,15 @@ from typing import Literal, NamedTuple
 from rolellm_agents.scene.export.chinese import ChineseWording
 from rolellm_agents.scene.export.english import EnglishWording
 from rolellm_agents.scene.export.parts import clean, parts_of, without_marks
+from rolellm_agents.scene.export.people import inside, listeners_of, name_of
 from rolellm_agents.scene.export.signs import is_prose, unwrapped
 from rolellm_agents.scene.export.wording import SpeechContext, Wording
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
+from rolellm_agents.scene.message_kinds import BUILT_IN, kind_of
 from rolellm_agents.scene.scene import NARRATOR
+from rolellm_agents.text import one_line
+from rolellm_agents.text.language import Language
 
 _LONG = 500
 """Characters after which a paragraph takes no further line."""
@@ -19,6 +23,8 @@ _SECTION = 12
 """Least paragraphs of a section; the next scheduled event then begins a new one."""
 _MOST_UNNAMED = 2
 """Most consecutive paragraphs of speech without a name, while two speakers alternate."""
+_LISTED: dict[Language, str] = {"en": " and ", "zh": "和"}
+_NOBODY: dict[Language, str] = {"en": "nobody", "zh": "无人"}
 _ASKED = re.compile(r"[?？]\W*\Z")
 
 
@@ -78,7 +84,8 @@ def _is_event(loaded: LoadedScene, line: SceneLine) -> bool:
 
 class _Piece(NamedTuple):
     kind: str
-    """"said", "done", "thought" or "narration"; or "prose", which has its own quotes and narration."""
+    """"said", "done", "thought", "narration", "prose", which has its own quotes and narration, or "own" for
+    words of a message kind that is not ours."""
     text: str
     line: SceneLine
 
@@ -88,6 +95,7 @@ class _ProseWriter:
 
     def __init__(self, loaded: LoadedScene, lines: Sequence[SceneLine]) -> None:
         zh = loaded.scene.language == "zh"
+        self._loaded = loaded
         self._wording: Wording = ChineseWording(loaded, lines) if zh else EnglishWording(loaded, lines)
         self._spoken: list[SceneLine] = []
         """The last spoken line of each paragraph, since the last paragraph without speech."""
@@ -120,6 +128,8 @@ class _ProseWriter:
                 return self._wording.narrate_quoting(speaker, piece.text), 1
             case "prose":
                 return self._wording.narrate(piece.text), 1
+            case "own":
+                return self._own(piece), 1
             case "thought":
                 return self._wording.thought(speaker, piece.text, known=named), 1
             case "done" if following and following.kind == "said" and not named:
@@ -128,11 +138,20 @@ class _ProseWriter:
                 return self._wording.action_and_speech(speaker, piece.text, following.text, context), 2
             case "done":
                 return self._wording.action(speaker, piece.text, after=_after(before)), 1
-        if self._goes_unnamed(piece, before, following):
+        if self._can_omit_name(piece, before, following):
             return self._wording.quote(piece.text), 1
         return self._wording.speech(speaker, piece.text, self._context(piece, before)), 1
 
-    def _goes_unnamed(self, piece: _Piece, before: Sequence[_Piece], following: _Piece | None) -> bool:
+    def _own(self, piece: _Piece) -> str:
+        """Words after what their kind is called, as in “Walt signs to Juno”."""
+        scene, speaker = self._loaded.scene, piece.line["speaker"]
+        to = _LISTED[scene.language].join(inside(name) for name in listeners_of(self._loaded, piece.line))
+        kind = kind_of(piece.line["kind"], scene.turn_kinds)
+        label = one_line(kind.labelled(to or _NOBODY[scene.language], scene.language))
+        does, colon = (f" {label}", ": ") if scene.language == "en" else (label, "：")
+        return f"{name_of(self._loaded, speaker)}{does}{colon}{self._wording.quote(piece.text)}"
+
+    def _can_omit_name(self, piece: _Piece, before: Sequence[_Piece], following: _Piece | None) -> bool:
         """Whether the speaker is clear without a name."""
         if any(one.kind == "said" and one.line is piece.line for one in before):
             return True
@@ -163,7 +182,7 @@ class _ProseWriter:
         return SpeechContext(
             to=tuple(seat for seat in line["audience"] if seat != line["speaker"]) if whispered else None,
             answers=answers,
-            goes_on=last is not None and not by_another and not before,
+            continues=last is not None and not by_another and not before,
             aloud=bool(before) and before[-1].kind == "thought",
             crowd=len(line["audience"]) > 2,
         )
@@ -181,6 +200,9 @@ def _pieces(line: SceneLine) -> list[_Piece]:
     if line["kind"] in ("act", "think"):
         words = without_marks(line["text"])
         return [_Piece("done" if line["kind"] == "act" else "thought", words, line)] if words else []
+    if line["kind"] not in BUILT_IN:
+        words = without_marks(line["text"])
+        return [_Piece("own", words, line)] if words else []
     return [
         _Piece("prose" if kind == "said" and is_prose(text) else kind, unwrapped(text), line)
         for kind, text in parts_of(line["text"])

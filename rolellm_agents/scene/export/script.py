@@ -9,6 +9,7 @@ from rolellm_agents.scene.export.people import cast_of, inside, is_persons, list
 from rolellm_agents.scene.export.signs import unwrapped
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
+from rolellm_agents.scene.message_kinds import ACT, SAY, THINK, WHISPER, kind_of
 from rolellm_agents.scene.scene import NARRATOR, Seat
 from rolellm_agents.text import one_line
 from rolellm_agents.text.language import Language
@@ -21,6 +22,8 @@ _WORDS: dict[Language, dict[str, str]] = {
         "whisper": " *(whispering to {to})*",
         "mutter": " *(in a voice that nobody hears)*",
         "think": " *(aside)*",
+        "own": " *({label})*",
+        "nobody": "nobody",
         "join": "Enter {name}.",
         "leave": "Exit {name}.",
         "direction": "*({text})*",
@@ -37,6 +40,8 @@ _WORDS: dict[Language, dict[str, str]] = {
         "whisper": "（对{to}低声）",
         "mutter": "（低声，无人听见）",
         "think": "（心想）",
+        "own": "（{label}）",
+        "nobody": "无人",
         "join": "{name}上。",
         "leave": "{name}下。",
         "direction": "（{text}）",
@@ -56,9 +61,7 @@ def write_script(loaded: LoadedScene, lines: Sequence[SceneLine]) -> str:
 
     Whispers name their addressees, thoughts are asides. The characters are those that occur in the lines.
 
-    Args:
-        loaded: the scene.
-        lines: all lines, or those that one seat witnessed (`as_seen_by`).
+    The lines are all lines, or those that one seat witnessed (`as_seen_by`).
     """
     scene, words = loaded.scene, _WORDS[loaded.scene.language]
     place = [f"*{_escaped(one_line(told))}*" for told in (scene.setting, scene.time) if told.strip()]
@@ -83,13 +86,22 @@ def _script_line(loaded: LoadedScene, line: SceneLine) -> str:
         return _direction(loaded, _entrance_or_exit(loaded, line))
     if line["kind"] == "narrate" or line["speaker"] == NARRATOR:
         return _direction(loaded, _sentence(clean(line["text"]).replace("\n", " "), loaded))
-    how = ""
-    if line["kind"] == "whisper":
-        to = [inside(name) for name in listeners_of(loaded, line)]
-        how = words["whisper"].format(to=_escaped(_listed(to, loaded))) if to else words["mutter"]
-    elif line["kind"] == "think":
-        how = words["think"]
+    how = _how(loaded, line)
     return words["speech"].format(name=_caps(loaded, line["speaker"]), how=how, text=_spoken(loaded, line))
+
+
+def _how(loaded: LoadedScene, line: SceneLine) -> str:
+    """The note behind the speaker's name."""
+    words, kind = _WORDS[loaded.scene.language], kind_of(line["kind"], loaded.scene.turn_kinds)
+    to = [inside(name) for name in listeners_of(loaded, line)]
+    if kind in (SAY, ACT):
+        return ""
+    if kind == THINK:
+        return words["think"]
+    if kind == WHISPER:
+        return words["whisper"].format(to=_escaped(_listed(to, loaded))) if to else words["mutter"]
+    label = kind.labelled(_listed(to, loaded) if to else words["nobody"], loaded.scene.language)
+    return words["own"].format(label=_escaped(one_line(label)))
 
 
 def _spoken(loaded: LoadedScene, line: SceneLine) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from rolellm_agents.scene.export.people import cast_of, is_persons, name_of
 from rolellm_agents.scene.line import SceneLine
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.text import one_line, plain, whole
+from rolellm_agents.text import one_line, plain, replace_surrogates
 from rolellm_agents.text.language import Language
 
 _NARRATOR: dict[Language, str] = {"en": "Narrator", "zh": "旁白"}
@@ -29,7 +29,7 @@ def write_sillytavern_group(
     Args:
         loaded: the scene.
         lines: all lines, or those that one seat witnessed (`as_seen_by`).
-        times: the time of each line in ISO 8601, by line id; missing where it is unknown.
+        times: the time of each line in ISO 8601 format, by line id; unknown times are missing.
     """
     persons = [seat.id for seat in cast_of(loaded, lines) if is_persons(seat, lines)]
     header = {
@@ -40,7 +40,7 @@ def write_sillytavern_group(
     }
     messages = [_message(loaded, line, persons, times.get(line["id"], "")) for line in lines]
     return "".join(
-        whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n"
+        replace_surrogates(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n"
         for value in [header, *messages]
     )
 

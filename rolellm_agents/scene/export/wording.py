@@ -14,7 +14,7 @@ class SpeechContext:
     """The seats that hear a whisper; None when it is not a whisper."""
     answers: bool = False
     """Whether the line before is another speaker's question, or a whisper to this speaker."""
-    goes_on: bool = False
+    continues: bool = False
     """Whether the line before is by the same speaker."""
     aloud: bool = False
     """Whether the sentence before is a thought of the speaker."""
@@ -37,10 +37,7 @@ class Wording(Protocol):
     def action(self, seat: str, text: str, *, after: Literal["", "done", "said"]) -> str:
         """A sentence for an action.
 
-        Args:
-            seat: the acting seat.
-            text: the action.
-            after: the content of the preceding sentence about the same seat.
+        `after` is the content of the preceding sentence about the same seat.
         """
 
     def speech(self, seat: str, text: str, context: SpeechContext) -> str:

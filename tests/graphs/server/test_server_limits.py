@@ -12,7 +12,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_graphs.server.serving import check_door
+from rolellm_graphs.server.serving import check_access
 
 CHAT = "/v1/chat/completions"
 ASKED = {"model": "sherlock-holmes", "messages": [{"role": "user", "content": "Who are you?"}]}
@@ -186,10 +186,10 @@ async def test_a_name_that_was_bent_to_this_machine_gets_nothing(host: str, stat
 )
 def test_others_are_let_in_with_a_key_alone(host: str, keys: tuple[str, ...], opens: bool) -> None:
     if opens:
-        check_door(host, ServerOptions(api_keys=keys))
+        check_access(host, ServerOptions(api_keys=keys))
     else:
-        with pytest.raises(SettingsError, match="give it a key with --api-key"):
-            check_door(host, ServerOptions(api_keys=keys))
+        with pytest.raises(SettingsError, match="set a key with --api-key"):
+            check_access(host, ServerOptions(api_keys=keys))
 
 
 async def test_clients_that_dawdle_over_their_bodies_keep_nobody_out() -> None:

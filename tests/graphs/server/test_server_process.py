@@ -208,7 +208,7 @@ def test_a_signal_lets_streams_end_and_nobody_new_in(embedded: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--host", "0.0.0.0"), "Whoever reaches 0.0.0.0 could use this server; give it a key"),  # noqa: S104
+        (("--host", "0.0.0.0"), "Anyone who can reach 0.0.0.0 could use this server; set a key"),  # noqa: S104
         (("--host", "no-such-name.invalid", "--api-key", "k"), "cannot be listened on"),
         (("--model", "nope:x:y"), "rolellm: "),
         (("--model", "workstation"), "There is no model 'workstation'"),

@@ -120,7 +120,7 @@ def _child(folder: Path, items: int, began: float) -> None:
     own = psutil.Process()
     reported = -1
 
-    def tell(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         nonlocal reported
         if reported < 0:  # the items on disk
             reported = done
@@ -128,7 +128,7 @@ def _child(folder: Path, items: int, began: float) -> None:
             reported = done if done * 100 // total > reported * 100 // total else reported
             _print(done=done, s=round(time.time() - began, 2), imports_s=imports, mib=_memory(own))
 
-    asyncio.run(_generate(folder, items, tell))
+    asyncio.run(_generate(folder, items, on_progress))
     ended = time.time()
     # All items exist now, so this only reads them and writes the files.
     asyncio.run(_generate(folder, items, lambda _done, _total: None))
@@ -143,7 +143,7 @@ def _print(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
-async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) -> GenerationOutcome:
+async def _generate(folder: Path, items: int, on_progress: Callable[[int, int], None]) -> GenerationOutcome:
     personas, instructions = _material(items)
     request = RoleGPTRequest(personas=personas, instructions=instructions)
     return await rolegpt(
@@ -152,7 +152,7 @@ async def _generate(folder: Path, items: int, tell: Callable[[int, int], None]) 
         model_name="quick",
         folder=folder,
         limits=RunLimits(at_once=AT_ONCE),
-        callbacks=RunCallbacks(progress=tell),
+        callbacks=RunCallbacks(progress=on_progress),
     )
 
 

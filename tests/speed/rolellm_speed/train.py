@@ -21,7 +21,7 @@ from rolellm_train.data.rows import TrainingRow, cast_rows
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 
-Tell = Callable[[str], None]
+OnMessage = Callable[[str], None]
 _PEOPLE: Final = 24
 """Number of English characters whose demonstrations are the training data."""
 _RANK: Final = 16
@@ -29,19 +29,19 @@ _WARM_UP: Final = 1
 """Number of first steps that are not measured."""
 
 
-def measure_training(steps: int, tell: Tell = lambda _: None) -> dict[str, Any]:
+def measure_training(steps: int, on_message: OnMessage = lambda _: None) -> dict[str, Any]:
     """Measure rows and tokens per second of both, the share of real tokens, memory, and the ratio.
 
     Args:
         steps: number of measured steps, after one warm-up step.
-        tell: called with a description of each step.
+        on_message: called with a description of each step.
 
     Raises:
         TrainingError: TRL is not installed, or a training fails.
     """
     figures: dict[str, Any] = {}
     for name in ("ours", "trl"):
-        tell(f"{name} …")
+        on_message(f"{name} …")
         figures[name] = _in_a_process(name, steps)
     figures["ratio_rows_per_second"] = round(
         figures["ours"]["rows_per_second"] / figures["trl"]["rows_per_second"], 2
@@ -104,7 +104,7 @@ def _ours(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, 
             packs,
             [],
             folder=Path(place),
-            tell=lambda step, _steps, figures: (
+            on_step=lambda step, _steps, figures: (
                 ends.append(time.perf_counter()) if "loss" in figures else None
             ),
         )

@@ -1,4 +1,4 @@
-"""Bases: found by name, and written as files for transformers and the converters."""
+"""Base models: found by name, and written as files for transformers and the converters."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from rolellm_train.base.tuned import quiet
 from rolellm_train.base.unpacking import unpack_gguf
 
 _DATA: Final = frozenset({".json", ".safetensors", ".model", ".jinja", ".txt"})
-"""Kinds of files that hold data; converters would run a base's programs and unpickle its `.bin` files."""
+"""Suffixes of data files; converters would run a base model's programs and unpickle its `.bin` files."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def find_base(name: str) -> FoundBase:
             GGUF file or of a folder for transformers, or a name at the hub.
 
     Raises:
-        ModelError: there is no such base.
+        ModelError: there is no such base model.
         SettingsError: `models.toml` cannot be used.
-        StorageError: a base that comes in parts cannot be joined.
+        StorageError: the parts of the base model's file cannot be joined.
     """
     if not name:
         raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
@@ -63,15 +63,15 @@ def find_base(name: str) -> FoundBase:
     return FoundBase(rest, folder=_from_hub(rest))
 
 
-def lay_out(base: FoundBase, folder: Path) -> None:
+def write_base(base: FoundBase, folder: Path) -> None:
     """Create a folder for transformers and the converters, with data files only.
 
     Args:
-        base: what was found.
-        folder: made.
+        base: the result of `find_base`.
+        folder: the folder to create.
 
     Raises:
-        ModelError: it holds no model that transformers can read.
+        ModelError: transformers cannot read the base model.
     """
     if base.gguf is not None:
         with quiet():
@@ -90,7 +90,7 @@ def lay_out(base: FoundBase, folder: Path) -> None:
 
 
 def count_base_weights(base: FoundBase) -> int:
-    """How many weights the base has, from its files' headers.
+    """Count the weights of a base model, from the headers of its files.
 
     Raises:
         ModelError: a file is damaged.

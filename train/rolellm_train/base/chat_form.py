@@ -1,4 +1,4 @@
-"""Chat templates and tokenizers: markers, and the token that ends an answer."""
+"""Control tokens of a tokenizer, and the token with which a chat template ends an answer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from rolellm_agents.models.llamacpp.template import ChatTemplate
 
 
 def marks_of(tokenizer: Any) -> Callable[[str], bool]:
-    """Whether the tokenizer has a text as one token; what `usual_template` asks."""
+    """A function that returns whether a text is a single token, as `usual_template` requires."""
 
     def is_mark(text: str) -> bool:
         return len(tokenizer.encode(text, add_special_tokens=False)) == 1
@@ -16,7 +16,7 @@ def marks_of(tokenizer: Any) -> Callable[[str], bool]:
 
 
 def answer_end(tokenizer: Any, template: ChatTemplate) -> int:
-    """The token that the template puts after an answer."""
+    """The id of the token that the template puts after an answer."""
     question = [{"role": "user", "content": "a"}]
     prefix = template.render(question)
     complete = template.render([*question, {"role": "assistant", "content": "b"}], answer_follows=False)

@@ -14,24 +14,24 @@ _KEPT: Final = frozenset(
     f"general.{name}"
     for name in ("architecture", "type", "file_type", "quantization_version", "size_label", "alignment")
 )
-"""Of the `general.` entries, those that are not about who and what: the converters guess the others."""
+"""The `general.` keys that are kept. The others name authors and models, and the converters guess them."""
 
 
 def write_with_metadata(
     source: Path, target: Path, facts: Mapping[str, Fact], *, tokenizer: Path | None = None
 ) -> None:
-    """Write a GGUF file again, with other metadata.
+    """Copy a GGUF file with other metadata.
 
-    What the source says of its origin is left out, since the converters take it from the names of folders.
+    The source's metadata about its origin is left out, because the converters derive it from folder names.
 
     Args:
         source: a GGUF file.
         target: the file to write.
-        facts: texts and lists of texts by their keys, such as `general.name`; they replace the source's.
-        tokenizer: a GGUF file whose tokenizer takes the place of the source's; None leaves it.
+        facts: texts and lists of texts by key, such as `general.name`; they replace the source's.
+        tokenizer: a GGUF file whose tokenizer replaces the source's; None keeps the source's.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the target cannot be written.
     """
     import gguf
 
@@ -58,7 +58,7 @@ def write_with_metadata(
 
 
 def read_metadata(file: Path) -> dict[str, str]:
-    """Text metadata of a GGUF file, by keys below `general.`."""
+    """Read the texts of a GGUF file under `general.`, by key without that prefix, such as `name`."""
     import gguf
 
     reader = gguf.GGUFReader(file)
@@ -70,7 +70,7 @@ def read_metadata(file: Path) -> dict[str, str]:
 
 
 def count_weights(file: Path) -> int:
-    """Number of weights in a GGUF file."""
+    """Count the weights in a GGUF file."""
     import gguf
 
     return sum(int(tensor.n_elements) for tensor in gguf.GGUFReader(file).tensors)

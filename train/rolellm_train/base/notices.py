@@ -10,13 +10,13 @@ _GEMMA: Final = "gemma"
 
 
 def notices_of(licence: str, *, name: str) -> Mapping[str, str]:
-    """The texts that must lie beside weights made of a base, by their file names; mostly none.
+    """The texts that must accompany weights derived from a base model, by file name; usually none.
 
-    Gemma's terms (section 3.1) ask for a notice, a copy of themselves, and that changed files say so.
+    Gemma's terms (section 3.1) require a notice, a copy of the terms, and a statement in changed files.
 
     Args:
-        licence: of the base, as its metadata names it.
-        name: of what was made.
+        licence: the base model's licence, as its metadata names it.
+        name: the name of the derived model.
     """
     if licence != _GEMMA:
         return {}

@@ -23,7 +23,7 @@ _UNSAYABLE: Final = {
     "lora_bias": "biases",
     "target_parameters": "experts' weights",
 }
-"""What llama.cpp's adapters cannot hold: they are one alpha and two matrices for each weight."""
+"""Features of PEFT that adapters of llama.cpp (one alpha, two matrices per weight) cannot represent."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class PeftAdapter:
 
     folder: Path
     base: str
-    """The base that it names."""
+    """The base model that the adapter names."""
     shapes: Mapping[str, tuple[int, int]]
-    """Shapes of the weights that it changes: outputs × inputs."""
+    """The shapes of the weights that the adapter changes, outputs × inputs, by the name of the weight."""
     rank: int
     alpha: float
 
@@ -43,7 +43,7 @@ def read_adapter(folder: Path) -> PeftAdapter:
     """Read an adapter, and reject kinds that llama.cpp cannot run.
 
     Raises:
-        ModelError: it is not there, damaged, or of a kind that GGUF cannot say.
+        ModelError: the adapter is missing or damaged, or GGUF cannot represent it.
     """
     config = _read_config(folder)
     kind = config.get("peft_type")
@@ -65,12 +65,12 @@ def read_adapter(folder: Path) -> PeftAdapter:
 
 
 def check_fits(adapter: PeftAdapter, base: Path, name: str) -> None:
-    """Compare every weight the adapter changes with the base's.
+    """Check that every weight that the adapter changes has the same shape in the base model.
 
     Args:
-        adapter: what was read.
-        base: the folder of the base; only its configuration is read.
-        name: of the base, for people.
+        adapter: the adapter.
+        base: the folder of the base model; only its configuration is read.
+        name: the base model's name for messages.
 
     Raises:
         ModelError: the adapter was made for another base.

@@ -1,7 +1,7 @@
 """The vocabulary of a GGUF file as a SentencePiece file, which llama.cpp's converters read.
 
-A GGUF holds the pieces but not the file they came from, and without that file the converters take the
-vocabulary for one of another kind.
+A GGUF file contains the pieces but not the file from which they came. Without that file, the converters
+assume a vocabulary of another type.
 """
 
 from pathlib import Path
@@ -9,15 +9,15 @@ from typing import Any, Final
 
 _FILE: Final = "tokenizer.model"
 _KIND: Final = "llama"
-"""What GGUF calls a vocabulary of SentencePiece."""
+"""GGUF's name of the type of SentencePiece vocabularies."""
 
 
-def lay_pieces(base: Path, folder: Path) -> None:
+def write_sentencepiece(base: Path, folder: Path) -> None:
     """Write `tokenizer.model` into a folder for the converters, if the base has such a vocabulary.
 
     Args:
         base: a GGUF file.
-        folder: of a model of transformers with the same vocabulary.
+        folder: a transformers model with the same vocabulary.
 
     Raises:
         OSError: the disk is full.

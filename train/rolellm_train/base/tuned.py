@@ -1,4 +1,4 @@
-"""A base with its adapter in transformers, for comparing and merging."""
+"""A base model with its adapter in transformers, for the parity check and for merging."""
 
 import contextlib
 import io
@@ -33,17 +33,17 @@ class TunedModel:
 
 
 def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int) -> TunedModel:
-    """Load a base with its adapter, in 32 bits if there is memory for it.
+    """Load a base model with its adapter, in 32 bits if there is enough memory.
 
     Args:
-        base: the folder of the base.
-        adapter: PEFT's folder.
-        template: the chat template it was tuned with; the base's own when None, and the one
-            that conversations use when it has none.
-        weights: how many the base has.
+        base: the folder of the base model.
+        adapter: the folder of the PEFT adapter.
+        template: the chat template of the training. None uses the base model's own or, if it has none,
+            the one that conversations use.
+        weights: the number of the base model's weights.
 
     Raises:
-        ModelError: they do not fit together, or transformers cannot load them.
+        ModelError: base model and adapter do not fit together, or transformers cannot load them.
     """
     import torch
     from peft import PeftModel
@@ -66,14 +66,14 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
 
 
 def save_merged(tuned: TunedModel, folder: Path) -> None:
-    """Merge the adapter into the base's weights and write the model. The loaded model is unusable then.
+    """Merge the adapter into the base model's weights and write the result; `tuned` is unusable afterwards.
 
     Args:
-        tuned: what is loaded.
-        folder: where to write, for transformers and the converters.
+        tuned: the loaded model.
+        folder: the folder to write, for transformers and the converters.
 
     Raises:
-        ModelError: the adapter holds NaN.
+        ModelError: the adapter contains NaN.
         OSError: the disk is full.
     """
     try:

@@ -1,4 +1,4 @@
-"""A GGUF file as a model of transformers: its weights unpacked to plain floats."""
+"""Convert a GGUF file to a transformers model with dequantized weights."""
 
 import contextlib
 from pathlib import Path
@@ -12,11 +12,11 @@ from rolellm_agents.text import one_line
 def unpack_gguf(gguf: Path, folder: Path) -> None:
     """Write a GGUF file's weights and tokenizer as a folder for transformers, PEFT and the converters.
 
-    The weights are dequantized to 32-bit floats, four bytes a weight.
+    The weights are dequantized to 32-bit floats, so each takes four bytes.
 
     Args:
-        gguf: a model of an architecture that transformers can read from GGUF.
-        folder: where to write; made if it is not there.
+        gguf: a model whose architecture transformers can read from GGUF.
+        folder: the folder to write, which need not exist.
 
     Raises:
         ModelError: the file cannot be read, or the extra `hf` is not installed.

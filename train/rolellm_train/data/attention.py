@@ -1,10 +1,10 @@
-"""Attention over packs: a branch sees its tree's beginning and itself, and nothing else is computed.
+"""Attention over packed sequences: each branch attends to its tree's common prefix and to itself.
 
-A dense mask would make most of a pack's attention work for nothing: of 2,048 tokens in one tree, a branch
-of 130 sees 420. Registered with transformers under `NAME`, it works in every model whose attention can be
-chosen. Grouped queries are laid side by side, so that keys and values are not copied for each of them.
-A tree's beginning and one branch of it are a row as it would lie alone, so a layer that sees so many tokens
-back sees the same ones here.
+Only these blocks are computed. With a dense mask most of the work would be wasted: in a tree of 2,048
+tokens, a branch of 130 tokens attends to 420. The function is registered with transformers under `NAME` and
+works in every model whose attention can be chosen. Grouped queries are concatenated, so that keys and
+values are not copied for each of them. A prefix with one branch has the same positions as the row alone, so
+sliding windows contain the same tokens.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ NAME: Final = "rolellm_trees"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lengths of the parts of a tree; trees are adjacent."""
+    """The lengths of the parts of a tree, in tokens; the trees of a pack are adjacent."""
 
     shared: int
     """Length of the shared prefix, in tokens."""
@@ -47,20 +47,20 @@ def attend(
     sliding_window: int | None = None,
     **_: Any,
 ) -> "tuple[torch.Tensor, None]":
-    """Attention of one sequence of trees.
+    """Compute the attention of one packed sequence.
 
     Args:
-        module: the layer, which is not looked at.
-        query: 1 × heads × tokens × width.
-        key: 1 × key heads × tokens × width.
-        value: like `key`.
-        attention_mask: none; the spans say what is seen.
-        spans: the trees, which together are all tokens, in their order.
-        scaling: of the products; one over the square root of the width when None.
-        sliding_window: how many tokens a token of this layer sees, itself among them; all when None.
+        module: the layer; not used.
+        query: shape 1 × heads × tokens × width.
+        key: shape 1 × key heads × tokens × width.
+        value: shape as `key`.
+        attention_mask: None; `spans` defines the mask.
+        spans: the trees in order, which cover all tokens.
+        scaling: the factor of the dot products; 1 / √width when None.
+        sliding_window: the number of tokens to which a token attends, including itself; all when None.
 
     Returns:
-        1 × tokens × heads × width, and no weights.
+        The output, shape 1 × tokens × heads × width, and None in place of attention weights.
     """
     import torch
 
@@ -100,12 +100,12 @@ def _causal_attention(
     scaling: float | None,
     window: int | None,
 ) -> "torch.Tensor":
-    """Queries that are the last of the keys' tokens, each of which sees those up to itself."""
+    """Causal attention of queries for the last of the keys' tokens."""
     import torch
 
     group, tokens = queries.shape[1:3]
     if window is not None:
-        # The first query sees `window - 1` tokens before it, and no other sees any before those.
+        # The first query attends to `window - 1` tokens before it; later queries to none before those.
         visible = tokens + window - 1
         keys, values = keys[:, -visible:], values[:, -visible:]
     before = keys.shape[1] - tokens

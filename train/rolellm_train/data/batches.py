@@ -10,9 +10,9 @@ def batch_of(pack: PackedSequence) -> dict[str, Any]:
     """The tensors of one packed sequence.
 
     Returns:
-        `input_ids` and `position_ids`, 1 × tokens; `spans`, which `attention.attend` wants;
-        `logits_to_keep`, the places whose next token is learned, row by row; and `labels`, those tokens,
-        1 × places.
+        `input_ids` and `position_ids`, shape 1 × tokens; `spans`, for `attention.attend`;
+        `logits_to_keep`, the positions whose next token is learned, row by row; and `labels`, those
+        tokens, shape 1 × positions.
     """
     import torch
 

@@ -1,7 +1,7 @@
 """Combine single questions into conversations.
 
-A model that is tuned on single answers repeats itself in chats, as the first RoleSmol did. Packs share the
-instruction of a persona, so a conversation costs no more than its rows.
+A model that is tuned on single answers repeats itself in chats, as the first RoleSmol did. The rows of a
+pack share the persona's instruction, so a conversation takes no more time than its rows.
 """
 
 import random
@@ -21,12 +21,12 @@ def conversations_of(
     """Combine rows of the same persona.
 
     Args:
-        rows: in any order.
-        share: of each persona's rows that go into conversations.
-        seed: of the order.
+        rows: the rows, in any order.
+        share: the share of each persona's rows that become parts of conversations, from 0 to 1.
+        seed: the seed of the random order.
 
     Returns:
-        Every row once, alone or with others. No question is asked twice in one conversation.
+        Conversations that contain every row once. No conversation contains a question twice.
     """
     rng = random.Random(seed)  # noqa: S311  # no secret
     of_persona: defaultdict[str, list[TrainingRow]] = defaultdict(list)

@@ -10,10 +10,10 @@ from rolellm_agents.models.llamacpp.template import ChatTemplate, turns_of
 
 
 class Tokenizer(Protocol):
-    """The used part of a tokenizer of transformers."""
+    """The methods of a transformers tokenizer that are used here."""
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """Token ids of a text."""
+        """Convert a text to token ids."""
         ...
 
 
@@ -36,10 +36,10 @@ class Encoder:
         """Create the encoder.
 
         Args:
-            tokenizer: of the base.
-            template: of the base; the one that renders prompts in conversations.
+            tokenizer: the base model's tokenizer.
+            template: the chat template that renders prompts in conversations.
             end: the token that ends an answer.
-            bos: a token that llama.cpp puts before every prompt, if it does for this base.
+            bos: the token that llama.cpp puts before every prompt of this base model, if any.
         """
         self._tokenizer = tokenizer
         self._template = template
@@ -47,16 +47,16 @@ class Encoder:
         self._bos = bos
 
     def encode(self, group: str, turns: Sequence[tuple[Sequence[BaseMessage], str]]) -> Encoded:
-        """A conversation.
+        """Encode a conversation.
 
-        An answer is tokenized by itself, since the model, too, begins it after the prompt's last token.
-        Where the next prompt has other tokens for it (a template may shorten what was said), it is read
-        as that prompt has it, and not learned.
+        Each answer is tokenized separately, because the model also generates it after the last token of
+        the prompt. If the next prompt contains an answer with other tokens (some templates shorten earlier
+        answers), those tokens are used and the answer is not learned.
 
         Args:
-            group: whose conversation it is.
-            turns: the prompt of each, as a strategy composes it with the turns before, and its answer,
-                which is not empty; at least one.
+            group: the persona's id; rows of a group share a prefix.
+            turns: at least one turn. Each has the prompt that a strategy composes from the turns before
+                it, and a non-empty answer.
         """
         ids: list[int] = []
         answers: list[range] = []

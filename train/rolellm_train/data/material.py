@@ -25,7 +25,7 @@ _KINDS: tuple[Kind, ...] = ("role_specific", "general")
 
 @dataclass
 class TrainingMaterial:
-    """Rows of a training."""
+    """The rows of a training."""
 
     learned: list[TrainingRow] = field(default_factory=list)
     held_out: list[TrainingRow] = field(default_factory=list)
@@ -44,13 +44,13 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Tra
     """Read the rows and conversations of a recipe.
 
     Args:
-        recipe: of the training.
+        recipe: the recipe of the training.
         data: folders of RoleBench or of generators' runs.
-        cast: personas of the data and of the corpus, whose demonstrations are learned, too.
+        cast: the personas of the data and of the corpus, whose demonstrations are learned, too.
 
     Raises:
         TrainingError: there is nothing to learn.
-        RoleBenchError: a folder holds no training rows, or a file is damaged.
+        RoleBenchError: a folder has no training rows, or a file is damaged.
         CorpusError: the recipe learns from the cast's corpus, which is not installed or damaged.
     """
     personas = {persona.name: persona for persona in cast if persona.language == recipe.language}
@@ -143,8 +143,8 @@ def held_out_questions(questions: Mapping[tuple[str, str], Sequence[str]], recip
     """Sample at most half of the questions of each role and source.
 
     Args:
-        questions: by role and source; a question may come again.
-        recipe: how many, and the seed.
+        questions: the questions by role and source; they may repeat.
+        recipe: determines the number of questions and the seed.
     """
     rng = random.Random(recipe.seed)  # noqa: S311  # no secret
     held_out: set[str] = set()
@@ -173,10 +173,10 @@ def _weight(recipe: Recipe, source: Source) -> float:
 def encoded(
     conversations: Iterable[Sequence[TrainingRow]], encoder: Encoder, longest: int
 ) -> tuple[list[Encoded], int]:
-    """Encode conversations. One that is too long is divided into its rows.
+    """Encode conversations; those that are too long are split into their rows.
 
     Returns:
-        What is no longer than `longest`, and how many rows are longer even by themselves.
+        The encoded conversations of at most `longest` tokens, and the number of rows that are longer.
     """
     prompts = Prompts()
 

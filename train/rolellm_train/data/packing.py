@@ -1,9 +1,10 @@
 """Pack rows with a common prefix into one sequence, so that the prefix is computed once.
 
 All rows of a character begin with the same instruction, which is often longer than its questions and
-answers. A pack holds trees: a beginning, and branches that each see the beginning and themselves, at the
-positions they would have alone. What the model computes for a branch is what it computes for the row by
-itself (`tests/train/test_packing.py` holds it to that); `docs/design/training.md` has the figures.
+answers. A pack consists of trees. Each tree has a common prefix and branches; a branch attends to the
+prefix and to itself, at the positions that the row has alone. So the model computes the same for a branch
+as for the single row, which `tests/train/test_packing.py` checks. `docs/design/training.md` has the
+figures.
 """
 
 import random
@@ -45,10 +46,7 @@ class PackedSequence:
 def pack(rows: Iterable[Encoded], size: int, *, seed: int) -> list[PackedSequence]:
     """Pack rows densely, group by group in a random order.
 
-    Args:
-        rows: The rows; none may be longer than `size`.
-        size: Maximum number of tokens per pack.
-        seed: Seed for shuffling the groups.
+    No row may be longer than `size`, the maximum number of tokens per pack. The seed shuffles the groups.
 
     Raises:
         ValueError: a row does not fit.
@@ -60,9 +58,9 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
     """Like `pack`, but rows of a bundle stay together in one tree.
 
     Args:
-        bundles: rows of one group each, which over their own beginning are no longer than `size`.
-        size: tokens of a pack at most.
-        seed: of the order.
+        bundles: rows of one group each, with at most `size` tokens including their common prefix.
+        size: the maximum number of tokens per pack.
+        seed: the seed for shuffling the groups.
 
     Raises:
         ValueError: a bundle does not fit.
@@ -95,9 +93,9 @@ def pack_together(bundles: Iterable[Bundle], size: int, *, seed: int) -> list[Pa
 
 
 def shared_beginning(rows: Sequence[Encoded]) -> int:
-    """Length of the common prefix in tokens, before the first answers."""
+    """The length of the common prefix in tokens, at most up to the first answer."""
     prompts = [row.ids[: row.answers[0].start - 1] for row in rows]
-    # What the first and the last in order have alike, all between them have, too.
+    # In sorted order, the common prefix of the first and the last row is common to all rows.
     first, last = min(prompts), max(prompts)
     common = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return sum(1 for _ in common) if len(rows) > 1 else 0

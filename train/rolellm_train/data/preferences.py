@@ -21,9 +21,9 @@ from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 
 _JUDGES: Final = "judges"
-"""In the folder of a benchmark's run; below it lies a run of each judge."""
+"""The subfolder of an evaluation's run that contains a run for each judge."""
 _DRAWN: Final = "samples.jsonl"
-"""In the folder of a run of `rolellm data draws`."""
+"""The file of answers in a run of `rolellm data rejection-sampling`."""
 _REFERENCES: Final = "references"
 _MARGIN: Final = 0.03
 """Minimum difference in ROUGE-L F1; closer answers count as equal."""
@@ -60,13 +60,13 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
     """Read all preferences of the data.
 
     Args:
-        recipe: with language and held-out roles.
-        data: transcripts (`.db` files), runs of `rolellm judge pair`, runs of a benchmark with judges
-            of pairs, and runs of `rolellm data draws`.
-        cast: personas of the answers.
+        recipe: determines the language and the held-out roles.
+        data: transcripts (`.db` files), runs of `rolellm judge pair`, evaluations with judges of pairs,
+            and runs of `rolellm data rejection-sampling`.
+        cast: the personas that gave the answers.
 
     Raises:
-        TrainingError: there are none, or something in the data holds none.
+        TrainingError: the data, or one of its sources, contains no preferences.
         StorageError: a file cannot be read.
     """
     personas = {persona_.id: persona_ for persona_ in cast}
@@ -86,13 +86,13 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
 def swipes_of(
     transcript: Transcript, personas: Mapping[str, Persona]
 ) -> Iterator[tuple[str, Preference | None]]:
-    """Pairs of an answer that a conversation continued with, and its rejected swipes.
+    """Yield pairs of an answer with which a conversation continued, and one of its rejected swipes.
 
     Answers on other branches were not rejected, so they are ignored, like incomplete answers.
 
     Args:
         transcript: the conversations.
-        personas: by their ids.
+        personas: the personas by id.
 
     Yields:
         The persona's id, with the pair if there is such a persona.
@@ -118,19 +118,19 @@ def swipes_of(
 
 
 def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
-    """Pairs from a judge run in which one answer won in both orders.
+    """Yield pairs from a judge's run in which one answer won in both orders.
 
-    Such a run has the question of each pair without earlier messages.
+    Such a run contains the question of each pair without earlier messages.
 
     Args:
-        run: the folder.
-        personas: by their ids.
+        run: the folder of the run.
+        personas: the personas by id.
 
     Yields:
         The persona's id, with the pair if there is such a persona.
 
     Raises:
-        JudgingError: it is no run of a judge.
+        JudgingError: the folder contains no run of a judge.
         TrainingError: the judge judged no pairs.
     """
     recorded = read_verdicts(run)
@@ -147,21 +147,20 @@ def verdict_pairs(run: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[
 
 
 def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
-    """Pairs of the answers that are most and least similar to the references.
+    """Yield pairs of the answers that are most and least similar to the references.
 
-    Likeness is ROUGE-L F1, which neither a longer nor a shorter answer raises by itself. Learning from the
-    best of several answers by a sequence's own score is minimum-risk training (Shen et al., arXiv
-    1512.02433), here by pairs.
+    Similarity is ROUGE-L F1, which does not reward longer or shorter answers as such. Learning from sampled
+    answers by their score is minimum-risk training (Shen et al., arXiv 1512.02433), here with pairs.
 
     Args:
-        file: samples in RoleBench's form whose `generated` are the answers, with `references`.
-        personas: by their ids.
+        file: samples in RoleBench's form with the answers in `generated`, and with `references`.
+        personas: the personas by id.
 
     Yields:
         The role's name, with the pair if there is such a persona.
 
     Raises:
-        RoleBenchError: the file holds no samples, or a line is damaged.
+        RoleBenchError: the file has no samples, or a line is damaged.
         TrainingError: a sample has no references.
     """
     by_name = {persona_.name: persona_ for persona_ in personas.values()}
@@ -235,7 +234,7 @@ def _is_complete(message: Message) -> bool:
 
 
 def _is_like(sibling: Message, chosen: Message) -> bool:
-    """Whether it is another answer of the same one."""
+    """Whether a message is another answer of the same speaker."""
     return sibling.speaker == chosen.speaker and _is_complete(sibling) and sibling.text != chosen.text
 
 

@@ -47,19 +47,19 @@ class TrainingRows:
 
 
 def cast_rows(personas: Iterable[Persona]) -> Iterator[TrainingRow]:
-    """The demonstrations of personas."""
+    """Yield the demonstrations of personas as rows."""
     for persona in personas:
         for pair in with_macros(persona, DEFAULT_USER).demonstrations:
             yield TrainingRow(persona, pair.user, pair.reply, "cast")
 
 
 def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answers: int) -> TrainingRows:
-    """The rows of samples of RoleBench's form.
+    """Convert samples in RoleBench's form to rows.
 
     Args:
-        samples: of one language.
-        personas: by the names that the samples have for roles.
-        answers: number of references per sample, each learned as a row of its own.
+        samples: samples in one language.
+        personas: the personas by the names of their roles in the samples.
+        answers: the number of references of each sample that are learned, each as a separate row.
     """
     sampled = TrainingRows()
     for sample in samples:
@@ -76,10 +76,10 @@ def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answ
 
 
 def training_samples(folder: Path, language: Language, kinds: Sequence[Kind]) -> list[Sample]:
-    """The training rows of a folder of RoleBench, or of a generator's run.
+    """Read the training samples of a RoleBench folder or of a generator's run.
 
     Raises:
-        RoleBenchError: there are none, or a file is damaged.
+        RoleBenchError: there are no training samples, or a file is damaged.
     """
     if (folder / "samples.jsonl").is_file():
         return [one for one in read_samples(folder / "samples.jsonl") if one.language == language]
@@ -101,8 +101,8 @@ class Prompts:
         """The prompt of a row.
 
         Args:
-            row: with question and persona.
-            before: earlier rows of the same conversation.
+            row: the row with the question and the persona.
+            before: the earlier rows of the same conversation.
         """
         history: list[BaseMessage] = []
         for said in before:

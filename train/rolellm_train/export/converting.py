@@ -26,12 +26,12 @@ def convert_adapter(converters: Path, adapter: Path, base: Path, target: Path) -
 
     Args:
         converters: the folder of llama.cpp's converters.
-        adapter: PEFT's folder.
-        base: the folder of the base; its configuration and tokenizer are read.
+        adapter: the folder of the PEFT adapter.
+        base: the folder of the base model; its configuration and tokenizer are read.
         target: the file to write.
 
     Raises:
-        ModelError: it cannot be converted.
+        ModelError: the adapter cannot be converted.
         StorageError: the disk is full.
     """
     script = converters / ADAPTER
@@ -44,15 +44,15 @@ def convert_adapter(converters: Path, adapter: Path, base: Path, target: Path) -
 
 
 def convert_model(converters: Path, folder: Path, target: Path) -> None:
-    """Write a model of transformers as a GGUF model in F16.
+    """Write a transformers model as a GGUF model in F16.
 
     Args:
         converters: the folder of llama.cpp's converters.
-        folder: the model's.
+        folder: the folder of the model.
         target: the file to write.
 
     Raises:
-        ModelError: it cannot be converted.
+        ModelError: the model cannot be converted.
         StorageError: the disk is full.
     """
     _run(
@@ -67,12 +67,12 @@ def quantize(source: Path, target: Path, weights: str) -> None:
     """Write a GGUF model in another format.
 
     Args:
-        source: in F16; when F16 is wanted, in any format.
+        source: a GGUF model in F16; any format if `weights` is F16.
         target: the file to write.
         weights: one of `WEIGHTS`.
 
     Raises:
-        ModelError: llama.cpp cannot do it.
+        ModelError: llama.cpp cannot quantize the model.
         StorageError: the disk is full.
     """
     _run(

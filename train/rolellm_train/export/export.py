@@ -16,7 +16,7 @@ from rolellm_train.base.base import count_base_weights, find_base
 from rolellm_train.base.gguf_metadata import read_metadata
 from rolellm_train.base.peft_adapter import read_adapter
 from rolellm_train.data.rows import STRATEGY
-from rolellm_train.export.converters import Tell, cached_converters, own_converters
+from rolellm_train.export.converters import OnMessage, cached_converters, own_converters
 from rolellm_train.export.converting import WEIGHTS
 from rolellm_train.export.facts import metadata_of, read_source
 from rolellm_train.export.folder import check_room, writing_folder
@@ -27,9 +27,9 @@ from rolellm_train.export.work import (
     BASE_FILE,
     ExportWork,
     prepare_base,
-    prove,
     record,
     room_needed,
+    verify,
     write_adapter,
     write_merged,
 )
@@ -83,17 +83,17 @@ class Exported:
         }
 
 
-def export(options: ExportOptions, tell: Tell) -> Exported:
+def export(options: ExportOptions, on_message: OnMessage) -> Exported:
     """Export an adapter and optional merged models, and verify them.
 
     Args:
-        options: of the export.
-        tell: called with a sentence for each step.
+        options: the options of the export.
+        on_message: called with a sentence for each step.
 
     Raises:
         ModelError: the adapter, its base or the converters cannot be used, or parity failed.
         StorageError: the folder cannot be written, or the disk is too small.
-        SettingsError: the name is taken.
+        SettingsError: the model name exists already.
     """
     _check_extra()
     _check_merged(options.merged)
@@ -107,8 +107,8 @@ def export(options: ExportOptions, tell: Tell) -> Exported:
     with writing_folder(target, replace=options.force) as out:
         weights = count_base_weights(base)
         check_room(target.parent, room_needed(base, weights, options.merged))
-        converters = _converters(options, tell)
-        work = ExportWork(source, adapter, base, weights, name, options.merged, converters, out, tell)
+        converters = _converters(options, on_message)
+        work = ExportWork(source, adapter, base, weights, name, options.merged, converters, out, on_message)
         exported = _exported(work, target, force=options.force)
     # Nothing is known about adapters from elsewhere.
     strategy = STRATEGY if source.recipe else None
@@ -124,7 +124,7 @@ def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
     adapter = write_adapter(work, facts)
     reference = record(work)
     merged = write_merged(work, facts, reference.template)
-    parities = prove(work, reference, adapter, base_f16, merged)
+    parities = verify(work, reference, adapter, base_f16, merged)
     _check_parity(parities, force=force)
     if not work.base.spec and not merged:
         base_f16.rename(work.out / BASE_FILE)  # nothing else could run the adapter
@@ -193,11 +193,11 @@ def _own_name(source: Path) -> str:
     return folder.parent.name if folder.name == "adapter" else folder.name
 
 
-def _converters(options: ExportOptions, tell: Tell) -> Path:
+def _converters(options: ExportOptions, on_message: OnMessage) -> Path:
     if options.llama_cpp is not None:
         return own_converters(options.llama_cpp)
     from rolellm_agents.models.llamacpp import library
 
     # The part after a plus names a build, not a version of the source.
     version = library.version().partition("+")[0]
-    return cached_converters(user_paths().cache / "llama.cpp", version, tell)
+    return cached_converters(user_paths().cache / "llama.cpp", version, on_message)

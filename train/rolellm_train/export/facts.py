@@ -1,4 +1,4 @@
-"""The source of an export, a training run or an adapter, with its history."""
+"""The source of an export: a training run or an adapter, with its known history."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from rolellm_agents.text import one_line
 from rolellm_train.base.peft_adapter import CONFIG as ADAPTER_CONFIG
 
 _ADAPTER: Final = "adapter"
-_UNTOLD: Final = "unknown"
+_UNKNOWN: Final = "unknown"
 _ROCIT: Final = "RoCIT (arXiv 2310.00746)"
 _AND_DPO: Final = f"{_ROCIT}, and by preferred answers (DPO, arXiv 2305.18290)"
 
@@ -22,32 +22,32 @@ class ExportSource:
     """An adapter and its known history."""
 
     adapter: Path
-    """PEFT's folder."""
+    """The folder of the PEFT adapter."""
     base: str
-    """Base of the run; empty for an adapter without a run."""
+    """The base model of the run; empty for an adapter without a run."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     data: Sequence[str] = ()
-    """Names of the training data."""
+    """The names of the training data sets."""
     author: str = ""
     licence: str = ""
     scores: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_dpo(self) -> bool:
-        """Whether it learned from preferred answers last."""
+        """Whether DPO was the last training of the adapter."""
         return self.recipe.get("objective") == "dpo"
 
     @property
     def template(self) -> str:
-        """The kind of chat template it was tuned with: `own` is the base's."""
+        """The kind of chat template of the training; `own` is the base model's template."""
         return str(self.recipe.get("chat_template", "own"))
 
 
 def read_source(folder: Path) -> ExportSource:
-    """Read a run's folder, or an adapter's.
+    """Read the folder of a run or of an adapter.
 
     Raises:
-        ModelError: it is neither, or the run has no adapter yet.
+        ModelError: the folder is neither, or the run has no adapter yet.
         SettingsError: the user's settings cannot be used.
     """
     settings = load_settings()
@@ -80,13 +80,13 @@ def read_source(folder: Path) -> ExportSource:
 def metadata_of(
     source: ExportSource, *, name: str, base: str, base_facts: Mapping[str, str]
 ) -> dict[str, str | Sequence[str]]:
-    """Metadata of the GGUF files.
+    """The metadata for the GGUF files.
 
     Args:
-        source: what is exported.
-        name: of the model.
-        base: the base's name.
-        base_facts: metadata of the base, by keys below `general.`.
+        source: the source of the export.
+        name: the model's name.
+        base: the base model's name.
+        base_facts: the base model's metadata, as `read_metadata` returns it.
     """
     recipe = str(source.recipe.get("id", ""))
     description = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
@@ -110,8 +110,8 @@ def metadata_of(
 
 
 def licence_of(source: ExportSource, base_facts: Mapping[str, str]) -> str:
-    """The licence of the run, else of the base."""
-    return source.licence or base_facts.get("license", "") or _UNTOLD
+    """The licence that the run names, or else that of the base model."""
+    return source.licence or base_facts.get("license", "") or _UNKNOWN
 
 
 def _read(file: Path) -> dict[str, Any]:

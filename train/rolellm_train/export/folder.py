@@ -18,17 +18,13 @@ _RESERVE: Final = 200_000_000
 
 @contextlib.contextmanager
 def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
-    """A temporary folder that becomes `target` when the block succeeds.
+    """Yield a temporary folder that becomes `target` when the block succeeds.
 
-    It lies beside the target and is removed on errors. The next export to the same target removes leftovers
-    of a killed process.
-
-    Args:
-        target: the final folder.
-        replace: whether an existing folder may be replaced.
+    It is in the same folder as the target and is removed after an error. The next export to the same target
+    removes what a killed process left behind.
 
     Raises:
-        StorageError: it is there already, another process writes it, or the disk is full.
+        StorageError: the target exists already, another process writes it, or the disk is full.
     """
     if target.exists() and not replace:
         raise StorageError(f"{target} is there already; name another folder with --to, or use --force.")
@@ -53,14 +49,14 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Check for free disk space.
+    """Check that there is enough free disk space.
 
     Args:
-        folder: that will be written to.
-        needed: bytes.
+        folder: the folder that will be written.
+        needed: the needed space in bytes.
 
     Raises:
-        StorageError: there is too little.
+        StorageError: there is too little free space.
     """
     free = shutil.disk_usage(folder).free - _RESERVE
     if needed > free:

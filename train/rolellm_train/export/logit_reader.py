@@ -1,4 +1,4 @@
-"""Logits of all tokens of a text from llama.cpp; the engine keeps only those of the last one."""
+"""Logits after each token of a text, from llama.cpp; the engine computes only those after the last one."""
 
 import ctypes
 import weakref
@@ -17,13 +17,13 @@ _BATCH: Final = 512
 
 
 class LogitReader:
-    """A context of one sequence over a model and, if there is one, an adapter."""
+    """A llama.cpp context with one sequence, for a model with or without an adapter."""
 
     def __init__(self, model: LlamaModel, adapter: Path | None, *, n_ctx: int) -> None:
         """Create a context of `n_ctx` tokens.
 
         Raises:
-            ModelError: there is no memory for it, or the adapter does not fit the model.
+            ModelError: there is not enough memory, or the adapter does not fit the model.
         """
         self.model = model
         params = llama_cpp.llama_context_default_params()
@@ -46,14 +46,14 @@ class LogitReader:
             self._use(adapter)
 
     def logits(self, ids: Sequence[int], last: int) -> "np.ndarray":
-        """Logits after each of the last tokens of a text.
+        """Compute the logits after each of the last tokens of a text.
 
         Args:
-            ids: the text, no longer than the context.
-            last: how many tokens.
+            ids: the token ids of the text, at most as many as the context holds.
+            last: the number of last tokens.
 
         Returns:
-            positions × vocabulary, in 32 bits.
+            An array of 32-bit floats, shape `last` × vocabulary.
 
         Raises:
             ModelError: llama.cpp failed.
@@ -71,8 +71,8 @@ class LogitReader:
         """Decode a reply greedily.
 
         Args:
-            ids: the prompt; with the reply no longer than the context.
-            limit: tokens of the reply at most.
+            ids: the token ids of the prompt; prompt and reply must fit into the context.
+            limit: the maximum length of the reply in tokens.
 
         Raises:
             ModelError: llama.cpp failed.

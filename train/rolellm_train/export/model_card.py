@@ -1,4 +1,4 @@
-"""The card of an exported model, as Hugging Face has it: a YAML head for programs, Markdown for people."""
+"""The model card of an export in Hugging Face's format: a YAML header, then Markdown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _AND_DPO: Final = ", and by preferred answers (DPO, Rafailov et al., arXiv 2305.
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a card tells."""
+    """The contents of a model card."""
 
     name: str
     base: str
@@ -27,7 +27,7 @@ class ModelCard:
 
 
 def model_card(card: ModelCard) -> str:
-    """The card's text."""
+    """Write the card as Markdown with its YAML header."""
     head = _yaml(_head(card))
     sections = [
         f"# {one_line(card.name, 120)}",
@@ -62,7 +62,7 @@ def _head(card: ModelCard) -> dict[str, Any]:
 
 
 def _yaml(head: Mapping[str, Any]) -> str:
-    """As YAML, with Chinese to be read where it can be: some rare line breaks it gives back otherwise."""
+    """Write a value as YAML; Chinese stays readable unless the text would not survive a round trip."""
     text = yaml.safe_dump(dict(head), allow_unicode=True, sort_keys=False)
     if yaml.safe_load(text) != head:
         text = yaml.safe_dump(dict(head), sort_keys=False)

@@ -1,6 +1,7 @@
-"""An Ollama Modelfile.
+"""Write Ollama Modelfiles.
 
-Ollama needs the chat template as a Go template, which is derived from renderings of the model's own.
+Ollama needs the chat template as a Go template, which is derived from renderings of the model's own
+template.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,11 +25,11 @@ def modelfile(
     """Write a Modelfile.
 
     Args:
-        model: the path of the model, or of an adapter's base.
-        adapter: the path of the adapter.
-        template: the model's own.
-        bos: the BOS text if Ollama adds it itself, else empty.
-        ends: texts of the tokens that end an answer.
+        model: the path of the model, or of the adapter's base model.
+        adapter: the path of the adapter, if any.
+        template: the model's chat template.
+        bos: the beginning-of-text token as text if Ollama adds it itself, else empty.
+        ends: the texts of the tokens that end an answer.
     """
     lines = [f"FROM {model}"]
     if adapter:
@@ -44,14 +45,14 @@ def modelfile(
 
 
 def go_template(template: ChatTemplate, bos: str) -> str:
-    """The chat template as a Go template; empty if there is no equivalent one.
+    """Convert a chat template to a Go template; empty if there is no equivalent one.
 
-    Text around each role's content is found by rendering placeholders. The result is verified against the
+    The text around each role's content is found by rendering placeholders. The result is compared with the
     template on a conversation of two exchanges.
 
     Args:
-        template: the model's own.
-        bos: the BOS text to leave out; empty to keep it.
+        template: the model's chat template.
+        bos: the beginning-of-text token to leave out; empty to keep it.
     """
     for form in (_each_by_itself, _instruction_before_question):
         try:
@@ -124,7 +125,7 @@ def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written |
 
 
 def _are_plain(marks: Iterable[str]) -> bool:
-    """Whether Go and a Modelfile take them for text, and none of the words they were found by is left."""
+    """Whether the texts are plain text in Go templates and Modelfiles, and contain no placeholder."""
     return not any(sign in mark for mark in marks for sign in ("{{", '"""', "\x01"))
 
 
@@ -132,8 +133,8 @@ def _around(template: ChatTemplate, bos: str) -> dict[str, tuple[str, str]]:
     """The text before and after each role's content.
 
     Raises:
-        ModelError: the template refuses such turns.
-        ValueError: words are changed, or turns change those before them.
+        ModelError: the template rejects such turns.
+        ValueError: the template changes the content, or a turn changes the text of earlier turns.
     """
     turns = [_turn(role, _MARK.format(role)) for role in _ROLES]
     around: dict[str, tuple[str, str]] = {}

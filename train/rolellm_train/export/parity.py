@@ -22,7 +22,7 @@ are wide and only reject a different model.
 
 @dataclass(frozen=True)
 class Parity:
-    """Agreement of an export with the tuned model."""
+    """The agreement of an exported file with the tuned model."""
 
     file: str
     """The exported file."""
@@ -61,16 +61,16 @@ class Parity:
 def compare(
     reference: Reference, model: Path, adapter: Path | None = None, *, required: float | None
 ) -> Parity:
-    """Run a GGUF model on the chats of the reference.
+    """Run a GGUF model on the chats of the reference, and compare the outputs.
 
     Args:
-        reference: outputs of transformers.
-        model: the model, or the base of an adapter.
-        adapter: a GGUF adapter over it.
-        required: top-1 agreement.
+        reference: the outputs of transformers.
+        model: the model, or the base model of the adapter.
+        adapter: a GGUF adapter for the model, if any.
+        required: the required top-1 agreement, from 0 to 1.
 
     Raises:
-        ModelError: llama.cpp cannot load or run it.
+        ModelError: llama.cpp cannot load or run the model.
     """
     loaded = LlamaModel(model)
     reader = LogitReader(loaded, adapter, n_ctx=min(reference.longest + REPLY, loaded.n_ctx_train))
@@ -98,7 +98,7 @@ def compare(
 
 
 def failure_of(parity: Parity) -> str:
-    """The reason of a failure, or empty."""
+    """Why a parity check failed; empty if it passed."""
     wrong = []
     if parity.same_ids < parity.chats:
         wrong.append(f"{parity.chats - parity.same_ids} of {parity.chats} chats have other token ids")

@@ -18,7 +18,7 @@ _CHINESE: Final = 5
 
 
 def parity_chats() -> list[list[BaseMessage]]:
-    """Instruction, one exchange and a question for each persona; a quarter are Chinese."""
+    """For each persona its instruction, one exchange and a question; a quarter of the chats are Chinese."""
     return [_chat(persona) for persona in (*_some("en", COUNT - _CHINESE), *_some("zh", _CHINESE))]
 
 

@@ -1,4 +1,4 @@
-"""The parity report."""
+"""The report of the parity check."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from rolellm_train.export.parity import Parity, failure_of
 
 
 def parity_markdown(parities: Sequence[Parity], *, dtype: str, versions: str) -> str:
-    """The report as Markdown.
+    """Write the report as Markdown.
 
     Args:
-        parities: one for each file and base.
-        dtype: of transformers' weights.
-        versions: of the programs compared.
+        parities: one result for each file and base model.
+        dtype: the data type of transformers' weights.
+        versions: the versions of the compared programs.
     """
     rows = "\n".join(_row(parity) for parity in parities)
     replies = "\n\n".join(_reply(parity) for parity in parities)

@@ -25,7 +25,7 @@ REPLY: Final = 40
 
 @dataclass(frozen=True)
 class Reference:
-    """Reference outputs of a tuned model, with logits on disk."""
+    """The reference outputs of a tuned model; the logits are on disk."""
 
     chats: tuple[tuple[Turn, ...], ...]
     ids: tuple[tuple[int, ...], ...]
@@ -48,11 +48,11 @@ class Reference:
     """The folder of the logits."""
 
     def computed(self, chat: int) -> list[int]:
-        """The tokens of a chat, so many as were computed."""
+        """The token ids of a chat up to the last one that was computed."""
         return list(self.ids[chat][: self.longest])
 
     def logits(self, chat: int) -> "np.ndarray":
-        """Of one chat: positions × vocabulary."""
+        """The logits of one chat, shape positions × vocabulary."""
         import numpy as np
 
         logits: np.ndarray = np.load(_logits_file(self.place, chat), mmap_mode="r")
@@ -63,9 +63,9 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
     """Compute the reference outputs.
 
     Args:
-        tuned: the model.
+        tuned: the tuned model.
         chats: the conversations.
-        place: a folder for the logits; made.
+        place: the folder for the logits, which is created.
 
     Raises:
         OSError: the disk is full.
@@ -79,7 +79,7 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
     longest = min(_LONGEST, tuned.model.config.max_position_embeddings) - REPLY
     with torch.inference_mode():
         for number, tokens in enumerate(ids):
-            # Of all tokens they would take two gigabytes with a vocabulary of 262,144.
+            # The logits of all tokens would take two gigabytes with a vocabulary of 262,144.
             inputs = torch.tensor([tokens[:longest]])
             logits = tuned.model(inputs, logits_to_keep=POSITIONS).logits[0]
             np.save(_logits_file(place, number), logits.float().numpy())
@@ -145,7 +145,7 @@ def _adds_bos(tokenizer: Any) -> bool:
 
 
 def _rendered(tokenizer: Any, turns: Sequence[Turn]) -> str:
-    """The prompt; of folded turns where the template refuses them, as in a conversation."""
+    """Render the prompt; if the template rejects the turns, they are folded, as in a conversation."""
     try:
         return str(tokenizer.apply_chat_template(list(turns), add_generation_prompt=True, tokenize=False))
     except TemplateError:

@@ -14,7 +14,7 @@ from rolellm_train.export.reference import Reference
 from rolellm_train.export.work import ADAPTER_FILE, BASE_FILE, ExportWork
 
 _BEST_FIRST: Final = ("q8_0", "f16", "q4_k_m")
-"""Q8_0 is as good as F16, and half as large."""
+"""The weight formats, best first; Q8_0 is as good as F16 and half as large."""
 
 
 def write_texts(
@@ -29,12 +29,12 @@ def write_texts(
     """Write `parity.md`, `README.md`, `Modelfile`, and the notices that the base's licence requires.
 
     Args:
-        work: the export.
-        reference: outputs of transformers.
-        parities: the comparisons.
-        files: sizes in bytes by name.
-        licence: of the model.
-        base_licence: of its base.
+        work: the running export.
+        reference: the outputs of transformers.
+        parities: the results of the parity check.
+        files: the files' sizes in bytes, by name.
+        licence: the model's licence.
+        base_licence: the base model's licence.
 
     Raises:
         OSError: the disk is full.

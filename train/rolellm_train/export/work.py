@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.models.llamacpp.template import TEMPLATES
-from rolellm_train.base.base import FoundBase, lay_out
+from rolellm_train.base.base import FoundBase, write_base
 from rolellm_train.base.gguf_metadata import Fact, write_with_metadata
 from rolellm_train.base.peft_adapter import PeftAdapter, check_fits
-from rolellm_train.base.sentencepiece_file import lay_pieces
+from rolellm_train.base.sentencepiece_file import write_sentencepiece
 from rolellm_train.base.tuned import load_tuned, save_merged
-from rolellm_train.export.converters import Tell
+from rolellm_train.export.converters import OnMessage
 from rolellm_train.export.converting import QUANTIZED, convert_adapter, convert_model, quantize
 from rolellm_train.export.facts import ExportSource
 from rolellm_train.export.parity import REQUIRED, Parity, compare
@@ -25,7 +25,7 @@ BASE_FILE: Final = "base-f16.gguf"
 _VOCABULARY: Final = 300_000
 """Size of the largest vocabularies, in tokens."""
 _NARROWEST: Final = 64
-"""Weights of a token at least."""
+"""The minimum number of weights per token of the vocabulary."""
 
 
 @dataclass
@@ -42,58 +42,58 @@ class ExportWork:
     converters: Path
     out: Path
     """The export folder."""
-    tell: Tell
+    on_message: OnMessage
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration of each step, in seconds."""
 
     @property
     def place(self) -> Path:
-        """Folder for temporary files."""
+        """The folder for temporary files."""
         return self.out / "work"
 
     @property
     def base_folder(self) -> Path:
-        """Folder of the base for transformers."""
+        """The folder of the base model for transformers."""
         return self.place / "base"
 
     @contextmanager
     def step(self, name: str, message: str) -> Iterator[None]:
         """Report a step and measure its duration."""
-        self.tell(message)
+        self.on_message(message)
         began = time.monotonic()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 1)
 
 
 def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
-    """Temporary disk space of an export, in bytes.
+    """Estimate the temporary disk space of an export, in bytes.
 
     Args:
-        base: the base.
-        weights: how many it has.
-        merged: weight formats of merged models.
+        base: the base model.
+        weights: the number of its weights.
+        merged: the weight formats of the merged models.
     """
     unpacked = 4 * weights if base.gguf else 0
     in_f16 = 2 * weights
-    # The model for transformers, in F16 with and without metadata, and what is quantized of it.
+    # The model for transformers, two copies in F16 (with and without metadata), and the quantized files.
     merged_files = (4 + 2 + 2 + len(set(merged) & set(QUANTIZED))) * weights if merged else 0
     vocabulary = min(_VOCABULARY, weights // _NARROWEST)
     return unpacked + in_f16 + merged_files + 4 * COUNT * POSITIONS * vocabulary
 
 
 def prepare_base(work: ExportWork) -> Path:
-    """Write the base for transformers, and convert it to F16 for the comparison.
+    """Write the base model for transformers, and convert it to F16 for the parity check.
 
     Raises:
-        ModelError: the adapter was made for another base, or the base cannot be converted.
+        ModelError: the adapter was made for another base model, or the base model cannot be converted.
     """
     with work.step("base", f"Laying out the base {work.base.name}."):
-        lay_out(work.base, work.base_folder)
+        write_base(work.base, work.base_folder)
         check_fits(work.adapter, work.base_folder, work.base.name)
     with work.step("base in F16", "Converting the base to F16, to compare over."):
         file = work.place / BASE_FILE
         if work.base.gguf is not None:
-            # Its weights as numbers of 16 bits, and nothing that a converter could mistake.
+            # Only 16-bit weights, and nothing that a converter could misread.
             quantize(work.base.gguf, file, "f16")
         else:
             convert_model(work.converters, work.base_folder, file)
@@ -104,7 +104,7 @@ def write_adapter(work: ExportWork, facts: Mapping[str, Fact]) -> Path:
     """Write the GGUF adapter.
 
     Raises:
-        ModelError: it cannot be converted.
+        ModelError: the adapter cannot be converted.
     """
     with work.step("adapter", "Converting the adapter."):
         raw, file = work.place / ADAPTER_FILE, work.out / ADAPTER_FILE
@@ -117,7 +117,7 @@ def record(work: ExportWork) -> Reference:
     """Compute the reference with transformers, and write the merged model if requested.
 
     Raises:
-        ModelError: transformers cannot load it.
+        ModelError: transformers cannot load the tuned model.
     """
     with work.step("transformers", f"Computing {COUNT} chats with transformers."):
         template = TEMPLATES.get(work.source.template)
@@ -135,9 +135,9 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     """Write the merged models, by weight format.
 
     Args:
-        work: the export.
-        facts: metadata of the files.
-        template: chat template of the training.
+        work: the running export.
+        facts: the metadata of the files.
+        template: the chat template of the training.
 
     Raises:
         ModelError: llama.cpp cannot convert or quantize them.
@@ -147,7 +147,7 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     with work.step("merged", "Converting the merged model to F16."):
         raw = work.place / "merged-raw.gguf"
         if work.base.gguf is not None:
-            lay_pieces(work.base.gguf, _merged_folder(work))
+            write_sentencepiece(work.base.gguf, _merged_folder(work))
         convert_model(work.converters, _merged_folder(work), raw)
         in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
         metadata = {**facts, "tokenizer.chat_template": template}
@@ -162,20 +162,20 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     return files
 
 
-def prove(
+def verify(
     work: ExportWork, reference: Reference, adapter: Path, base_f16: Path, merged: Mapping[str, Path]
 ) -> list[Parity]:
     """Compare all written files with the reference.
 
     Args:
-        work: the export.
-        reference: outputs of transformers.
+        work: the running export.
+        reference: the outputs of transformers.
         adapter: the GGUF adapter.
-        base_f16: base for the adapter.
-        merged: merged models by weight format.
+        base_f16: the base model in F16, for the adapter.
+        merged: the merged models by weight format.
 
     Raises:
-        ModelError: llama.cpp cannot load or run one.
+        ModelError: llama.cpp cannot load or run a model.
     """
     parities: list[Parity] = []
     with work.step("llama.cpp", "Computing the same chats with llama.cpp."):

@@ -1,7 +1,7 @@
 """DPO: learning to prefer some answers to others, as a run (Rafailov et al., arXiv 2305.18290).
 
-The reference is the model before training. Its log probabilities are computed once, so that no second model
-is loaded. A preferred answer and the rejected one share a pack and their common prefix.
+The reference model is the model before training. Its log-probabilities are computed once, so that no second
+model is loaded. A preferred answer and the rejected one share a pack and their common prefix.
 """
 
 import hashlib
@@ -37,28 +37,29 @@ def train(
     cast: Sequence[Persona],
     folder: Path,
     *,
-    tell: "Step" = lambda _step, _steps, _figures: None,
+    on_step: "Step" = lambda _step, _steps, _figures: None,
 ) -> TrainingResult:
     """Tune a model by preferences, or resume a stopped run.
 
     Args:
-        recipe: of the training.
-        data: what `find_preferences` reads.
+        recipe: the recipe of the training.
+        data: sources of preferences, for `find_preferences`.
         cast: the personas whose answers are compared.
-        folder: of the run.
-        tell: called after every step.
+        folder: the run's folder.
+        on_step: called after every step.
 
     Raises:
-        TrainingError: no preferences, a base that cannot be tuned or exported, or too little memory.
-        ModelError: the base is not there, or the extra `train` is not installed.
-        StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
+        TrainingError: there are no preferences or too little memory, or the base model cannot be tuned or
+            exported.
+        ModelError: there is no such base model, or the extra `train` is not installed.
+        StorageError: the folder cannot be written, or contains another run; the last checkpoint is kept.
     """
     preferences = find_preferences(recipe, data, cast)
     with open_training(folder, _config(recipe, data, preferences)) as run:
-        return _trained(recipe, preferences, run, tell)
+        return _trained(recipe, preferences, run, on_step)
 
 
-def _trained(recipe: Recipe, preferences: Preferences, run: Run, tell: "Step") -> TrainingResult:
+def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step") -> TrainingResult:
     from rolellm_train.training.pair_trainer import PairTrainer
 
     base = open_base(recipe)
@@ -72,7 +73,7 @@ def _trained(recipe: Recipe, preferences: Preferences, run: Run, tell: "Step") -
         )
     packs = pack_together(short.pairs, recipe.pack, seed=recipe.seed)
     held_out = pack_together(measured.pairs, recipe.pack, seed=0)
-    learned = learn(recipe, base.model, packs, held_out, run, tell, kind=PairTrainer, beta=recipe.beta)
+    learned = learn(recipe, base.model, packs, held_out, run, on_step, kind=PairTrainer, beta=recipe.beta)
     trainer = cast("PairTrainer", learned.trainer)
     too_long = {"too long": short.too_long} if short.too_long else {}
     figures = {

@@ -27,10 +27,10 @@ class OpenBase:
 
 
 def base_source(name: str) -> tuple[str, dict[str, Any]]:
-    """The folder and arguments with which transformers opens a base.
+    """The folder and the arguments with which transformers opens a base model.
 
     Raises:
-        ModelError: there is no such base.
+        ModelError: there is no such base model.
         SettingsError: `models.toml` cannot be used.
     """
     found = find_base(name)
@@ -41,11 +41,11 @@ def base_source(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def open_base(recipe: Recipe) -> OpenBase:
-    """Open a recipe's base.
+    """Open a recipe's base model.
 
     Raises:
-        ModelError: it is not there, cannot be read, or the extra `train` is not installed.
-        TrainingError: it has no chat template and the recipe gives none.
+        ModelError: the base model is missing or damaged, or the extra `train` is not installed.
+        TrainingError: neither the base model nor the recipe has a chat template.
     """
     try:
         import torch
@@ -75,10 +75,10 @@ def open_base(recipe: Recipe) -> OpenBase:
 
 
 def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
-    """The encoder for a base, with the chat template of its conversations.
+    """Create the encoder for a base model, with the chat template that its conversations use.
 
     Raises:
-        TrainingError: it has no chat template and the recipe gives none that fits.
+        TrainingError: the base model has no chat template, and the recipe none that fits.
     """
     bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
     template = ChatTemplate(_template(recipe, tokenizer), bos=bos, eos=eos)
@@ -103,12 +103,12 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
 
 
 def with_adapter(model: Any, recipe: Recipe) -> Any:
-    """Add LoRA weights to all linear layers, or load those to continue. Only they are trained.
+    """Add LoRA weights to all linear layers, or load those of the run to continue. Only they are trained.
 
     The method is LoRA (arXiv 2106.09685).
 
     Raises:
-        ModelError: the adapter to continue is missing or has another base.
+        ModelError: the adapter to continue is missing or has another base model.
     """
     from peft import LoraConfig, PeftModel, get_peft_model
 

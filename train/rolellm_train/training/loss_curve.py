@@ -15,11 +15,11 @@ _WIDTH, _HEIGHT = 720, 320
 
 
 def write_loss_curve(file: Path, items: Iterable[Mapping[str, Any]]) -> None:
-    """Draw a run's items. Without matplotlib, which the extra `train` installs, no file is written.
+    """Draw the losses of a run. Without matplotlib, which the extra `train` installs, no file is written.
 
     Args:
-        file: to write, atomically.
-        items: each with its `step`, and `loss` or `eval_loss`.
+        file: the file, which is written atomically.
+        items: the run's items, each with its `step`, and `loss` or `eval_loss`.
 
     Raises:
         StorageError: the file cannot be written.

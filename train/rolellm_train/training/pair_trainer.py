@@ -14,7 +14,7 @@ class PairTrainer(PackTrainer):
     """Trains on packs of pairs: a preferred answer, followed by the rejected one."""
 
     def __init__(self, *, beta: float, **settings: Any) -> None:
-        """Like `PackTrainer`, with beta of DPO."""
+        """Create a trainer as `PackTrainer` does, with DPO's `beta`."""
         super().__init__(**settings)
         self._beta = beta
         # By identity: packs are long, and the trainer keeps all of them.
@@ -23,21 +23,21 @@ class PairTrainer(PackTrainer):
         }
 
     def batch(self, pack: PackedSequence) -> dict[str, Any]:
-        """A pack as tensors, in which each pair is one label."""
+        """Convert a pack to tensors; each pair counts as one label."""
         return {**_pairs_of(pack), "before": self._before[id(pack)]}
 
     def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-        """The DPO loss (equation 7), summed over pairs."""
+        """The DPO loss (equation 7 of the paper), summed over the pairs."""
         return -torch.nn.functional.logsigmoid(self._beta * self.gains(model, inputs)).sum()
 
     def gains(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-        """Reward margins relative to the reference model, in nats, per pair."""
+        """The reward margin of each pair relative to the reference model, in nats."""
         asked = {name: value for name, value in inputs.items() if name != "before"}
         before: torch.Tensor = inputs["before"]
         return preferences(model, asked) - before
 
     def preferred(self, packs: Sequence[PackedSequence]) -> float | None:
-        """Share of pairs with a positive margin; None without pairs."""
+        """The share of pairs with a positive margin; None without pairs."""
         gains: list[float] = []
         self.model.eval()
         # After training, the model is no longer wrapped.
@@ -64,7 +64,7 @@ def _pairs_of(pack: PackedSequence) -> dict[str, Any]:
 
 
 def preferences(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
-    """Difference of the log probabilities of preferred and rejected answer, per pair."""
+    """The log-probability of the preferred answer minus that of the rejected one, for each pair."""
     own = ("labels", "answers", "lengths")
     asked = {name: value for name, value in inputs.items() if name not in own}
     logits = model(**asked).logits[0].float()

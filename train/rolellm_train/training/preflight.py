@@ -8,19 +8,19 @@ from rolellm_train.recipe import Recipe
 
 _ARCHITECTURES = "architectures.txt"
 _STATE = 16
-"""Bytes of a weight that learns: itself, its gradient, and Adam's two averages."""
+"""Bytes of a trainable weight: the weight, its gradient, and Adam's two averages."""
 _KEPT = 34
 """Activations per token and layer, as multiples of the hidden width, that a backward pass keeps
 (Korthikanti et al., arXiv 2205.05198, §4.1, without attention scores, which are computed piecewise)."""
 _LOGITS = 16
 """Bytes of a token's logit: computed, as a 32-bit float, as a logarithm, and the gradients of these."""
 _LAYERS = frozenset({"full_attention", "sliding_attention"})
-"""Kinds that `attention.attend` computes."""
+"""The types of attention layers that `attention.attend` computes."""
 _GIB = 2**30
 
 
 class Needed(NamedTuple):
-    """Approximate memory of a training, in bytes."""
+    """The approximate memory of a training, in bytes."""
 
     weights: int
     learning: int
@@ -28,19 +28,19 @@ class Needed(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Total memory."""
+        """The sum of all parts, in bytes."""
         return sum(self)
 
 
 def check(recipe: Recipe, model: Any) -> Needed:
-    """Reject a training whose result could not be exported, or that cannot run correctly here.
+    """Reject a training whose result could not be exported, or that cannot run correctly on this machine.
 
     Args:
-        recipe: how it is tuned.
-        model: the base, in memory, without its adapter.
+        recipe: the recipe of the training.
+        model: the loaded base model without an adapter.
 
     Raises:
-        TrainingError: it is rejected.
+        TrainingError: the training is rejected.
     """
     _check_architecture(recipe, model)
     _check_attention(recipe, model)
@@ -65,7 +65,7 @@ def memory_needed(recipe: Recipe, model: Any) -> Needed:
         for name, weight in model.named_parameters()
         if weight.ndim == 2 and "embed" not in name and "lm_head" not in name
     )
-    # With checkpointing each layer keeps its input alone, and one at a time all of it.
+    # With checkpointing each layer keeps only its input, and one layer at a time keeps all activations.
     layers = config.num_hidden_layers
     of_a_token = (layers + _KEPT) if recipe.checkpointing else layers * _KEPT
     kept = 2 * of_a_token * config.hidden_size * recipe.pack
@@ -94,7 +94,7 @@ def _check_attention(recipe: Recipe, model: Any) -> None:
         )
     window = getattr(config, "sliding_window", None)
     knows_window = any(isinstance(getattr(layer, "sliding_window", None), int) for layer in model.modules())
-    # Layers that know their own window tell it to our attention.
+    # Layers with a sliding window pass its size to our attention.
     if (
         window
         and not knows_window

@@ -1,6 +1,7 @@
-"""Processes of a training that `accelerate launch` or `torchrun` started.
+"""The processes of a training that was started with `accelerate launch` or `torchrun`.
 
-Each process trains on other packs and reaches the same weights; only the first one writes files and output.
+Each process trains on different packs and computes the same weights. Only the first one writes files and
+output.
 """
 
 import os
@@ -18,16 +19,16 @@ def is_first() -> bool:
 
 
 def count() -> int:
-    """Number of processes of the training."""
+    """The number of processes of the training."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def open_training(folder: Path, config: Mapping[str, Any]) -> AbstractContextManager[Run]:
-    """Open the run. Only the first process holds it; the others use its folder.
+    """Open the run. Only the first process locks and writes it; the others read its folder.
 
     Args:
-        folder: of the run.
-        config: everything that it depends on.
+        folder: the run's folder.
+        config: everything that the run depends on.
 
     Raises:
         StorageError: as `open_run` does, in the first process.

@@ -26,30 +26,31 @@ def train(
     cast: Sequence[Persona],
     folder: Path,
     *,
-    tell: "Step" = lambda _step, _steps, _figures: None,
+    on_step: "Step" = lambda _step, _steps, _figures: None,
 ) -> TrainingResult:
     """Tune a model, or resume a stopped run.
 
     Args:
-        recipe: of the training.
+        recipe: the recipe of the training.
         data: folders of RoleBench, or of generators' runs.
-        cast: the personas that the data's roles are.
-        folder: of the run.
-        tell: called after every step.
+        cast: the personas of the roles in the data.
+        folder: the run's folder.
+        on_step: called after every step.
 
     Raises:
-        TrainingError: nothing to learn, a base that cannot be tuned or exported, or too little memory.
-        ModelError: the base is not there, or the extra `train` is not installed.
+        TrainingError: there is nothing to learn or too little memory, or the base model cannot be tuned or
+            exported.
+        ModelError: there is no such base model, or the extra `train` is not installed.
         RoleBenchError: the data cannot be read.
         CorpusError: the recipe learns from the cast's corpus, which is not installed or damaged.
-        StorageError: the folder cannot be written, or holds another run; the last checkpoint is kept.
+        StorageError: the folder cannot be written, or contains another run; the last checkpoint is kept.
     """
     material = gather(recipe, data, cast)
     with open_training(folder, _config(recipe, data, material)) as run:
-        return _trained(recipe, material, run, tell)
+        return _trained(recipe, material, run, on_step)
 
 
-def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, tell: "Step") -> TrainingResult:
+def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Step") -> TrainingResult:
     base = open_base(recipe)
     conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
     learned, too_long = encoded(conversations, base.encoder, recipe.longest)
@@ -59,7 +60,7 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, tell: "Step")
     held_out += encoded_written(material.written_held_out, base.encoder, recipe.longest)[0]
     too_long += turns_too_long
     packs = pack(learned, recipe.pack, seed=recipe.seed)
-    done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, tell)
+    done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, on_step)
     figures = {
         "rows": counted(material),
         "held_out_rows": len(held_out),

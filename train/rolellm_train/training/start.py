@@ -1,4 +1,4 @@
-"""Continuing the adapter of another run."""
+"""Recipes that continue the adapter of another run."""
 
 from pathlib import Path
 
@@ -10,15 +10,15 @@ from rolellm_train.export.facts import read_source
 from rolellm_train.recipe import Recipe
 
 
-def going_on_from(place: Path, recipe: Recipe) -> Recipe:
+def continued_recipe(place: Path, recipe: Recipe) -> Recipe:
     """A recipe that continues an adapter, with the adapter's rank and alpha.
 
     Args:
-        place: a run's folder, or an adapter's in PEFT's form.
-        recipe: of the training.
+        place: the folder of a run or of a PEFT adapter.
+        recipe: the recipe of the training.
 
     Raises:
-        TrainingError: the adapter has another base.
+        TrainingError: the adapter has another base model.
         ModelError: there is no adapter, or it is damaged.
     """
     source = read_source(place)

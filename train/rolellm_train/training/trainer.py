@@ -31,11 +31,11 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         super().__init__(data_collator=lambda packs: self.batch(packs[0]), **settings)
         self._held_out = held_out
         self.model_accepts_loss_kwargs = True
-        # Each label is the token after its place already: the first counts, too.
+        # The labels are shifted already, so the first one counts, too.
         self._loss_shifts_labels = False
 
     def batch(self, pack: PackedSequence) -> dict[str, Any]:
-        """A pack as tensors. Each of its `labels` has the same weight."""
+        """Convert a pack to tensors. Each of its `labels` has the same weight."""
         return batch_of(pack)
 
     def summed_loss(self, model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
@@ -56,11 +56,11 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
                 f"The loss is no number any more after step {self.state.global_step}; "
                 "lower learning_rate in the recipe and train anew."
             )
-        # Of several processes' gradients the mean is taken, and each has divided by the labels of all.
+        # torch averages the gradients of all processes, and each process has divided by the labels of all.
         return loss * self.accelerator.num_processes
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """The held-out loss."""
+        """Measure the held-out loss, as `eval_loss`."""
         figures = {"eval_loss": self.held_out_loss()}
         self.log(figures)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
@@ -79,7 +79,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         save_adapter(self.model, Path(output_dir or self.args.output_dir))
 
     def held_out_loss(self) -> float:
-        """The mean held-out loss."""
+        """The mean loss over the labels of all held-out packs."""
         model = self.model
         model.eval()
         total, labels = 0.0, 0
@@ -93,7 +93,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
 
 
 def save_adapter(model: Any, folder: Path) -> None:
-    """Write an adapter in PEFT's format. Embeddings are frozen, so the hub is not queried."""
+    """Write an adapter in PEFT's format, without embeddings, so that PEFT does not query the hub."""
     model.save_pretrained(folder, save_embedding_layers=False)
 
 
@@ -108,12 +108,12 @@ def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tens
 class _ProgressCallback(TrainerCallback):  # type: ignore[misc]
     """Reports progress and marks complete checkpoints."""
 
-    tell: Step
+    on_step: Step
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         figures = {name: float(value) for name, value in (logs or {}).items() if name in _FIGURES}
         if figures:
-            self.tell(state.global_step, state.max_steps, figures)
+            self.on_step(state.global_step, state.max_steps, figures)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.is_world_process_zero:
@@ -131,21 +131,21 @@ def trainer_of(
     held_out: Sequence[PackedSequence],
     *,
     folder: Path,
-    tell: Step,
+    on_step: Step,
     kind: type[PackTrainer] = PackTrainer,
     **settings: Any,
 ) -> PackTrainer:
     """Build a trainer.
 
     Args:
-        model: with the weights that learn.
-        recipe: of the training.
-        learned: packs to train on.
-        held_out: packs for the held-out loss.
-        folder: for checkpoints.
-        tell: called after every step.
-        kind: of the trainer.
-        settings: further arguments of that kind.
+        model: the model, whose adapter is trainable.
+        recipe: the recipe of the training.
+        learned: the packs to train on.
+        held_out: the packs for the held-out loss.
+        folder: the folder for checkpoints.
+        on_step: called after every step.
+        kind: the class of the trainer.
+        settings: further arguments of that class.
     """
     accumulation = max(1, recipe.packs_per_step // processes.count())
     steps = max(1, math.ceil(len(learned) / (accumulation * processes.count())))
@@ -180,7 +180,7 @@ def trainer_of(
         disable_tqdm=True,
         report_to="none",
     )
-    callbacks: list[TrainerCallback] = [_ProgressCallback(tell)]
+    callbacks: list[TrainerCallback] = [_ProgressCallback(on_step)]
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
     trainer = kind(
@@ -205,6 +205,6 @@ def computes_bf16() -> bool:
 
 
 def last_complete_checkpoint(folder: Path) -> Path | None:
-    """The newest complete checkpoint."""
+    """The newest complete checkpoint; None when there is none."""
     complete = [folder_ for folder_ in folder.glob("checkpoint-*") if (folder_ / WHOLE).exists()]
     return max(complete, key=lambda folder_: int(folder_.name.rpartition("-")[2]), default=None)

@@ -1,4 +1,4 @@
-"""Training on packs as a run, for all objectives."""
+"""Training on packs as a run, shared by RoCIT and DPO."""
 
 import shutil
 import time
@@ -27,7 +27,7 @@ CURVE: Final = "loss.svg"
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Result of a training."""
+    """The result of a training."""
 
     adapter: Path
     steps: int
@@ -55,23 +55,23 @@ def learn(
     learned: Sequence[PackedSequence],
     held_out: Sequence[PackedSequence],
     run: Run,
-    tell: "Step",
+    on_step: "Step",
     **kind: Any,
 ) -> Learned:
     """Train to the end, from the last complete checkpoint.
 
     Args:
-        recipe: of the training.
-        base: the model that is tuned, without an adapter.
-        learned: packs to train on.
-        held_out: packs for the held-out loss.
+        recipe: the recipe of the training.
+        base: the loaded base model without an adapter.
+        learned: the packs to train on.
+        held_out: the packs for the held-out loss.
         run: records the figures of each step and the checkpoints.
-        tell: called after every step.
-        kind: of the trainer with further arguments, as in `trainer_of`.
+        on_step: called after every step.
+        kind: the class of the trainer and its arguments, as in `trainer_of`.
 
     Raises:
-        TrainingError: the base cannot be tuned or exported, there is too little memory, or the loss is no
-            number any more.
+        TrainingError: the base model cannot be tuned or exported, there is too little memory, or the loss
+            became NaN.
         StorageError: the disk is full; the last checkpoint is kept.
     """
     from transformers import set_seed
@@ -87,10 +87,10 @@ def learn(
         if not is_first():
             return
         run.append(f"{step:06}/{'-'.join(sorted(figures))}", {"step": step, **figures})
-        tell(step, steps, figures)
+        on_step(step, steps, figures)
 
     checkpoints = run.folder / CHECKPOINTS
-    trainer = trainer_of(model, recipe, learned, held_out, folder=checkpoints, tell=record, **kind)
+    trainer = trainer_of(model, recipe, learned, held_out, folder=checkpoints, on_step=record, **kind)
     last = last_complete_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = round(time.monotonic() - began, 1)
@@ -102,8 +102,8 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResu
 
     Args:
         learned: the tuned model.
-        run: of the training.
-        figures: for the manifest, beside those of the steps.
+        run: the run of the training.
+        figures: further figures for the manifest.
 
     Raises:
         StorageError: the disk is full.

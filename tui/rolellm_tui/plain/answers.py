@@ -1,4 +1,4 @@
-"""Answers in plain mode."""
+"""Printing of answers in plain mode."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
@@ -17,8 +17,8 @@ class Answers:
         """Create the printer.
 
         Args:
-            session: of the conversation.
-            loop: that runs the session.
+            session: the session of the conversation.
+            loop: the event loop that runs the session.
         """
         self._session = session
         self._loop = loop
@@ -33,12 +33,12 @@ class Answers:
         """Print an answer. Ctrl-C stops it; a second Ctrl-C stops waiting for its end.
 
         Args:
-            events: of the session.
-            prefix: prefix of the answer that was printed before.
+            events: the events of the session.
+            prefix: the beginning of the answer that was printed before.
 
         Raises:
             RoleLLMError: there is nothing to answer.
-            KeyboardInterrupt: the second one.
+            KeyboardInterrupt: Ctrl-C was pressed a second time.
         """
         answer = self._loop.begin(self._print(events, prefix))
         try:

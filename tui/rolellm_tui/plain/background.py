@@ -13,7 +13,7 @@ _BLINK = 0.2
 
 
 class BackgroundLoop:
-    """A context manager that runs coroutines, and cancels unfinished ones at its end."""
+    """A context manager that runs coroutines in a thread, and cancels unfinished ones at its end."""
 
     def __init__(self) -> None:
         """Create the loop."""
@@ -23,7 +23,7 @@ class BackgroundLoop:
         self._thread = threading.Thread(target=asyncio.run, args=(self._live(),), name="conversation")
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
         self._ready.wait()
         return self

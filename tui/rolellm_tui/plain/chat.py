@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from rolellm_agents.errors import MessageError, RoleLLMError
-from rolellm_agents.text import plain, whole
+from rolellm_agents.text import plain, replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
@@ -30,14 +30,14 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
 
     Args:
         session: the conversation.
-        transcript: of the conversation.
+        transcript: the transcript that stores the conversation.
     """
     with _ended_by_signals(), BackgroundLoop() as loop:
         chat = PlainChat(session, transcript, Answers(session, loop))
         _prepare_input(session)
         try:
             chat.open()
-            while chat.obey(_ask()):
+            while chat.run_command(_ask()):
                 pass
         except (EOFError, KeyboardInterrupt):
             print_text("")  # put the shell's prompt on a new line
@@ -47,10 +47,10 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
 
 
 class PlainChat:
-    """What each command does; most of it is telling."""
+    """The commands of plain mode; most of them only print."""
 
     def __init__(self, session: Session, transcript: Transcript, answers: Answers) -> None:
-        """A conversation in plain mode; `open` prints its start."""
+        """Create a conversation in plain mode; `open` prints its start."""
         self._session = session
         self._transcript = transcript
         self._answers = answers
@@ -77,7 +77,7 @@ class PlainChat:
             print_text(line)
         self._answers.get_ready()
 
-    def obey(self, line: str) -> bool:
+    def run_command(self, line: str) -> bool:
         """Run the command of a line; False to quit."""
         try:
             command = parse(line)
@@ -118,7 +118,7 @@ class PlainChat:
             count = lines.counted(later, "message")
             yield f"The {count} after it stay on the old branch; /undo returns to it."
 
-    # Moving about
+    # Navigation
 
     def _swipe(self, command: Command) -> Iterable[str]:
         answer = self._last_answer()
@@ -151,7 +151,7 @@ class PlainChat:
             return self._go_to_branch(branches, command.number)
         current = self._session.branch_name
         paths = [(name, self._transcript.path_to(head) if head else []) for name, head in branches]
-        return lines.branches(paths, current) or [lines.NOTHING_SAID]
+        return lines.branches(paths, current) or [lines.NO_MESSAGES]
 
     def _go_to_branch(self, branches: list[tuple[str, str | None]], number: int) -> Iterable[str]:
         if number > len(branches):
@@ -160,16 +160,16 @@ class PlainChat:
         self._session.go_to_branch(name)
         return [f"Now on {name}.", *self._last_lines()]
 
-    # Telling
+    # Output
 
     def _lines_from(self, number: int) -> list[str]:
         messages = self._session.messages[number - 1 :]
         numbered = lines.numbered(messages, self._session.persona.name, first=number)
-        return numbered or [lines.NOTHING_SAID]
+        return numbered or [lines.NO_MESSAGES]
 
     def _last_lines(self) -> list[str]:
         count = len(self._session.messages)
-        return ["The conversation ends with:", *self._lines_from(count)] if count else [lines.NOTHING_SAID]
+        return ["The conversation ends with:", *self._lines_from(count)] if count else [lines.NO_MESSAGES]
 
     def _note(self, command: Command) -> Iterable[str]:
         if command.text:
@@ -185,7 +185,7 @@ class PlainChat:
             return [*lines.why(len(self._session.messages), answer), *prompt]
         if prompted is None:
             raise MessageError("The prompt of this answer was not saved; /why prints what was.")
-        return lines.whole_prompt(prompted)
+        return lines.full_prompt(prompted)
 
     def _message(self, number: int) -> Message:
         messages = self._session.messages
@@ -207,7 +207,7 @@ def _ask() -> str:
         EOFError: the input ended.
     """
     in_terminal = sys.stdin.isatty()
-    while whole(line := input("You: " if in_terminal else "")) != line:
+    while replace_surrogates(line := input("You: " if in_terminal else "")) != line:
         complain("This line is not UTF-8 text; type it again.")
     if not in_terminal:
         print_text(f"You: {line}")
@@ -217,9 +217,9 @@ def _ask() -> str:
 def _prepare_input(session: Session) -> None:
     """Accept any bytes, and enable a history for the arrow keys."""
     if isinstance(sys.stdin, io.TextIOWrapper):
-        # What is no text would take the lines behind it with it.
+        # Input that is not text would make readline drop the lines after it.
         sys.stdin.reconfigure(errors="surrogateescape")
-    with suppress(ImportError):  # Windows has none, and its terminal brings lines back by itself
+    with suppress(ImportError):  # Windows has no readline; its terminal has a history of its own
         import readline
 
         for message in session.messages:

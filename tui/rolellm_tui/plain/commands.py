@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.text import did_you_mean, one_line, whole
+from rolellm_agents.text import did_you_mean, one_line, replace_surrogates
 
 Name = Literal[
     "say",
@@ -55,7 +55,7 @@ def parse(line: str) -> Command:
     Raises:
         MessageError: the command is unknown or its arguments are invalid.
     """
-    line = whole(line).strip()
+    line = replace_surrogates(line).strip()
     if not line.startswith("/") or line.startswith("//"):
         return Command("say", line.removeprefix("/") if line.startswith("//") else line)
     word, rest = [*line[1:].split(maxsplit=1), "", ""][:2]

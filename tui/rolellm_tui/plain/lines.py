@@ -11,31 +11,31 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.events import Prompted
 
 YOU = "You"
-NOTHING_SAID = "No messages yet; type a line and press Enter."
+NO_MESSAGES = "No messages yet; type a line and press Enter."
 _SHORT = 60
 _LAST = 2
 """Number of messages that are repeated on resuming."""
 
 
-def said(message: Message, persona: str) -> str:
-    """A message with its speaker, and a note if it was cut off."""
+def message_line(message: Message, persona: str) -> str:
+    """Format a message with its speaker, and with a note if it was cut off."""
     name = YOU if message.speaker == USER else persona
     ending = f" ({message.ending})" if message.ending else ""
     return f"{name}: {message.text}{ending}"
 
 
 def numbered(messages: Sequence[Message], persona: str, first: int = 1) -> list[str]:
-    """Numbered messages; `first` is the first number."""
-    return [f"{number}. {said(message, persona)}" for number, message in enumerate(messages, first)]
+    """Format messages with numbers, starting with `first`."""
+    return [f"{number}. {message_line(message, persona)}" for number, message in enumerate(messages, first)]
 
 
 def counted(number: int, noun: str) -> str:
-    """A count with its noun."""
+    """A number with its noun, in the singular or plural."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[str]:
-    """The start of a conversation: the persona and the last messages, or the greeting."""
+    """Format the start of a conversation: the persona, and the last messages or the greeting."""
     lines = [
         f"You are talking with {persona.name}; {model} answers. /help lists the commands, Ctrl-D leaves."
     ]
@@ -43,15 +43,15 @@ def opening(persona: Persona, model: str, messages: Sequence[Message]) -> list[s
         lines.append(f"There are {len(messages):,} messages so far; /history prints them.")
     if not messages and persona.greeting:
         lines.append(f"{persona.name}: {persona.greeting}")
-    return [*lines, *(said(message, persona.name) for message in messages[-_LAST:])]
+    return [*lines, *(message_line(message, persona.name) for message in messages[-_LAST:])]
 
 
 def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[str]:
-    """Branches with their lengths and last messages.
+    """Format the list of branches, with their lengths and last messages.
 
     Args:
         paths: each branch's name and messages.
-        here: the name of the one that is shown.
+        here: the name of the current branch.
     """
     return [
         f"{number}. {name}, {counted(len(path), 'message')}"
@@ -62,7 +62,7 @@ def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[
 
 
 def why(number: int, answer: Message) -> list[str]:
-    """The provenance of an answer."""
+    """Format the provenance of an answer."""
     made_by = answer.made_by
     if made_by.get("greeting"):
         return [f"Message {number} is the greeting, not a model's answer."]
@@ -78,7 +78,7 @@ def why(number: int, answer: Message) -> list[str]:
 
 
 def prompt(prompted: Prompted) -> list[str]:
-    """Messages of a prompt by kind, and the sampling settings."""
+    """Format a summary of a prompt: its messages by kind, and the sampling settings."""
     letters = sum(len(part.text) for part in prompted.parts)
     kinds = Counter(part.part for part in prompted.parts)
     listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
@@ -89,8 +89,8 @@ def prompt(prompted: Prompted) -> list[str]:
     return [*lines, f"Sampling: {', '.join(settings)}."] if settings else lines
 
 
-def whole_prompt(prompted: Prompted) -> list[str]:
-    """All messages of a prompt."""
+def full_prompt(prompted: Prompted) -> list[str]:
+    """Format all messages of a prompt."""
     return [
         f"{number}. {part.title}, as {part.role}: {part.text}"
         for number, part in enumerate(prompted.parts, 1)

@@ -20,11 +20,11 @@ class AskScreen(ModalScreen[str | None]):
     ]
 
     def __init__(self, title: str, text: str = "", *, hint: str = "") -> None:
-        """Ask for text.
+        """Create the dialog.
 
         Args:
-            title: of the dialog.
-            text: initial text.
+            title: the title of the dialog.
+            text: the initial text.
             hint: a sentence below the title.
         """
         super().__init__()

@@ -31,7 +31,7 @@ from rolellm_tui.widgets.chat.composer import Composer
 from rolellm_tui.widgets.chat.conversation_view import ConversationView
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
@@ -59,13 +59,13 @@ class ChatScreen(Screen[None]):
         """Show a session with its messages.
 
         Args:
-            session: to show.
-            opening: how it was opened.
+            session: the session to show.
+            opening: how the chat was opened.
         """
         super().__init__()
         self.session = session
         self._opening = opening
-        self._makings = ProvenanceLog()
+        self._provenance = ProvenanceLog()
 
     @property
     def opening(self) -> ChatOpening:
@@ -94,13 +94,13 @@ class ChatScreen(Screen[None]):
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
-        self._status.tell("loading the model…")
+        self._status.show_message("loading the model…")
         try:
             await self.session.prepare()
         except RoleLLMError as error:
             self._status.complain(error)
         else:
-            self._status.tell("")
+            self._status.show_message("")
             self._prompt.read_ahead()
 
     @property
@@ -120,14 +120,16 @@ class ChatScreen(Screen[None]):
     @on(Composer.Submitted)
     def _send(self, event: Composer.Submitted) -> None:
         if self.answering:
-            self._status.tell(f"{self.session.persona.name} is still answering; press Escape to stop.")
+            self._status.show_message(
+                f"{self.session.persona.name} is still answering; press Escape to stop."
+            )
         elif event.text.strip():
             text = event.prompt.take()
             self._begin(lambda: self._say(text))
 
     @work(group="answer", exclusive=True, exit_on_error=False)
     async def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run one action that may produce an answer. Others are refused meanwhile."""
+        """Run one action that may produce an answer. Other actions are rejected meanwhile."""
         self.answering = True
         try:
             await self._attempt(act)
@@ -136,7 +138,7 @@ class ChatScreen(Screen[None]):
             self._prompt.read_ahead()
 
     async def _attempt(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run an action, and afterwards show what the transcript holds."""
+        """Run an action, and then show the state of the transcript."""
         try:
             await act()
         except RoleLLMError as error:
@@ -155,15 +157,15 @@ class ChatScreen(Screen[None]):
 
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
         thinking = f"{self.session.persona.name} is thinking…"
-        self._status.tell(thinking)
+        self._status.show_message(thinking)
         async with aclosing(events):
             async for event in events:
                 match event:
-                    case TokenDelta() if self._status.told == thinking:
-                        self._status.tell("")
+                    case TokenDelta() if self._status.shown_message == thinking:
+                        self._status.show_message("")
                     case TurnFailed(error=error):
                         self._status.complain(error)
-                self._makings.note(event)
+                self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
 
@@ -189,7 +191,7 @@ class ChatScreen(Screen[None]):
         """Show the previous or next answer; after the last, generate a new one."""
         await self._conversation.swipe(step)
 
-    @on(ConversationView.AnotherWanted)
+    @on(ConversationView.SwipeRequested)
     def _swiped_past_the_last(self) -> None:
         if not self.answering:
             self.action_again()
@@ -210,7 +212,7 @@ class ChatScreen(Screen[None]):
 
     async def _show_branch(self, message: str) -> None:
         """Show the current branch."""
-        self._status.tell(message)
+        self._status.show_message(message)
         await self._conversation.show()
 
     def action_write_for_me(self) -> None:
@@ -218,27 +220,27 @@ class ChatScreen(Screen[None]):
         self._begin(self._suggest)
 
     async def _suggest(self) -> None:
-        self._status.tell("The model is writing your line; press Escape to stop.")
+        self._status.show_message("The model is writing your line; press Escape to stop.")
         try:
             await self._prompt.suggest()
         finally:
-            self._status.tell("")
+            self._status.show_message("")
 
     @on(Composer.LeftUpwards)
     def _go_up(self) -> None:
         self._conversation.focus_last()
 
-    # What single messages are asked for
+    # Actions of single messages
 
-    @on(Bubble.Wished)
-    async def _grant(self, event: Bubble.Wished) -> None:
+    @on(Bubble.ActionRequested)
+    async def _grant(self, event: Bubble.ActionRequested) -> None:
         bubble = event.sender
         match event.wish:
             case "why":
                 self._show_why(bubble)
             case "copy":
                 self.app.copy_to_clipboard(plain(bubble.text))
-                self._status.tell("Copied.")
+                self._status.show_message("Copied.")
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
                 await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
@@ -253,10 +255,10 @@ class ChatScreen(Screen[None]):
 
     def _show_why(self, bubble: Bubble) -> None:
         if bubble.message is None or bubble.mine:
-            self._status.tell("Only answers can be inspected.")
+            self._status.show_message("Only answers can be inspected.")
             return
         message, session = bubble.message, self.session
-        provenance = self._makings.of(message.id)
+        provenance = self._provenance.of(message.id)
         self.app.push_screen(InspectorScreen(message, provenance, session.voice, user=session.user_name))
 
     # Other windows
@@ -278,7 +280,7 @@ class ChatScreen(Screen[None]):
         text = await self.app.push_screen_wait(AskScreen("Author's note", self.session.note, hint=hint))
         if text is not None:
             self.session.set_note(text)
-            self._status.tell("Note saved." if text.strip() else "Note removed.")
+            self._status.show_message("Note saved." if text.strip() else "Note removed.")
 
     @work(group="tree", exclusive=True, exit_on_error=False)
     async def action_tree(self) -> None:
@@ -309,11 +311,11 @@ class ChatScreen(Screen[None]):
         self.app.post_message(self.Left())
         self.dismiss()
 
-    # What fails in the background
+    # Errors in the background
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @on(Failed)

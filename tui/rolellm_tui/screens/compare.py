@@ -20,7 +20,7 @@ from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.catalog import PROVIDERS, get_model
 from rolellm_agents.models.names import named_models
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
@@ -29,7 +29,7 @@ from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.answer_grid import AnswerGrid
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice, VoiceForm
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import Complaint
 
 Phase = Literal["choosing", "answering", "answered"]
@@ -106,7 +106,7 @@ class CompareScreen(Screen[bool]):
     @work(group="form", exclusive=True, exit_on_error=False)
     async def _offer_voices(self) -> None:
         own = self._session.strategy
-        strategies = list(dict.fromkeys([own, *STRATEGIES]))
+        strategies = list(dict.fromkeys([own, *strategy_names()]))
         models = [self._session.model_name]
         try:
             models += await asyncio.to_thread(named_models)
@@ -115,7 +115,7 @@ class CompareScreen(Screen[bool]):
         models.append(PROVIDERS["llamacpp"].example)
         await self.query_one("#compare-body").mount(VoiceForm(strategies, list(dict.fromkeys(models))))
 
-    # Asking
+    # Answers
 
     @on(VoiceForm.Chosen)
     async def _begin(self, event: VoiceForm.Chosen) -> None:
@@ -129,7 +129,7 @@ class CompareScreen(Screen[bool]):
         """Let all voices answer. One failure does not affect the others."""
         columns = self._columns
         self.phase = "answering"
-        self._status.tell("")
+        self._status.show_message("")
         try:
             for column in columns:
                 column.wait()
@@ -227,11 +227,11 @@ class CompareScreen(Screen[bool]):
     def _columns(self) -> Sequence[AnswerColumn]:
         return self.query_one(AnswerGrid).columns
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property

@@ -21,7 +21,7 @@ from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted, local_now
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
@@ -56,7 +56,7 @@ class _Change:
 
 
 class TitleScreen(AskScreen):
-    """Asks for a title, which is a single line: Enter saves it, too."""
+    """Asks for a title. Enter also saves it, because it is a single line."""
 
     BINDINGS = [
         Binding("enter", "keep", "Keep", id="ask.title", tooltip="Save the title.", priority=True),
@@ -92,7 +92,7 @@ class ConversationsScreen(Screen[None]):
         """The message to show; None for the end."""
 
     def __init__(self, transcript: Transcript) -> None:
-        """Show what `transcript` holds."""
+        """Show the conversations of `transcript`."""
         super().__init__()
         self._transcript = transcript
         self._archived = False
@@ -133,7 +133,7 @@ class ConversationsScreen(Screen[None]):
             self._stale = False
             self._load()
 
-    # What is listed
+    # The list
 
     @work(group="list", exclusive=True, exit_on_error=False)
     async def _load(self) -> None:
@@ -141,7 +141,7 @@ class ConversationsScreen(Screen[None]):
         try:
             await self._list()
             if not self._summaries and not self.query_one("#find", Input).value:
-                # There is nothing to find, and the keys of the list are what helps.
+                # There is nothing to search, so show the keys of the list.
                 self.query_one(ConversationList).focus()
             if not self._names:
                 self._names = await asyncio.to_thread(names_of_personas)
@@ -234,7 +234,7 @@ class ConversationsScreen(Screen[None]):
         )
         self.query_one(ConversationPreview).show(messages, names, match)
 
-    # Finding
+    # Search
 
     @on(Input.Changed, "#find")
     def _typed(self, event: Input.Changed) -> None:
@@ -251,7 +251,7 @@ class ConversationsScreen(Screen[None]):
             self._status.complain(error)
         else:
             if self._status.has_class("error"):
-                self._status.tell("")
+                self._status.show_message("")
             self._show()
 
     @on(Input.Submitted, "#find")
@@ -271,7 +271,7 @@ class ConversationsScreen(Screen[None]):
         """Focus the list."""
         self.query_one(ConversationList).focus()
 
-    # Changing
+    # Changes
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable the actions that apply now."""
@@ -319,7 +319,7 @@ class ConversationsScreen(Screen[None]):
         async with self._changing:
             if (conversation := await self._highlighted()) is None:
                 return
-            neighbour = self.query_one(ConversationList).beside
+            neighbour = self.query_one(ConversationList).neighbour
             self._goal = neighbour.conversation if neighbour else ""
             await self._change(
                 lambda: move(conversation.id), message, _Change(undo_message, lambda: undo(conversation.id))
@@ -329,7 +329,7 @@ class ConversationsScreen(Screen[None]):
         try:
             await asyncio.to_thread(act)
             self._changes.append(change)
-            self._status.tell(message)
+            self._status.show_message(message)
             await self._list()
         except RoleLLMError as error:
             self._status.complain(error)
@@ -343,7 +343,7 @@ class ConversationsScreen(Screen[None]):
                 return
             try:
                 await asyncio.to_thread(self._changes[-1].take_back)
-                self._status.tell(self._changes.pop().undo_message)
+                self._status.show_message(self._changes.pop().undo_message)
                 await self._list()
             except RoleLLMError as error:
                 self._status.complain(error)
@@ -363,7 +363,7 @@ class ConversationsScreen(Screen[None]):
             title = self._as_listed(conversation).title
             path = await self.app.push_screen_wait(ExportScreen(self._transcript, conversation, title))
             if path:
-                self._status.tell(f"Written to {path}.")
+                self._status.show_message(f"Written to {path}.")
 
     @work(group="import", exclusive=True, exit_on_error=False)
     async def action_import(self) -> None:
@@ -375,7 +375,7 @@ class ConversationsScreen(Screen[None]):
             count = (
                 "One conversation was" if len(imported) == 1 else f"{len(imported):,} conversations were"
             )
-            self._status.tell(f"{count} imported.")
+            self._status.show_message(f"{count} imported.")
             self._goal = imported[0].id
             self._load()
 
@@ -390,14 +390,14 @@ class ConversationsScreen(Screen[None]):
         for summary in self._summaries:
             if summary.id == target.conversation:
                 return summary
-        # A message of one that is not in this list was found.
+        # The match belongs to a conversation that is not in this list.
         return await asyncio.to_thread(self._transcript.find_conversation, target.conversation)
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property

@@ -23,7 +23,7 @@ from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.path_suggester import PathSuggester
 from rolellm_tui.widgets.common.status_line import Complaint
 
@@ -48,12 +48,12 @@ class ExportScreen(ModalScreen[Path | None]):
     ]
 
     def __init__(self, transcript: Transcript, conversation: ConversationSummary, title: str) -> None:
-        """Ask for a format and a file.
+        """Create the dialog.
 
         Args:
-            transcript: of the conversation.
-            conversation: its id.
-            title: of the conversation.
+            transcript: the transcript that stores the conversation.
+            conversation: the id of the conversation.
+            title: the title of the conversation.
         """
         super().__init__()
         self._transcript = transcript
@@ -63,7 +63,7 @@ class ExportScreen(ModalScreen[Path | None]):
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        """The formats over the file's path."""
+        """Compose the formats and the path of the file."""
         with Vertical(id="export"):
             yield Static(f"Export “{one_line(self._title, 50)}”", classes="title", markup=False)
             yield OptionList(*map(_option, EXPORT_FORMATS), id="formats", markup=False)
@@ -74,7 +74,7 @@ class ExportScreen(ModalScreen[Path | None]):
             yield Static("↑↓ format · Tab file · Enter write · Esc cancel", classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Begin with the first format."""
+        """Select the first format."""
         self.query_one("#formats", OptionList).highlighted = 0
 
     @on(OptionList.OptionHighlighted)
@@ -88,7 +88,7 @@ class ExportScreen(ModalScreen[Path | None]):
     @on(Input.Changed)
     def _path_changed(self, event: Input.Changed) -> None:
         self._warned_of = None
-        self._complaint.tell("")
+        self._complaint.show_message("")
         self.query_one("#place", Static).update(
             f"in {plain(str(self._path.parent))}" if event.value else ""
         )
@@ -107,13 +107,15 @@ class ExportScreen(ModalScreen[Path | None]):
             return
         self._busy = True
         try:
-            existing = await asyncio.to_thread(_what_is_at, path)
+            existing = await asyncio.to_thread(_existing_file, path)
             if existing == "folder":
                 self._complaint.complain(f"{path} is a folder; enter a file name.")
                 return
             if existing and path != self._warned_of:
                 self._warned_of = path
-                self._complaint.tell(f"{path.name} already exists; press Enter again to overwrite it.")
+                self._complaint.show_message(
+                    f"{path.name} already exists; press Enter again to overwrite it."
+                )
                 return
             await asyncio.to_thread(self._write, path, self._format)
         except RoleLLMError as error:
@@ -136,7 +138,7 @@ class ExportScreen(ModalScreen[Path | None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     @property
@@ -148,7 +150,7 @@ class ExportScreen(ModalScreen[Path | None]):
         typed = Path(self.query_one("#path", Input).value.strip())
         try:
             return typed.expanduser().absolute()
-        except (OSError, RuntimeError):  # the current folder is gone, or nobody has that home
+        except (OSError, RuntimeError):  # the current folder or the user of `~user` does not exist
             return typed
 
     def _default_name(self) -> str:
@@ -162,10 +164,10 @@ class ExportScreen(ModalScreen[Path | None]):
         return self.query_one(Complaint)
 
 
-def _what_is_at(path: Path) -> Literal["", "file", "folder"]:
+def _existing_file(path: Path) -> Literal["", "file", "folder"]:
     try:
         return "folder" if path.is_dir() else "file" if path.exists() else ""
-    except OSError:  # writing will tell
+    except OSError:  # the attempt to write will report the error
         return ""
 
 

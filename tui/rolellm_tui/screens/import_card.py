@@ -16,7 +16,7 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona.from_card.files import ImportedFile
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.path_input import PathInput
 from rolellm_tui.widgets.common.status_line import Complaint
@@ -49,10 +49,10 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
     ]
 
     def __init__(self, text: str = "") -> None:
-        """Ask for a card.
+        """Create the dialog.
 
         Args:
-            text: a path or JSON of a card.
+            text: the path of a card, or its JSON.
         """
         super().__init__()
         self._json = text if is_json(text) else ""
@@ -111,7 +111,7 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
             try:
                 await self._read_previews(text)
             except PersonaError as error:
-                # Not as an error: one may still be typing.
+                # Not shown as an error, because the user may still be typing.
                 self._show(str(error))
 
     async def _read_previews(self, text: str) -> list[Preview]:
@@ -151,7 +151,7 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of closing the dialog."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     def action_leave(self) -> None:
@@ -175,7 +175,7 @@ class ImportScreen(ModalScreen[tuple[ImportedFile, ...]]):
         )
         self.query_one("#seen", Static).update(content)
         self.query_one("#preview").display = bool(content)
-        self._complaint.tell(message)
+        self._complaint.show_message(message)
 
 
 def _preview_content(preview: Preview) -> Content:

@@ -15,7 +15,7 @@ from rolellm_agents.chat_files import ImportedConversation, import_chat_file
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.path_suggester import PathSuggester
 from rolellm_tui.widgets.common.status_line import Complaint
 from rolellm_tui.widgets.library.incoming import path_in
@@ -53,7 +53,7 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._complaint.tell("")
+        self._complaint.show_message("")
 
     def action_bring_in(self) -> None:
         """Import the file."""
@@ -86,7 +86,7 @@ class ImportConversationScreen(ModalScreen[Sequence[ImportedConversation]]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     @property

@@ -1,4 +1,4 @@
-"""The inspector: provenance of an answer."""
+"""The inspector: the prompt, recalled items and figures of an answer."""
 
 import asyncio
 import json
@@ -19,17 +19,17 @@ from rolellm_agents.cards.values import integer, mapping
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, RoleLLMError
 from rolellm_agents.recall import RecalledItem
-from rolellm_agents.text import one_line, plain, whole
+from rolellm_agents.text import one_line, plain, replace_surrogates
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.voice import Voice
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.inspector.numbers_view import NumbersView
 from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
 from rolellm_tui.widgets.inspector.prompt_view import PromptView
 from rolellm_tui.widgets.inspector.provenance import AnswerProvenance
-from rolellm_tui.widgets.inspector.recalled_view import RecalledView, kept_of
+from rolellm_tui.widgets.inspector.recalled_view import RecalledView, recorded_items
 from rolellm_tui.widgets.inspector.silent_lore import SilentLore, conversation_in, silent_lore
 from rolellm_tui.widgets.inspector.token_chart import TokenChart
 from rolellm_tui.widgets.inspector.try_line import TryLine
@@ -66,13 +66,13 @@ class InspectorScreen(Screen[None]):
     def __init__(
         self, message: Message, provenance: AnswerProvenance, voice: Voice, *, user: str = DEFAULT_USER
     ) -> None:
-        """Explain an answer.
+        """Create the inspector.
 
         Args:
             message: the answer.
-            provenance: its provenance.
-            voice: of the session; its model counts tokens, if it gave the answer.
-            user: name of the user.
+            provenance: the provenance of the answer.
+            voice: the voice of the session; its model counts tokens if it generated the answer.
+            user: the user's name.
         """
         super().__init__()
         self._message = message
@@ -118,7 +118,7 @@ class InspectorScreen(Screen[None]):
     def _recalled_view(self) -> RecalledView:
         if self._prompted:
             return RecalledView(self._recalled, self._voice.persona, self._user)
-        recorded = kept_of(self._message.made_by)
+        recorded = recorded_items(self._message.made_by)
         return RecalledView(recorded, self._voice.persona, self._user, note=_AS_IT_IS_NOW)
 
     def on_mount(self) -> None:
@@ -176,7 +176,7 @@ class InspectorScreen(Screen[None]):
         await asyncio.sleep(_PAUSE)
         try_line = self.query_one(TryLine)
         if not line or not self._prompted:
-            await try_line.tell()
+            await try_line.show_message()
             return
         history = [*conversation_in(self._prompted), AIMessage(self._message.text)]
         state = mapping(self._message.made_by.get("lore"))
@@ -185,7 +185,7 @@ class InspectorScreen(Screen[None]):
                 self._voice.prompting.look_up, history, line, state, seed=self._seed
             )
         except RoleLLMError as error:
-            await try_line.tell(str(error))
+            await try_line.show_message(str(error))
             return
         silent = None
         if self._voice.persona.lorebook:
@@ -215,12 +215,12 @@ class InspectorScreen(Screen[None]):
         """Open the search bar."""
         self.query_one(SearchBar).open()
 
-    @on(SearchBar.Sought)
-    def _seek(self, event: SearchBar.Sought) -> None:
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
         self.query_one(PromptView).find(event.text)
 
-    @on(SearchBar.Wished)
-    def _go_to_hit(self, event: SearchBar.Wished) -> None:
+    @on(SearchBar.MoveRequested)
+    def _go_to_hit(self, event: SearchBar.MoveRequested) -> None:
         self.action_hit(event.step)
 
     @on(SearchBar.Closed)
@@ -231,7 +231,7 @@ class InspectorScreen(Screen[None]):
     def _count_hits(self, event: PromptView.Found) -> None:
         bar = self.query_one(SearchBar)
         position = f"{event.place:,} of {event.hits:,}" if event.hits else "not found"
-        bar.tell(position if bar.text else "")
+        bar.show_position(position if bar.text else "")
         if bool(event.hits) != self._has_hits:
             self._has_hits = bool(event.hits)
             self.refresh_bindings()
@@ -259,16 +259,18 @@ class InspectorScreen(Screen[None]):
         """Copy the prompt as JSON messages."""
         if self._prompted:
             messages = [{"role": part.role, "content": part.text} for part in self._prompted.parts]
-            self.app.copy_to_clipboard(whole(json.dumps(messages, ensure_ascii=False, indent=2)))
+            self.app.copy_to_clipboard(
+                replace_surrogates(json.dumps(messages, ensure_ascii=False, indent=2))
+            )
             self.notify(f"{len(messages):,} messages copied as JSON.", markup=False)
 
     def action_leave(self) -> None:
-        """Back to the chat."""
+        """Go back to the chat."""
         self.dismiss()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self.notify(plain(failure), severity="error", timeout=20, markup=False)
 
 

@@ -47,7 +47,7 @@ class KeysScreen(ModalScreen[None]):
     ]
 
     def compose(self) -> ComposeResult:
-        """Two columns."""
+        """Compose two columns."""
         keys = keys_of(self.app.screen_stack[-2])
         with VerticalScroll(id="window"):
             yield Static("Keys", classes="title", markup=False)

@@ -23,14 +23,14 @@ from rolellm_agents.text import plain
 from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
     Indexed,
     PersonaQuery,
     indexed,
-    narrowed,
+    matching_personas,
     ordered,
     words_of,
 )
@@ -82,7 +82,7 @@ class LibraryScreen(Screen[None]):
     recent: var[Sequence[str]] = var((), init=False)
     """Ids of personas, most recent conversation first."""
     user: var[str] = var(DEFAULT_USER, init=False)
-    """What stands for `{{user}}` in cards."""
+    """The text that replaces `{{user}}` in cards."""
 
     @dataclass
     class Chosen(Message):
@@ -98,7 +98,7 @@ class LibraryScreen(Screen[None]):
         new: bool = False
         """Start a new conversation instead of resuming the latest."""
 
-    class ScenesWanted(Message):
+    class ScenesRequested(Message):
         """The user opens the scenes."""
 
     def __init__(
@@ -111,7 +111,7 @@ class LibraryScreen(Screen[None]):
         """Create the screen. Personas are loaded once it is shown.
 
         Args:
-            recent: ids of personas, most recent conversation first.
+            recent: the ids of personas, ordered by their latest conversation, newest first.
             user: replaces `{{user}}` in cards.
             pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
         """
@@ -213,7 +213,7 @@ class LibraryScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._show_notes([failure])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -278,7 +278,7 @@ class LibraryScreen(Screen[None]):
 
     def action_scenes(self) -> None:
         """Open the scenes."""
-        self.post_message(self.ScenesWanted())
+        self.post_message(self.ScenesRequested())
 
     def action_import(self) -> None:
         """Import a character card."""
@@ -368,7 +368,7 @@ class LibraryScreen(Screen[None]):
             return
         filters = self.query_one(CastFilters)
         self._listed = self._persona_query
-        matches = narrowed(ordered(self._cast, filters.order, self.recent), self._listed)
+        matches = matching_personas(ordered(self._cast, filters.order, self.recent), self._listed)
         self.query_one(SearchLine).border_subtitle = f"{len(matches):,} of {len(self._cast):,}"
         self.query_one(CastList).show(matches, highlight)
         self.set_class(not matches, "empty")

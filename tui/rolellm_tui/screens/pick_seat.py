@@ -30,9 +30,9 @@ class PickSeatScreen(ModalScreen[str | None]):
         """Create the dialog.
 
         Args:
-            question: of the dialog.
-            seats: the choices, with a note on each.
-            speakers: names and colours.
+            question: the question that the dialog asks.
+            seats: the seats to choose from, with a note on each.
+            speakers: the names and colours of the seats.
         """
         super().__init__()
         self._question = question

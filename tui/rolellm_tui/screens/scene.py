@@ -33,7 +33,7 @@ from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.pick_seat import PickSeatScreen
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
@@ -64,7 +64,7 @@ class SceneScreen(Screen[None]):
         scene: LoadedScene
 
     @dataclass
-    class ExportWanted(AppMessage):
+    class ExportRequested(AppMessage):
         """The user exports the scene."""
 
         conversation: str
@@ -73,13 +73,13 @@ class SceneScreen(Screen[None]):
         """Show a stage with its lines.
 
         Args:
-            stage: to play.
+            stage: the stage to play.
             pause: seconds between turns.
         """
         super().__init__()
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
-        self._makings = ProvenanceLog()
+        self._provenance = ProvenanceLog()
         self._player = Player(stage, self._take, pause=pause, id="course")
         self._own_eyes = False
         self._bindings_state = (False, False)
@@ -87,7 +87,7 @@ class SceneScreen(Screen[None]):
 
     @property
     def stage(self) -> Stage:
-        """The stage."""
+        """The stage that is played."""
         return self._stage
 
     @property
@@ -121,13 +121,13 @@ class SceneScreen(Screen[None]):
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
-        self._status.tell("loading the models…")
+        self._status.show_message("loading the models…")
         try:
             await self._stage.prepare()
         except RoleLLMError as error:
             self._status.complain(error)
         else:
-            self._status.tell("")
+            self._status.show_message("")
 
     @property
     def _text(self) -> SceneText:
@@ -151,7 +151,7 @@ class SceneScreen(Screen[None]):
         """Start a turn unless one is running. If it fails, the text `typed` is restored."""
         if self._player.busy:
             self._prompt.give_back(typed)
-            self._status.tell("A turn is still running; press Escape to stop.")
+            self._status.show_message("A turn is still running; press Escape to stop.")
         else:
             self._player.begin(make, words=typed)
 
@@ -160,11 +160,11 @@ class SceneScreen(Screen[None]):
             case SpeakerChosen(seat=seat, why=why):
                 self._show_choice(seat, why)
             case Retried(fault=fault) if self.viewer is None:
-                self._status.tell(f"Retrying: {plain(fault)}")
+                self._status.show_message(f"Retrying: {plain(fault)}")
             case TurnFailed(error=error):
                 self._status.complain(error)
             case Prompted() | Recalled() | TokenDelta():
-                self._makings.note(event)
+                self._provenance.note(event)
         await self._text.take(event)
         if isinstance(event, SpeakerChosen | MessageDone):
             self._show_state()
@@ -172,9 +172,9 @@ class SceneScreen(Screen[None]):
     def _show_choice(self, seat: str, why: str) -> None:
         """Show who speaks next and why, unless the view of one seat is shown."""
         if self.viewer is None:
-            self._status.tell(f"{self._called(seat)} · {plain(why)}")
+            self._status.show_message(f"{self._called(seat)} · {plain(why)}")
         else:
-            self._status.tell("The scene continues…")
+            self._status.show_message("The scene continues…")
 
     @on(Player.TurnOver)
     async def _turn_is_over(self, event: Player.TurnOver) -> None:
@@ -198,13 +198,15 @@ class SceneScreen(Screen[None]):
     def _wait_for(self, turn: YourTurn) -> None:
         """Announce a user's turn, or ask who speaks next."""
         if turn.seat is None:
-            self._ask_who_is_next("Who speaks?")
+            self._ask_next_speaker("Who speaks?")
             return
         self._prompt.seat = turn.seat
         self._prompt.focus()
         self._look_with_own_eyes()
         self._show_state()
-        self._status.tell(f"It is {self._called(turn.seat)}'s turn, which is yours. {plain(turn.why)}")
+        self._status.show_message(
+            f"It is {self._called(turn.seat)}'s turn, which is yours. {plain(turn.why)}"
+        )
 
     def action_play(self) -> None:
         """Play turn after turn, or pause after the running one."""
@@ -220,7 +222,7 @@ class SceneScreen(Screen[None]):
         self._player.rest()
         if (seat := self._player.waits_for) is not None:
             self._prompt.focus()
-            self._status.tell(f"It is {self._called(seat)}'s turn; write a line, or type /skip.")
+            self._status.show_message(f"It is {self._called(seat)}'s turn; write a line, or type /skip.")
         elif not self._is_over():
             self._begin(self._stage.step)
 
@@ -236,17 +238,17 @@ class SceneScreen(Screen[None]):
     def _is_over(self) -> bool:
         """Whether the scene is over, with a notice if so."""
         if self._stage.ended:
-            self._status.tell("The scene is over; Ctrl+Z undoes the last turn.")
+            self._status.show_message("The scene is over; Ctrl+Z undoes the last turn.")
         return bool(self._stage.ended)
 
     def action_pause(self, step: int) -> None:
         """Change the pause between turns."""
         self._player.lengthen(step)
 
-    # Who speaks
+    # Speakers
 
     @work(group="next", exclusive=True, exit_on_error=False)
-    async def _ask_who_is_next(self, question: str) -> None:
+    async def _ask_next_speaker(self, question: str) -> None:
         playing = self._player.playing
         self._player.rest()
         present = [seat for seat in self._stage.present if seat != self._player.waits_for]
@@ -262,34 +264,34 @@ class SceneScreen(Screen[None]):
     def action_next_speaker(self) -> None:
         """Choose who speaks next."""
         if not self._is_over():
-            self._ask_who_is_next("Who speaks next?")
+            self._ask_next_speaker("Who speaks next?")
 
     def _skip(self) -> None:
         """Skip the turn of a user."""
         seat = self._player.waits_for
         if seat is None:
-            self._status.tell("There is no turn to skip.")
+            self._status.show_message("There is no turn to skip.")
         elif (other := _other_than(seat, self._stage)) is None:
-            self._status.tell("No other character can speak.")
+            self._status.show_message("No other character can speak.")
         else:
             self._let_speak(other)
 
-    # What the person says
+    # The user's lines
 
     @on(ScenePrompt.Empty)
     def _entered_nothing(self) -> None:
         self.action_step()
 
-    @on(ScenePrompt.Said)
-    def _say(self, event: ScenePrompt.Said) -> None:
+    @on(ScenePrompt.LineSent)
+    def _say(self, event: ScenePrompt.LineSent) -> None:
         self._begin(lambda: self._stage.say(event.line), typed=event.typed)
 
-    @on(ScenePrompt.Ordered)
-    def _ordered(self, event: ScenePrompt.Ordered) -> None:
+    @on(ScenePrompt.CommandSent)
+    def _run_command(self, event: ScenePrompt.CommandSent) -> None:
         self._obey(event.order)
 
-    @on(ScenePrompt.NotUnderstood)
-    def _not_understood(self, event: ScenePrompt.NotUnderstood) -> None:
+    @on(ScenePrompt.Invalid)
+    def _show_error(self, event: ScenePrompt.Invalid) -> None:
         self._status.complain(event.error)
 
     def _obey(self, order: SceneCommand) -> None:
@@ -319,8 +321,8 @@ class SceneScreen(Screen[None]):
 
     # Seats
 
-    @on(CastPanel.SeatWanted)
-    def _change_seat(self, event: CastPanel.SeatWanted) -> None:
+    @on(CastPanel.SeatRequested)
+    def _change_seat(self, event: CastPanel.SeatRequested) -> None:
         seat = event.seat
         if seat not in self._stage.persons:
             self._stage.take_seat(seat)
@@ -329,7 +331,7 @@ class SceneScreen(Screen[None]):
         self._stage.give_back(seat)
         if self._player.waits_for == seat:
             self._player.forget()
-        self._status.tell(f"A model plays {self._called(seat)} again.")
+        self._status.show_message(f"A model plays {self._called(seat)} again.")
         self._prompt.show(waited_for=None)
         self._look_with_own_eyes()
         self._show_state()
@@ -339,12 +341,12 @@ class SceneScreen(Screen[None]):
         if seat != NARRATOR:
             self._stage.take_seat(seat)
         self._prompt.seat = seat
-        self._status.tell(f"You are {self._called(seat)} now.")
+        self._status.show_message(f"You are {self._called(seat)} now.")
         self._look_with_own_eyes()
         self._show_state()
 
-    @on(CastPanel.PresenceWanted)
-    def _change_presence(self, event: CastPanel.PresenceWanted) -> None:
+    @on(CastPanel.PresenceRequested)
+    def _change_presence(self, event: CastPanel.PresenceRequested) -> None:
         self._move(event.seat, "", enters=event.seat not in self._stage.present)
 
     @work(group="move", exit_on_error=False)
@@ -354,12 +356,12 @@ class SceneScreen(Screen[None]):
         await self._text.show()
         self._show_state()
 
-    @on(CastPanel.SpeechWanted)
-    def _let_them_speak(self, event: CastPanel.SpeechWanted) -> None:
+    @on(CastPanel.SpeechRequested)
+    def _let_them_speak(self, event: CastPanel.SpeechRequested) -> None:
         if not self._is_over():
             self._let_speak(event.seat)
 
-    # Who knows what
+    # Views
 
     @on(CastPanel.Viewed)
     def _look_as(self, event: CastPanel.Viewed) -> None:
@@ -400,7 +402,7 @@ class SceneScreen(Screen[None]):
         self.set_class(not is_open, "-cast-open")
         (self._text if is_open else self._cast).focus()
 
-    # Where in the tree
+    # The tree
 
     async def action_swipe(self, step: int) -> None:
         """Show the previous or next swipe."""
@@ -409,7 +411,7 @@ class SceneScreen(Screen[None]):
             await self._text.swipe(step)
         self._show_state()
 
-    @on(SceneText.AnotherWanted)
+    @on(SceneText.SwipeRequested)
     def _swiped_past_the_last(self) -> None:
         if not self.busy:
             self.action_again()
@@ -454,7 +456,7 @@ class SceneScreen(Screen[None]):
         """Show the current branch."""
         self._player.rest()
         self._player.forget()
-        self._status.tell(message)
+        self._status.show_message(message)
         await self._text.show()
         self._show_state()
 
@@ -464,28 +466,28 @@ class SceneScreen(Screen[None]):
         """Open the inspector for the selected line, or a model's last line."""
         line = self._text.chosen or self._last_by_model
         if line is None or line.speaker not in self._stage.loaded.seats or "model" not in line.made_by:
-            self._status.tell("Only answers of a model can be inspected.")
+            self._status.show_message("Only answers of a model can be inspected.")
             return
         voice = self._stage.ensemble.voices[line.speaker]
-        self.app.push_screen(InspectorScreen(line, self._makings.of(line.id), voice))
+        self.app.push_screen(InspectorScreen(line, self._provenance.of(line.id), voice))
 
     def action_copy(self) -> None:
         """Copy the text of the selected line, or of the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
             self.app.copy_to_clipboard(plain(line.text))
-            self._status.tell("Copied.")
+            self._status.show_message("Copied.")
 
     @property
     def _last_by_model(self) -> Message | None:
         messages = self._stage.messages if self.viewer is None else self._stage.witnessed(self.viewer)
         return next((message for message in reversed(messages) if "model" in message.made_by), None)
 
-    # Elsewhere
+    # Other screens
 
     def action_export(self) -> None:
         """Export the scene."""
         if self._stage.conversation:
-            self.post_message(self.ExportWanted(self._stage.conversation))
+            self.post_message(self.ExportRequested(self._stage.conversation))
 
     def action_new(self) -> None:
         """Restart the scene; the old conversation is kept."""
@@ -497,7 +499,7 @@ class SceneScreen(Screen[None]):
         self._stage.cancel()
         self.dismiss()
 
-    # How things stand
+    # State
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable the actions that apply now."""
@@ -529,7 +531,7 @@ class SceneScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @on(Failed)

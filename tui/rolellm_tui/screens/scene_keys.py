@@ -50,7 +50,7 @@ def is_offered(action: str, *, busy: bool, playing: bool, sees_all: bool, has_ow
     """Whether an action is enabled.
 
     Args:
-        action: its name.
+        action: the name of the action.
         busy: whether a turn is running.
         playing: whether turns follow automatically.
         sees_all: whether all lines are shown.

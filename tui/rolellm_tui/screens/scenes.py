@@ -17,7 +17,7 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.widgets.common.drawn_lines import MUTED
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
@@ -79,7 +79,7 @@ class ScenesScreen(Screen[None]):
         if notes:
             self._status.complain(notes[0] if len(notes) == 1 else f"{notes[0]} And {len(notes) - 1} more.")
         elif not offered:
-            self._status.tell("There are no scenes; put a scene file into your scenes folder.")
+            self._status.show_message("There are no scenes; put a scene file into your scenes folder.")
 
     @on(OptionList.OptionHighlighted, "#scenes")
     def _look(self) -> None:
@@ -105,7 +105,7 @@ class ScenesScreen(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property

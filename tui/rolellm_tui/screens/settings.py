@@ -23,13 +23,14 @@ from rolellm_agents.config.settings import (
 )
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.persona.user_persona import UserPersona, user_personas
-from rolellm_agents.prompting.strategies import STRATEGIES
-from rolellm_agents.recall import METHODS
+from rolellm_agents.plugins import plugin_version
+from rolellm_agents.prompting.strategies import strategy_names
+from rolellm_agents.recall import method_names
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
-from rolellm_tui.screens.start_with import EXPLAINED, models_to_offer
+from rolellm_tui.screens.start_with import explained, models_to_offer
 from rolellm_tui.screens.user_personas import UserPersonasScreen
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.settings.setting import (
     ChosenSetting,
@@ -82,7 +83,7 @@ class SettingsScreen(Screen[bool]):
         """Show the settings.
 
         Args:
-            flags: options of the command line, by the name of the setting.
+            flags: the values from command-line options, by the name of the setting.
         """
         super().__init__()
         self._flags = dict(flags or {})
@@ -125,13 +126,13 @@ class SettingsScreen(Screen[bool]):
             choices=models,
             example="provider:name, as in openai:gpt-4o-mini",
         )
-        strategies = {name: name for name in STRATEGIES}
+        strategies = {name: name for name in strategy_names()}
         yield ChosenSetting("strategy", "Strategy", choices=strategies, unset="the model's default")
         own = "the model's default"
         yield TypedSetting("temperature", "Temperature", "0 decodes greedily.", unset=own)
         yield TypedSetting("max_tokens", "Longest answer", "In tokens.", unset=own)
         yield _section("Recall")
-        methods: dict[str, str] = {name: f"{name}, {_METHODS[name]}" for name in METHODS}
+        methods = {name: f"{name}, {_method_explained(name)}" for name in method_names()}
         yield ChosenSetting("recall_method", "Method", choices=methods, unset="the strategy's default")
         yield TypedSetting(
             "recall_k",
@@ -179,7 +180,7 @@ class SettingsScreen(Screen[bool]):
             case "strategy" if value is None:
                 return "The strategy the model was tuned with, or few-shot-dialogue."
             case "strategy":
-                return EXPLAINED.get(str(value), "")
+                return explained(str(value))
             case "you" if value:
                 description = next(
                     (persona.about for persona in data.user_personas if persona.id == value), ""
@@ -194,14 +195,14 @@ class SettingsScreen(Screen[bool]):
             case _:
                 return None
 
-    # Changing
+    # Changes
 
     @on(Input.Changed)
     def _typed(self) -> None:
         self._warned = False
 
-    @on(Setting.Wanted)
-    async def _change_wanted(self, event: Setting.Wanted) -> None:
+    @on(Setting.Requested)
+    async def _change_requested(self, event: Setting.Requested) -> None:
         await self._keep(event.setting, event.value)
 
     async def _keep(self, row: Setting, value: object) -> None:
@@ -228,7 +229,7 @@ class SettingsScreen(Screen[bool]):
         theme = str(self._data.value("theme"))
         if theme in self.app.available_themes:
             self.app.theme = theme
-        self._status.tell(message)
+        self._status.show_message(message)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -269,20 +270,24 @@ class SettingsScreen(Screen[bool]):
                 await self._keep(row, row.typed)
                 if row.complains and not self._warned:
                     self._warned = True
-                    self._status.tell("Press Escape again to discard the change.")
+                    self._status.show_message("Press Escape again to discard the change.")
                     return
         self.dismiss(self._changed)
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._status.complain(failure)
 
     @property
     def _status(self) -> StatusLine:
         return self.query_one(StatusLine)
+
+
+def _method_explained(name: str) -> str:
+    return _METHODS.get(name) or one_line(plugin_version("rolellm.recall", name), 60)
 
 
 def _section(title: str) -> Static:
@@ -302,7 +307,7 @@ def _check(name: str, value: object) -> None:
     """Check that a model or embeddings exist.
 
     Raises:
-        RoleLLMError: they do not.
+        RoleLLMError: there is no such model, or there are no such embeddings.
     """
     if name == "model" and isinstance(value, str) and ":" not in value:
         offered = models_to_offer()

@@ -14,7 +14,8 @@ from textual.widgets import Button, Input, Select, Static
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
 from rolellm_agents.persona import Persona
-from rolellm_agents.prompting.strategies import STRATEGIES
+from rolellm_agents.plugins import plugin_version
+from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import did_you_mean, one_line, plain
 from rolellm_tui.widgets.chat.opening import greetings_for
 from rolellm_tui.widgets.common.status_line import Complaint
@@ -26,7 +27,14 @@ EXPLAINED = {
     "system": "Short instruction for tuned models.",
     "retrieval": "Recalls lines, knowledge and lore.",
 }
-"""A short description of each strategy."""
+"""A short description of each of our strategies."""
+
+
+def explained(strategy: str) -> str:
+    """A short description of a strategy, or the package that provides it."""
+    return EXPLAINED.get(strategy) or one_line(plugin_version("rolellm.strategies", strategy), 60)
+
+
 _USUAL = "default"
 _GREETING = 400
 """Maximum length of a displayed greeting, in characters."""
@@ -34,7 +42,7 @@ _GREETING = 400
 
 @dataclass(frozen=True)
 class Start:
-    """Options of a new chat."""
+    """The options of a chat."""
 
     strategy: str | None
     """None for the one in the settings."""
@@ -47,7 +55,7 @@ class Start:
 
 
 def models_to_offer() -> list[str]:
-    """Names from `models.toml`, and the embedded model.
+    """List the names in `models.toml`, and the embedded model.
 
     Raises:
         SettingsError: `models.toml` cannot be used.
@@ -70,10 +78,10 @@ class StartScreen(ModalScreen[Start | None]):
         """Create the dialog.
 
         Args:
-            persona: to talk with.
-            models: names and specs to choose from; others can be typed.
+            persona: the persona to talk with.
+            models: the names and specs to choose from; others can be typed.
             user: replaces `{{user}}` in greetings.
-            met: whether there is a conversation to resume, which is the first choice then.
+            met: whether there is a conversation to resume, which then is the first choice.
         """
         super().__init__()
         self._persona = persona
@@ -103,7 +111,7 @@ class StartScreen(ModalScreen[Start | None]):
         number = self._number("greeting")
         self.query_one("#words", Static).update(plain(self._greetings[number])[:_GREETING])
         if number:
-            # A conversation that goes on has its greeting already.
+            # A resumed conversation has its greeting already.
             self.query_one("#new", Select).value = "new"
 
     @on(Button.Pressed, "#go")
@@ -138,9 +146,10 @@ class StartScreen(ModalScreen[Start | None]):
 
     def _strategies(self) -> Iterator[tuple[str, str]]:
         yield _USUAL, ""
-        width = max(map(len, STRATEGIES))
-        for name in STRATEGIES:
-            yield f"{name:<{width}}  {EXPLAINED.get(name, '')}", name
+        names = strategy_names()
+        width = max(map(len, names))
+        for name in names:
+            yield f"{name:<{width}}  {explained(name)}", name
 
     def _offered_models(self) -> Iterator[tuple[str, str]]:
         yield _USUAL, ""
@@ -163,6 +172,6 @@ def _row(label: str, control: Select[str] | Input) -> ComposeResult:
 
 
 def _menu(name: str, options: Iterator[tuple[str, str]]) -> Select[str]:
-    # As Text, since words from outside are no markup.
+    # As Text, because text from outside must not be parsed as markup.
     offered = [(Text(plain(label)), value) for label, value in options]
     return Select(offered, allow_blank=False, id=name, compact=True)

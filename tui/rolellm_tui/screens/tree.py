@@ -16,7 +16,7 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.tree.line import number_among_siblings
@@ -47,9 +47,9 @@ class TreeScreen(Screen[str | None]):
         """Show a conversation.
 
         Args:
-            cursor: cursor of the conversation.
-            title: of the conversation.
-            names: of the speakers, by id.
+            cursor: the position in the conversation.
+            title: the title of the conversation.
+            names: the names of the speakers, by id.
         """
         super().__init__()
         self._conversation_cursor = cursor
@@ -159,15 +159,15 @@ class TreeScreen(Screen[str | None]):
         if self._tree.messages:
             self.query_one(SearchBar).open()
 
-    @on(SearchBar.Sought)
-    def _seek(self, event: SearchBar.Sought) -> None:
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
         sought = event.text.casefold()
         hits = [index for index, text in enumerate(self._texts) if sought in text] if sought else []
         self.query_one(TreeView).find(event.text, hits)
         self._count_hits()
 
-    @on(SearchBar.Wished)
-    def _go_to_hit(self, event: SearchBar.Wished) -> None:
+    @on(SearchBar.MoveRequested)
+    def _go_to_hit(self, event: SearchBar.MoveRequested) -> None:
         self.action_hit(event.step)
 
     @on(SearchBar.Closed)
@@ -183,18 +183,18 @@ class TreeScreen(Screen[str | None]):
         view = self.query_one(TreeView)
         bar = self.query_one(SearchBar)
         if not bar.text:
-            bar.tell("")
+            bar.show_position("")
         elif view.cursor in view.hits:
-            bar.tell(f"{view.hits.index(view.cursor) + 1:,} of {len(view.hits):,}")
+            bar.show_position(f"{view.hits.index(view.cursor) + 1:,} of {len(view.hits):,}")
         else:
-            bar.tell("not found")
+            bar.show_position("not found")
         self.refresh_bindings()
 
-    # Telling
+    # Status
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complain(failure)
 
     def _complain(self, sentence: str) -> None:
@@ -225,7 +225,7 @@ class TreeScreen(Screen[str | None]):
     async def action_compare(self) -> None:
         """Compare the two marked branches."""
         left, right = self.query_one(TreeView).marks
-        if self._tree.follow_each_other(left, right):
+        if self._tree.share_path(left, right):
             self._hint(_SAME_BRANCH, wrong=True)
             return
         chosen = await self.app.push_screen_wait(TwoBranchesScreen(self._tree, (left, right), self._names))

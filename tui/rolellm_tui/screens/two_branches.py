@@ -13,7 +13,7 @@ from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.common.formatting import counted
-from rolellm_tui.widgets.tree.line import told_apart
+from rolellm_tui.widgets.tree.line import sibling_notes
 from rolellm_tui.widgets.tree.rows import ConversationTree
 
 PAGE = 30
@@ -35,15 +35,15 @@ class TwoBranchesScreen(Screen[str | None]):
         """Show two branches.
 
         Args:
-            tree: of the conversation.
-            marked: a message on each branch, neither an ancestor of the other.
-            names: by speaker.
+            tree: the tree of the conversation.
+            marked: a message on each branch; neither may be an ancestor of the other.
+            names: the names of the speakers, by id.
         """
         super().__init__()
         self._tree = tree
         self._marked = marked
         self._names = names
-        paths = [[*tree.way_to(index), *tree.way_on(index)] for index in marked]
+        paths = [[*tree.path_to(index), *tree.newest_path(index)] for index in marked]
         shared = tree.shared_by(*marked)
         self._shared = paths[0][:shared]
         self._sides = [path[shared:] for path in paths]
@@ -95,7 +95,7 @@ class TwoBranchesScreen(Screen[str | None]):
         return Content.assemble(f"Shared: {count}, up to ", (self._speaker_of(last), "bold"), f": {text}")
 
     def _head(self, side: list[int]) -> Content:
-        differences = " · ".join(told_apart(self._tree, side[0]))
+        differences = " · ".join(sibling_notes(self._tree, side[0]))
         return Content.assemble((differences, "bold"), f"  {counted(len(side), 'message')}")
 
     def _speaker_of(self, index: int) -> str:

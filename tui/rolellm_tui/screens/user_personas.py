@@ -26,7 +26,7 @@ from rolellm_agents.persona.user_persona import (
 )
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.common.after_typing import after_typing
-from rolellm_tui.widgets.common.failures import what_failed
+from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import Complaint
 
 _NOBODY = UserPersona("", "Name only", "Characters know your name and nothing else.")
@@ -45,10 +45,10 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
     ]
 
     def __init__(self, user_persona: UserPersona | None = None) -> None:
-        """Ask.
+        """Create the dialog.
 
         Args:
-            user_persona: the persona to edit; None for a new one.
+            user_persona: the user persona to edit; None for a new one.
         """
         super().__init__()
         self._user_persona = user_persona or UserPersona("", "")
@@ -75,7 +75,7 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
         self.query_one("#about").focus()
 
     def action_keep(self) -> None:
-        """Return the persona if it is valid."""
+        """Return the user persona if it is valid."""
         after_typing(self, self._hand_over)
 
     def _hand_over(self) -> None:
@@ -112,10 +112,10 @@ class UserPersonasScreen(ModalScreen[bool]):
     ]
 
     def __init__(self, present: str, *, given_by: str = "") -> None:
-        """Show them.
+        """Create the dialog.
 
         Args:
-            present: id of the persona in use, or empty.
+            present: the id of the current user persona, or empty.
             given_by: the option or variable that overrides the file, if any.
         """
         super().__init__()
@@ -143,7 +143,7 @@ class UserPersonasScreen(ModalScreen[bool]):
         await self._list(highlight)
 
     async def _list(self, highlight: str) -> None:
-        self._complaint.tell("")
+        self._complaint.show_message("")
         try:
             self._listed = [_NOBODY, *await asyncio.to_thread(user_personas)]
         except RoleLLMError as error:
@@ -179,7 +179,7 @@ class UserPersonasScreen(ModalScreen[bool]):
 
     @work(group="ask", exclusive=True, exit_on_error=False)
     async def action_add(self) -> None:
-        """Add one."""
+        """Add a user persona."""
         new = await self.app.push_screen_wait(UserPersonaScreen())
         if new and await self._keep(lambda: add_user_persona(new.name, new.about)):
             await self._list("")
@@ -187,7 +187,7 @@ class UserPersonasScreen(ModalScreen[bool]):
 
     @work(group="ask", exclusive=True, exit_on_error=False)
     async def action_edit(self) -> None:
-        """Change the highlighted one."""
+        """Edit the highlighted user persona."""
         if self._highlighted is _NOBODY:
             return
         changed = await self.app.push_screen_wait(UserPersonaScreen(self._highlighted))
@@ -195,16 +195,16 @@ class UserPersonasScreen(ModalScreen[bool]):
             await self._list(changed.id)
 
     async def action_remove(self) -> None:
-        """Remove the highlighted one."""
+        """Remove the highlighted user persona."""
         persona = self._highlighted
         if persona is not _NOBODY and await self._keep(lambda: remove_user_persona(persona.id)):
             self._removed.append(_Removed(persona, persona.id == self._present))
             self._present = "" if persona.id == self._present else self._present
             await self._list(self._present)
-            self._complaint.tell(f"{persona.name} was removed; Ctrl+Z restores it.")
+            self._complaint.show_message(f"{persona.name} was removed; Ctrl+Z restores it.")
 
     async def action_undo(self) -> None:
-        """Restore the persona that was removed last."""
+        """Restore the user persona that was removed last."""
         if not self._removed:
             return
         removed = self._removed[-1]
@@ -230,12 +230,12 @@ class UserPersonasScreen(ModalScreen[bool]):
         return True
 
     def action_leave(self) -> None:
-        """Back to the settings."""
+        """Go back to the settings."""
         self.dismiss(self._changed)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self._complaint.complain(failure)
 
     @property

@@ -40,16 +40,16 @@ Answer = Literal["talk", "library"]
 
 
 def pick_greeter(language: Language = "en") -> Persona:
-    """Choose a random greeter.
+    """Choose a random persona that greets the user.
 
     Raises:
-        PersonaError: a user's file replaces it and is invalid.
+        PersonaError: a file of the user replaces that persona and is invalid.
     """
     return load_persona(random.choice(GREETERS[language]))  # noqa: S311 - nothing hangs on it
 
 
 class WelcomeScreen(Screen[Answer]):
-    """Returns "talk" or "library"."""
+    """Greets the user. Returns "talk" or "library"."""
 
     CSS_PATH = "welcome.tcss"
     VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]

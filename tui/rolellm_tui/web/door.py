@@ -1,4 +1,4 @@
-"""Access control of the web app: address and token."""
+"""Access control of the web app: its address and its token."""
 
 import secrets
 import socket
@@ -9,7 +9,7 @@ from rolellm_agents.files.ports import address_of, is_loopback
 
 @dataclass(frozen=True)
 class Door:
-    """The address of the server, and its token."""
+    """The address of the server, and the token that a browser must present."""
 
     host: str
     """Host to listen on; `0.0.0.0` and `::` mean all addresses."""
@@ -28,7 +28,7 @@ class Door:
 
     @property
     def cookie(self) -> str:
-        """Name of the token cookie; it has the port, since browsers share cookies between ports."""
+        """The name of the token cookie; it contains the port, since all ports of a host share cookies."""
         return f"rolellm-{self.port}"
 
     @property
@@ -37,10 +37,10 @@ class Door:
         return is_loopback(self.host)
 
     def is_called(self, host: str) -> bool:
-        """Whether a request's `Host` is ours.
+        """Whether a request's `Host` header is an address or name of this server.
 
-        This prevents DNS rebinding: a foreign page can point its own name to this machine, but not an
-        address or this machine's name.
+        This prevents DNS rebinding: a foreign page can make its own name resolve to this machine, but
+        cannot use this machine's name or address.
         """
         if not self._is_everywhere:
             return host == self._named(self.host)

@@ -38,7 +38,7 @@ _WARNING = (
     "encrypted."
 )
 
-# Everything comes from here: nothing is loaded from elsewhere, and nobody shows the page inside theirs.
+# The page loads nothing from other servers, and no other page may embed it.
 # The terminal in the page sets styles of its own.
 _POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
@@ -52,13 +52,13 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _NOT_KEPT = {"Cache-Control": "no-store"}
-# A redirect by status would end without the cookie where the link was followed from a page of another
-# site: the browser then takes all of it as that site's doing.
+# With an HTTP redirect, browsers would not send the cookie if the link was followed from a page of another
+# site, because they treat the whole chain as a cross-site request.
 _GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>RoleLLM</title>'
 
 
 def this_program(arguments: Sequence[str]) -> list[str]:
-    """The command that runs `rolellm` with these arguments in another process."""
+    """The command line that runs `rolellm` with these arguments in another process."""
     return [sys.executable, "-P", "-c", "from rolellm_tui.cli.main import main; main()", *arguments]
 
 
@@ -66,12 +66,12 @@ async def serve(arguments: Sequence[str], *, host: str, port: int | None) -> Non
     """Serve the app until a signal arrives, then end all tabs.
 
     Args:
-        arguments: of `rolellm`, for the app in each tab.
-        host: a name or an address of this machine.
-        port: as `listen` takes it.
+        arguments: the arguments of `rolellm` for the app in each tab.
+        host: a host name or address of this machine.
+        port: the port, as for `listen`.
 
     Raises:
-        SettingsError: the address is not available.
+        SettingsError: the address or the port cannot be used.
     """
     with listen(host, port) as listener:
         door = Door(host, listener.getsockname()[1])
@@ -103,15 +103,15 @@ class AppServer(Server):
         """Create the server.
 
         Args:
-            program: command for each tab.
-            door: access control.
+            program: the command line that each tab runs.
+            door: the address and the token.
         """
         super().__init__(_as_shell_command(program), host=door.host, port=door.port)
         self._door = door
         self._tabs: set[_Tab] = set()
 
     def application(self) -> web.Application:
-        """The request handlers."""
+        """Create the aiohttp application with its request handlers."""
         application = web.Application(middlewares=[self._let_in])
         application.add_routes(
             [

@@ -1,1 +1,1 @@
-"""The parts of the screens; each handles one piece of data."""
+"""Widgets, in one folder for each screen."""

@@ -29,7 +29,7 @@ class BatchToken(NamedTuple):
 
 
 class Context(Protocol):
-    """The engine's port to llama.cpp. Rows are those of the last batch that requested logits."""
+    """The engine's interface to llama.cpp; `row` is an index among the last batch's rows with logits."""
 
     n_ctx: int
     """Tokens that a sequence can hold."""

@@ -75,8 +75,8 @@ class Engine:
             cache: the sequences.
             vocabulary: maps tokens to text.
             make_sampler: creates a sampler for each answer.
-            prompt_cache: prompt prefixes on disk, if they are kept.
-            n_batch: the most tokens of one step; the cache's contexts must allow as many.
+            prompt_cache: stores prompt prefixes on disk; None stores none.
+            n_batch: the maximum number of tokens of one step; the cache's contexts must allow as many.
             idle_seconds: seconds without a request after which the context's memory is freed.
         """
         self.counters = Counters()

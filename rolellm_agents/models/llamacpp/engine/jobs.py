@@ -54,11 +54,9 @@ class Job:
     ) -> None:
         """Create a job without computed tokens.
 
-        Args:
-            tokens: the tokens to compute.
-            adapter: LoRA weights, by `LlamaModel.load_adapter`'s name.
-            first_logits: index of the first token whose logits are needed.
-            cacheable: length of the prefix that belongs into the prompt cache.
+        The adapter has LoRA weights, by `LlamaModel.load_adapter`'s name. `first_logits` is the index of
+        the first token whose logits are needed, `cacheable` the length of the prefix that belongs into the
+        prompt cache.
         """
         self.tokens = list(tokens)
         self.adapter = adapter

@@ -333,11 +333,7 @@ def longest_prefix(
 ) -> Match:
     """Find the sequence with the longest prefix of a prompt, and whether the prompt may continue in place.
 
-    Args:
-        cached: all sequences.
-        tokens: the prompt.
-        adapter: the adapter that computes it.
-        busy: sequences that can only be copied from.
+    Sequences in `busy` can only be copied from.
     """
     shared = {sequence: shared_prefix(sequence, tokens, adapter) for sequence in cached}
     best = max(shared.values(), default=0)

@@ -23,10 +23,8 @@ class PromptCache:
     def __init__(self, folder: Path, made_by: str, *, limit: int) -> None:
         """Use `folder`, which need not exist.
 
-        Args:
-            folder: the folder of the files.
-            made_by: everything that a state depends on besides adapter and tokens.
-            limit: the most bytes of all files; the least recently used ones are removed first.
+        `made_by` is everything that a state depends on besides adapter and tokens. `limit` is the most
+        bytes of all files; the least recently used ones are removed first.
         """
         self._folder = folder
         self._made_by = made_by

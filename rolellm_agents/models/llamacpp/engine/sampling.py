@@ -49,10 +49,7 @@ class Sampler:
     def __init__(self, model: LlamaModel, sampling: Sampling, prompt: Sequence[int] = ()) -> None:
         """Create the sampler.
 
-        Args:
-            model: the model whose tokens are sampled.
-            sampling: sampling parameters.
-            prompt: the tokens before the answer, whose phrases DRY also penalizes.
+        DRY also penalizes phrases of the prompt, the tokens before the answer.
 
         Raises:
             ModelError: the grammar cannot be read.

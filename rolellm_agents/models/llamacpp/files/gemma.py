@@ -48,10 +48,7 @@ def gemma_place() -> Path:
 def join(parts: Sequence[Path], target: Path, sha256: str) -> None:
     """Concatenate files into one, atomically and in one process at a time.
 
-    Args:
-        parts: the files, in order.
-        target: the file to write, in an existing folder.
-        sha256: the hexadecimal SHA-256 of the joined file.
+    The target's folder exists; `sha256` is the hexadecimal digest of the joined file.
 
     Raises:
         ModelError: the joined file has another checksum.

@@ -34,9 +34,7 @@ def fastest_weights(original: Path, wanted: Literal["original", "q8_0"]) -> Path
 
     The conversion only improves speed. If it fails, for example on a full disk, the original is returned.
 
-    Args:
-        original: the embedded model's GGUF file; users' own files are never copied.
-        wanted: the format.
+    Users' own files are never copied.
     """
     if wanted == "original":
         return original

@@ -169,13 +169,13 @@ def _tokens(model: LlamaModel, count: int) -> list[int]:
     return model.tokenize(words)[: max(count, 0)]
 
 
-def _race(entrants: Sequence["_Candidate"], end: float, tell: Callable[[str], None]) -> None:
+def _race(entrants: Sequence["_Candidate"], end: float, on_progress: Callable[[str], None]) -> None:
     """Time all candidates in several rounds, because a machine's speed drifts; the best timings count."""
     racing, done, took = list(entrants), 0, 0.0
     while done < _ROUNDS or time.monotonic() + took < end:
         started = time.monotonic()
         done += 1
-        tell(f"Timing {len(racing)} candidates, round {done}")
+        on_progress(f"Timing {len(racing)} candidates, round {done}")
         # Alternate the order, so that a gradual slowdown of the machine favours no candidate.
         for candidate in racing if done % 2 else reversed(racing):
             candidate.time_once()

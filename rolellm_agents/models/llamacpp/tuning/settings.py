@@ -36,7 +36,7 @@ _TUNINGS = TypeAdapter(dict[str, Tuning])
 
 def tuning_for(model_file: Path) -> Tuning:
     """The calibrated settings for a model on this machine, or the defaults; nothing is measured."""
-    return kept_tuning(model_file) or default_tuning(model_file)
+    return stored_tuning(model_file) or default_tuning(model_file)
 
 
 def default_tuning(model_file: Path) -> Tuning:
@@ -44,7 +44,7 @@ def default_tuning(model_file: Path) -> Tuning:
     return Tuning(weights="q8_0" if is_embedded(model_file) else "original")
 
 
-def kept_tuning(model_file: Path) -> Tuning | None:
+def stored_tuning(model_file: Path) -> Tuning | None:
     """The calibrated settings for a model on this machine, with this version of llama.cpp."""
     try:
         return _read().get(_key(model_file))
@@ -52,7 +52,7 @@ def kept_tuning(model_file: Path) -> Tuning | None:
         return None
 
 
-def keep_tuning(model_file: Path, tuning: Tuning) -> None:
+def store_tuning(model_file: Path, tuning: Tuning) -> None:
     """Store calibrated settings; those of other models and machines are kept.
 
     Raises:

@@ -6,12 +6,12 @@ from typing import Any
 import typer
 
 
-def given_again(context: typer.Context, *, but: Collection[str]) -> list[str]:
+def repeated_arguments(context: typer.Context, *, but: Collection[str]) -> list[str]:
     """The arguments that were typed after the command's name.
 
     Args:
-        context: of the running command.
-        but: names of parameters to leave out.
+        context: the context of the running command.
+        but: the names of parameters to leave out.
     """
     # Click's own classes are private in Typer.
     parameters: list[Any] = list(context.command.params)

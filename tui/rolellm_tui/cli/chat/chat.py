@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rolellm_tui.cli.chat.arguments import given_again
+from rolellm_tui.cli.chat.arguments import repeated_arguments
 from rolellm_tui.cli.chat.say import exchange, read_input, run
 from rolellm_tui.cli.options import SessionOptions, open_session, with_option_groups
 from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
@@ -120,7 +120,7 @@ def chat(
 
             if first:
                 open_chat(first, None)  # report errors here instead of in every browser tab
-            again = ["chat", *given_again(context, but=("web", "host", "port"))]
+            again = ["chat", *repeated_arguments(context, but=("web", "host", "port"))]
             run(serve(again, host=host or "127.0.0.1", port=port))
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly

@@ -77,7 +77,7 @@ def read_input() -> str:
     """Read all of standard input.
 
     Raises:
-        MessageError: it is not UTF-8 text.
+        MessageError: standard input is not UTF-8 text.
     """
     from rolellm_agents.errors import MessageError
 

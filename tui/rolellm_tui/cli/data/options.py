@@ -1,4 +1,4 @@
-"""What the commands that generate data share: options, estimates and the report of a run."""
+"""Options, estimates and reports that the commands share which generate data."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rolellm_graphs.runs.items import RunLimits
 
 _ANSWER_TOKENS = 160
-"""Longer answers of the embedded model wander off."""
+"""Longer answers of the embedded model lose the subject."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def generate(
         start: starts the generator with `limits` and `callbacks`.
         plan: gives the keys of all items, and an estimate of one item's tokens.
         model_name: the model's name.
-        folder: of the run.
-        options: of the command.
+        folder: the run's folder.
+        options: the options of the command.
 
     Raises:
         ModelError: the model failed at some items.

@@ -30,11 +30,11 @@ def calibrate_default_model(*, if_needed: bool, as_json: bool) -> None:
         ModelError: the model is not a GGUF file, cannot be loaded, or the machine is too busy.
         StorageError: the cache folder cannot be written.
     """
-    from rolellm_agents.models.llamacpp.tuning.settings import kept_tuning
+    from rolellm_agents.models.llamacpp.tuning.settings import stored_tuning
 
     name = load_settings().model
     file = _file_of(name)
-    kept = kept_tuning(file) if file else None
+    kept = stored_tuning(file) if file else None
     if if_needed and (kept or not file):
         if as_json:
             print_json(_as_json(name, kept, None))
@@ -60,14 +60,14 @@ def tuning_in_words(tuning: "Tuning") -> str:
 
 def _measure_and_keep(file: Path) -> "Calibration":
     from rolellm_agents.models.llamacpp.tuning.calibration import calibrate
-    from rolellm_agents.models.llamacpp.tuning.settings import keep_tuning
+    from rolellm_agents.models.llamacpp.tuning.settings import store_tuning
 
     make_folder(user_paths().cache)  # fail before measuring if the result cannot be saved
     typer.echo(
         "Measuring the fastest settings on this machine; this takes about 8 seconds, once.", err=True
     )
     calibration = calibrate(file, progress=lambda step: typer.echo(f"  {step}", err=True))
-    keep_tuning(file, calibration.tuning)
+    store_tuning(file, calibration.tuning)
     return calibration
 
 

@@ -151,11 +151,11 @@ def _model() -> Iterator[CheckResult]:
 
 
 def _tuning(model_file: Path) -> CheckResult:
-    from rolellm_agents.models.llamacpp.tuning.settings import kept_tuning, tuning_for
+    from rolellm_agents.models.llamacpp.tuning.settings import stored_tuning, tuning_for
     from rolellm_tui.cli.doctor.calibrate import tuning_in_words
 
     used = tuning_in_words(tuning_for(model_file))
-    if kept_tuning(model_file):
+    if stored_tuning(model_file):
         return CheckResult("tuning", "ok", f"{used}; measured on this machine")
     advice = "“rolellm doctor --calibrate” finds the fastest settings"
     return CheckResult("tuning", "note", f"{used}; defaults, not measured", advice)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rolellm_graphs.evaluate.rolebench import NamedJudge, SystemUnderTest
 
 _ANSWER_TOKENS = 120
-"""Longer answers of the embedded model wander off; RoleGPT's answers have 87 words on average."""
+"""Longer answers of the embedded model lose the subject; RoleGPT's answers have 87 words on average."""
 _VERDICT_TOKENS = 400
 _NOTHING = "–"
 

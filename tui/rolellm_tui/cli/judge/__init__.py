@@ -1,1 +1,1 @@
-"""`rolellm judge`: replies, pairs and scenes judged, and judges checked."""
+"""`rolellm judge`: judge replies, pairs and scenes, and check judges."""

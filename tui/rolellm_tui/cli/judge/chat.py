@@ -58,7 +58,7 @@ def chat(
         read_chats,
         run_folder,
         source_name,
-        warn_of_small,
+        warn_about_small_models,
         your_name,
     )
     from rolellm_tui.cli.judge.printing import judging_progress, of_items, print_verdicts
@@ -77,7 +77,7 @@ def chat(
     name = judge or ("rubric" if rubric else default_reply_judge(models[0].model))
     judging = _judge(name, models, choice, options)
     if name != "likelihood":
-        warn_of_small(models)
+        warn_about_small_models(models)
     config = judge_config(name, models, rubrics=choice, seed=options.seed)
     folder = options.out or run_folder(config, source_name(conversation))
     with judging_progress(folder) as progress:

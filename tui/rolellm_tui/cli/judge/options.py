@@ -1,4 +1,4 @@
-"""What the commands of `rolellm judge` share: options, models, sources and the folder of a run."""
+"""Options, models, sources and run folders that the commands of `rolellm judge` share."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ def open_models(
     return [OpenModel(name, get_model(name, temperature=temperature, base_url=base_url)) for name in chosen]
 
 
-def warn_of_small(models: Sequence[OpenModel]) -> None:
+def warn_about_small_models(models: Sequence[OpenModel]) -> None:
     """Warn about models that are too small to judge in words."""
     for one in models:
         if _is_embedded(one.model):
@@ -107,7 +107,7 @@ def read_chats(source: str, persona: str | None) -> list[ReadChat]:
     """The conversations of a file, or one conversation of the history.
 
     Raises:
-        RoleLLMError: there is none, it is a scene, or its persona is unknown.
+        RoleLLMError: there is no such conversation, it is a scene, or its persona is unknown.
     """
     from rolellm_agents.chat_files import import_chat_file
     from rolellm_agents.config.paths import user_paths

@@ -52,7 +52,7 @@ def pair(
     from rolellm_agents.judging.recorded import about_pair
     from rolellm_graphs.judge.graph import compare_replies
     from rolellm_graphs.judge.judges import judge_config
-    from rolellm_tui.cli.judge.options import open_models, run_folder, source_name, warn_of_small
+    from rolellm_tui.cli.judge.options import open_models, run_folder, source_name, warn_about_small_models
     from rolellm_tui.cli.judge.printing import judging_progress, of_items, print_verdicts
 
     paired = pair_replies(*(_replies(one, options.persona, references or ()) for one in (a, b)))
@@ -67,7 +67,7 @@ def pair(
     models = open_models(options.model, base_url=options.base_url, temperature=options.temperature)
     judging = _judge(judge, models, options)
     if judge != "likelihood":
-        warn_of_small(models)
+        warn_about_small_models(models)
     config = {
         **judge_config(judge, models, seed=options.seed),
         "systems": [source_name(one) for one in (a, b)],

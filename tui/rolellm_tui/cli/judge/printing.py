@@ -34,10 +34,10 @@ def of_items(
     """New verdicts in the form of a recorded run.
 
     Args:
-        judging: kind of the items.
-        config: of the run.
-        abouts: description of each item.
-        verdicts: of all items in order, the same number for each.
+        judging: the kind of the items.
+        config: the run's config.
+        abouts: a description of each item.
+        verdicts: the verdicts on all items in order, the same number for each item.
     """
     from rolellm_agents.judging.recorded import RecordedItem, RecordedVerdicts
 
@@ -50,10 +50,10 @@ def of_items(
 
 
 def print_verdicts(recorded: "RecordedVerdicts", folder: Path, *, as_json: bool) -> None:
-    """Print a run.
+    """Print the verdicts of a run.
 
     Raises:
-        ModelError: the model failed at some verdicts. The others are printed first.
+        ModelError: the model failed for some items. The verdicts on the others are printed first.
     """
     if as_json:
         print_json(_as_json(recorded, folder))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rolellm_tui.cli.judge.options import OpenModel
 
 _ITEMS = "items.jsonl"
-"""The record of a scene lab, which lies beside the scenes."""
+"""The record of a scene lab, in the same folder as its scenes."""
 
 
 @with_option_groups
@@ -46,12 +46,12 @@ def scene(
     from rolellm_agents.judging.recorded import about_scene
     from rolellm_graphs.judge.graph import judge_scenes
     from rolellm_graphs.judge.judges import judge_config
-    from rolellm_tui.cli.judge.options import open_models, run_folder, source_name, warn_of_small
+    from rolellm_tui.cli.judge.options import open_models, run_folder, source_name, warn_about_small_models
     from rolellm_tui.cli.judge.printing import judging_progress, of_items, print_verdicts
 
     scenes = _scenes(run, options.persona)[: options.limit]
     models = open_models(options.model, base_url=options.base_url, temperature=options.temperature)
-    warn_of_small(models)
+    warn_about_small_models(models)
     config = judge_config("scene", models, seed=options.seed)
     folder = options.out or run_folder(config, source_name(run))
     with judging_progress(folder) as progress:
@@ -73,7 +73,7 @@ def _scenes(source: str, persona: str | None) -> "list[JudgedScene]":
     """The scenes of a source.
 
     Raises:
-        RoleLLMError: there are none.
+        RoleLLMError: the source contains no scenes.
     """
     from rolellm_agents.judging import JudgingError
 

@@ -108,10 +108,11 @@ def head_of_file(stage: "Stage", model: str) -> str:
     from rolellm_agents.scene.run_file import as_text, first_line
 
     models = {seat: voice.model_name for seat, voice in stage.ensemble.voices.items()}
-    return as_text(first_line(stage.loaded, stage.seed, {**models, NARRATOR: model}))
+    director = stage.ensemble.choose_speaker
+    return as_text(first_line(stage.loaded, stage.seed, {**models, NARRATOR: model}, director=director))
 
 
-def for_readers(line: "RunLine") -> "RunLine":
+def without_replay_fields(line: "RunLine") -> "RunLine":
     """A line without the fields that only a replay needs."""
     shown = line.copy()
     shown.pop("calls", None)

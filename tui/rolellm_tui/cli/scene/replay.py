@@ -13,7 +13,7 @@ from rolellm_tui.cli.options import (
     ModelOption,
     TemperatureOption,
 )
-from rolellm_tui.cli.scene.options import for_readers, model_maker
+from rolellm_tui.cli.scene.options import model_maker, without_replay_fields
 from rolellm_tui.output import complain, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def replay(
                 "lines": len(result.recorded),
                 "same": result.first_difference is None,
                 "first_difference": result.first_difference,
-                "recorded": [for_readers(line) for line in result.recorded],
-                "played": [for_readers(line) for line in result.played],
+                "recorded": [without_replay_fields(line) for line in result.recorded],
+                "played": [without_replay_fields(line) for line in result.played],
             }
         )
     elif model:

@@ -12,10 +12,10 @@ from rolellm_tui.cli.scene.options import (
     SceneArgument,
     SceneOptions,
     default_model,
-    for_readers,
     head_of_file,
     open_ensemble,
     unattended,
+    without_replay_fields,
 )
 from rolellm_tui.output import complain, print_text
 
@@ -126,9 +126,9 @@ def _repair(out: Path, *, torn: bool) -> None:
 
 def _restore(out: Path, stage: "Stage", record: "RunFile") -> None:
     from rolellm_agents.scene.run_file import run_line
-    from rolellm_graphs.scene.run import owed_narration
+    from rolellm_graphs.scene.run import missing_narration
 
-    owed = owed_narration(record)
+    owed = missing_narration(record)
     stage.take_over([*record.lines, owed] if owed else record.lines)
     if owed:
         _append(out, run_line(stage.loaded, stage.messages[-1], turn=record.records[-1]["turn"]))
@@ -150,7 +150,7 @@ async def _play(stage: "Stage", turns: int | None, out: Path | None, *, as_json:
                 if out is not None:
                     _append(out, line)
                 if as_json:
-                    print_text(as_text(for_readers(line)), end="")
+                    print_text(as_text(without_replay_fields(line)), end="")
     if not as_json:
         print_text(f"\n{stage.ended}" if stage.ended else f"\n{stage.turns} turns.")
 

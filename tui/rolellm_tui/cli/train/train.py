@@ -66,7 +66,7 @@ def train(
     from rolellm_agents.persona import list_personas
     from rolellm_train.recipe import bundled_recipes, load_recipe
     from rolellm_train.training.processes import is_first
-    from rolellm_train.training.start import going_on_from
+    from rolellm_train.training.start import continued_recipe
 
     if recipes or recipe is None:
         _show_recipes([load_recipe(name) for name in bundled_recipes()], as_json=as_json)
@@ -75,7 +75,7 @@ def train(
     changes = {name: value for name, value in overrides.items() if value is not None}
     chosen = load_recipe(recipe).model_copy(update=changes)
     if start is not None:
-        chosen = going_on_from(start, chosen)
+        chosen = continued_recipe(start, chosen)
     cast = [found.persona for found in list_personas().found]
     sources = data or _default_data(chosen.objective)
     folder = out or _default_folder(chosen.model_dump_json(), sources)
@@ -92,7 +92,7 @@ def train(
         def on_step(step: int, steps: int, figures: Mapping[str, float]) -> None:
             progress(step, steps)
 
-        tuned = tune(chosen, sources, cast, folder, tell=on_step)
+        tuned = tune(chosen, sources, cast, folder, on_step=on_step)
     result = {"adapter": str(tuned.adapter), "run": str(folder), **tuned.figures}
     if as_json:
         print_json(result)

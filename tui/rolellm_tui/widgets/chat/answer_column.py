@@ -34,8 +34,8 @@ class AnswerColumn(Vertical, can_focus=True):
         """Create an empty column.
 
         Args:
-            number: of the key that keeps the answer.
-            choice: of the voice.
+            number: the digit key that keeps the answer.
+            choice: the strategy and model of the voice.
         """
         super().__init__()
         self.message: Message | None = None
@@ -109,7 +109,7 @@ class AnswerColumn(Vertical, can_focus=True):
 
 
 def numbers_of(message: Message) -> str:
-    """Figures of an answer: length, times and prompt size."""
+    """Format the figures of an answer: length, times and prompt size."""
     provenance, usage = message.made_by, message.usage or {}
     figures = [_length(message.text)]
     if "seconds" in provenance:

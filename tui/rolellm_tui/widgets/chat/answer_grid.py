@@ -18,14 +18,14 @@ _PEEK = 6
 
 
 def columns_for(count: int, width: int) -> int:
-    """Number of columns for `count` answers in `width` cells, so that rows are even."""
+    """The number of columns for `count` answers in `width` cells, chosen so that rows are even."""
     fit = max(1, width // NARROWEST)
     rows = -(-count // fit)
     return -(-count // rows)
 
 
 class AnswerGrid(Grid):
-    """The arrow keys select an answer, and Space shows it alone."""
+    """Shows answers in columns. The arrow keys select an answer, and Space shows it alone."""
 
     DEFAULT_CSS = """
     AnswerGrid { overflow-y: auto; }
@@ -39,7 +39,7 @@ class AnswerGrid(Grid):
     ]
 
     def __init__(self, choices: Sequence[VoiceChoice]) -> None:
-        """Columns for these voices."""
+        """Create a column for each voice."""
         self.columns = [AnswerColumn(number, choice) for number, choice in enumerate(choices, 1)]
         super().__init__(*self.columns)
         self._chosen = 0
@@ -50,7 +50,7 @@ class AnswerGrid(Grid):
         return self.columns[self._chosen]
 
     def on_mount(self) -> None:
-        """Select the first."""
+        """Select the first column."""
         self._choose(0)
 
     def on_resize(self) -> None:
@@ -58,16 +58,16 @@ class AnswerGrid(Grid):
         self._arrange()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Select by click."""
+        """Select the column that gets the focus by a click."""
         if isinstance(event.widget, AnswerColumn):
             self._mark(self.columns.index(event.widget))
 
     def action_choose(self, step: int) -> None:
-        """Select another one, wrapping around."""
+        """Select another column, wrapping around."""
         self._choose((self._chosen + step) % len(self.columns))
 
     def action_alone(self) -> None:
-        """Show the selected answer alone, or all."""
+        """Show the selected answer alone, or all answers again."""
         self.toggle_class("alone")
         self._arrange()
 

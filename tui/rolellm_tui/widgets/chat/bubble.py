@@ -42,7 +42,7 @@ class Bubble(Vertical, can_focus=True):
     ]
 
     @dataclass
-    class Wished(Event):
+    class ActionRequested(Event):
         """The user requests an action on this message."""
 
         sender: "Bubble"
@@ -55,9 +55,9 @@ class Bubble(Vertical, can_focus=True):
 
         Args:
             speaker: the name to show.
-            text: so far.
-            mine: whether the user wrote it.
-            message: of the transcript; None while it is generated.
+            text: the text so far.
+            mine: whether the user wrote the message.
+            message: the recorded message; None while it is generated.
         """
         super().__init__(classes="mine" if mine else "theirs")
         self.speaker = speaker
@@ -108,4 +108,4 @@ class Bubble(Vertical, can_focus=True):
 
     def action_wish(self, wish: Wish) -> None:
         """Request the action."""
-        self.post_message(self.Wished(self, wish))
+        self.post_message(self.ActionRequested(self, wish))

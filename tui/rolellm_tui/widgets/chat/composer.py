@@ -10,7 +10,7 @@ from textual.worker import Worker
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.widgets.chat.prompt import PromptInput
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 
 PAUSE = 0.3
 """Seconds without a key press before a draft is saved and prefilled."""
@@ -35,7 +35,7 @@ class Composer(PromptInput):
         self.move_cursor(self.document.end)
 
     @property
-    def said(self) -> Sequence[str]:
+    def sent_lines(self) -> Sequence[str]:
         """The user's lines in the conversation, oldest first."""
         return [message.text for message in self._session.messages if message.speaker == USER]
 
@@ -62,7 +62,7 @@ class Composer(PromptInput):
         Raises:
             StorageError: the draft could not be deleted.
         """
-        if self.said[-1:] == [text.strip()]:
+        if self.sent_lines[-1:] == [text.strip()]:
             await asyncio.to_thread(self._session.keep_draft, "")
         else:
             self.text = text
@@ -85,5 +85,5 @@ class Composer(PromptInput):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of saving."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self.post_message(Failed(failure))

@@ -14,7 +14,7 @@ from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.opening import greetings_for
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 
 PAGE = 60
 """Messages per page; earlier pages load on scrolling up."""
@@ -24,7 +24,7 @@ class ConversationView(VerticalScroll, can_focus=False):
     """Shows the branch of a session and the answer being generated."""
 
     @dataclass
-    class AnotherWanted(AppMessage):
+    class SwipeRequested(AppMessage):
         """The user moved past the last swipe."""
 
     def __init__(
@@ -38,10 +38,10 @@ class ConversationView(VerticalScroll, can_focus=False):
         """Show a session with its messages.
 
         Args:
-            session: to show.
-            greeting: which of the persona's greetings a new conversation begins with; 0 is its own.
-            at: the id of a message to begin at; the newest when None.
-            id: the widget's.
+            session: the session to show.
+            greeting: the number of the greeting of a new conversation; 0 is the persona's main greeting.
+            at: the id of the message to scroll to; the newest when None.
+            id: the id of the widget.
         """
         super().__init__(id=id)
         self.greeting = greeting
@@ -168,8 +168,8 @@ class ConversationView(VerticalScroll, can_focus=False):
         if bubbles := self.query(Bubble):
             await self._swipe(bubbles.last(), step)
 
-    @on(Bubble.Wished)
-    async def _swipe_one(self, event: Bubble.Wished) -> None:
+    @on(Bubble.ActionRequested)
+    async def _swipe_one(self, event: Bubble.ActionRequested) -> None:
         if event.wish in ("earlier", "later"):
             event.stop()
             await self._swipe(event.sender, -1 if event.wish == "earlier" else 1)
@@ -189,9 +189,9 @@ class ConversationView(VerticalScroll, can_focus=False):
             self._session.choose(swipes[index].id)
             await self.show()
         elif index >= len(swipes) and bubble is self.query(Bubble).last() and not bubble.mine:
-            self.post_message(self.AnotherWanted())
+            self.post_message(self.SwipeRequested())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self.post_message(Failed(failure))

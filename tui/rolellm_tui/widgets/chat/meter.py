@@ -37,7 +37,7 @@ class Meter(Static):
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """An empty one."""
+        """Create an empty meter."""
         super().__init__(id=id, markup=False)
 
     def take(self, event: Event, context_size: int | None) -> None:
@@ -52,9 +52,9 @@ class Meter(Static):
 
         Args:
             message: the answer.
-            context_size: of the model in tokens; None if unknown.
+            context_size: the model's context size in tokens; None if unknown.
         """
-        full = fullness(message.usage, context_size)
+        full = context_share(message.usage, context_size)
         dropped = integer(message.made_by.get("dropped_messages")) > 0
         figures = [_context(message.usage, full), _pace(message)]
         figures += ["oldest messages left out"] if dropped else []
@@ -66,19 +66,19 @@ class Meter(Static):
         return 0 if viewport.width < _NARROW else super().get_content_width(container, viewport)
 
 
-def fullness(usage: Mapping[str, Any] | None, context_size: int | None) -> float | None:
-    """Share of the context used by an answer and its prompt; None if unknown."""
+def context_share(usage: Mapping[str, Any] | None, context_size: int | None) -> float | None:
+    """The share of the context that an answer and its prompt use, from 0 to 1; None if unknown."""
     tokens = integer((usage or {}).get("total_tokens"))
     return min(1.0, tokens / context_size) if tokens > 0 and context_size else None
 
 
 def words_in(text: str) -> int:
-    """Number of words of a text; each Chinese character counts."""
+    """The number of words of a text; each Chinese character counts as a word."""
     return len(_WORD.findall(text))
 
 
 def words_per_second(message: Message) -> float | None:
-    """Words per second after the first; None if not measured."""
+    """The words per second after the first word; None if they were not measured."""
     duration = number(message.made_by.get("seconds")) - number(message.made_by.get("first_token_s"))
     words = words_in(message.text)
     tokens = integer((message.usage or {}).get("output_tokens"))
@@ -89,7 +89,7 @@ def words_per_second(message: Message) -> float | None:
 
 
 def rate(value: float) -> str:
-    """A rate with a sensible precision."""
+    """Format a rate with a suitable precision."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 

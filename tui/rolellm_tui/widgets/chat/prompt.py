@@ -11,7 +11,7 @@ from textual.widgets import TextArea
 class PromptInput(TextArea):
     """A text area of several lines: Enter sends, Shift+Enter or Ctrl+J inserts a line break.
 
-    Up on the first line and Down on the last walk through earlier lines.
+    Up on the first line and Down on the last line recall earlier lines.
     """
 
     @dataclass
@@ -23,7 +23,7 @@ class PromptInput(TextArea):
 
         @property
         def control(self) -> "PromptInput":
-            """The source of the message."""
+            """The input that sent this Textual message."""
             return self.prompt
 
     @dataclass
@@ -37,7 +37,7 @@ class PromptInput(TextArea):
     _own = ""
 
     @property
-    def said(self) -> Sequence[str]:
+    def sent_lines(self) -> Sequence[str]:
         """Earlier lines, oldest first."""
         return ()
 
@@ -49,7 +49,7 @@ class PromptInput(TextArea):
                 self.insert("\n")
             case "alt+up":
                 self.post_message(self.LeftUpwards(self))
-            case "up" if self.cursor_location[0] == 0 and self._back < len(self.said):
+            case "up" if self.cursor_location[0] == 0 and self._back < len(self.sent_lines):
                 self._recall(self._back + 1)
             case "down" if self._back and self.cursor_location[0] == self.document.line_count - 1:
                 self._recall(self._back - 1)
@@ -69,5 +69,5 @@ class PromptInput(TextArea):
         if self._back == 0:
             self._own = self.text
         self._back = back
-        self.text = self.said[-back] if back else self._own
+        self.text = self.sent_lines[-back] if back else self._own
         self.move_cursor(self.document.end)

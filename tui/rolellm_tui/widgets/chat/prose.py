@@ -1,7 +1,7 @@
 """Styled text of a message: Markdown, with *actions* distinguished from speech.
 
-A message is a single `Content`, so that a streamed answer grows in place. Text from outside is never read
-as markup, links or control characters.
+A message is a single `Content`, so that a streamed answer grows in place. Text from outside is never
+interpreted as Textual markup, links or control characters.
 """
 
 import re

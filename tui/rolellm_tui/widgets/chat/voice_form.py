@@ -13,6 +13,7 @@ from textual.message import Message as Event
 from textual.widgets import SelectionList, Static
 from textual.widgets.selection_list import Selection
 
+from rolellm_agents.plugins import plugin_version
 from rolellm_agents.text import one_line
 
 MOST = 4
@@ -37,7 +38,7 @@ class VoiceChoice(NamedTuple):
 
 
 class VoiceForm(Vertical):
-    """Each selected strategy is combined with each selected model, for two to four voices."""
+    """Selects two to four voices: each selected strategy is combined with each selected model."""
 
     DEFAULT_CSS = """
     VoiceForm { height: auto; }
@@ -59,11 +60,11 @@ class VoiceForm(Vertical):
         choices: Sequence[VoiceChoice]
 
     def __init__(self, strategies: Sequence[str], models: Sequence[str]) -> None:
-        """Create the form. The first of each is selected, and one more strategy.
+        """Create the form. The first two strategies and the first model are selected.
 
         Args:
-            strategies: names, the conversation's own first.
-            models: names or specs, the conversation's own first.
+            strategies: the names of strategies, that of the conversation first.
+            models: the names or specs of models, that of the conversation first.
         """
         super().__init__()
         self._strategies = strategies
@@ -76,7 +77,15 @@ class VoiceForm(Vertical):
                 yield Static("Strategies", classes="title", markup=False)
                 yield SelectionList[str](
                     *(
-                        Selection(_line(name, _ABOUT.get(name, "")), name, number < 2)
+                        Selection(
+                            _line(
+                                name,
+                                _ABOUT.get(name)
+                                or one_line(plugin_version("rolellm.strategies", name), 60),
+                            ),
+                            name,
+                            number < 2,
+                        )
                         for number, name in enumerate(self._strategies)
                     ),
                     classes="strategies",
@@ -134,6 +143,11 @@ class VoiceForm(Vertical):
     def action_across(self, side: int) -> None:
         """Focus the other list."""
         self.query(SelectionList)[side].focus()
+
+
+def _about(strategy: str) -> str:
+    """A strategy in a few words, or the package that provides it."""
+    return _ABOUT.get(strategy) or one_line(plugin_version("rolellm.strategies", strategy), 60)
 
 
 def _line(name: str, note: str) -> Content:

@@ -1,4 +1,4 @@
-"""Priority bindings run before letters that were typed earlier; this module restores the order."""
+"""Keeps key presses in order: Textual runs priority bindings before letters that were typed earlier."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,8 @@ def after_typing(screen: Screen[Any], act: Callable[[], object]) -> None:
     would lose the last letters.
 
     Args:
-        screen: of the key; nothing happens if it was left meanwhile.
-        act: the function; done at once when nothing has the focus.
+        screen: the screen that received the key; nothing happens if the user has left it meanwhile.
+        act: the function; it is called at once when no widget has the focus.
     """
 
     def act_here() -> None:

@@ -6,11 +6,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def bar(share: float, width: int) -> str:
-    """A bar with a resolution of 1/8 cell.
+    """Draw a bar with a resolution of 1/8 cell.
 
     Args:
-        share: from 0 to 1; other values are clamped.
-        width: in cells.
+        share: the filled share, from 0 to 1; other values are clamped.
+        width: the width of the complete bar in cells.
     """
     cells, eighth = divmod(round(min(1.0, max(0.0, share)) * width * 8), 8)
     filled = "█" * cells + (_EIGHTHS[eighth] if eighth else "")
@@ -18,12 +18,12 @@ def bar(share: float, width: int) -> str:
 
 
 def cells_of(amounts: Sequence[int], total: int, width: int) -> list[int]:
-    """Number of cells for each amount: proportional, and at least one if it is not 0.
+    """The number of cells for each amount: proportional, and at least one unless the amount is 0.
 
     Args:
-        amounts: non-negative.
-        total: of the bar; at least the sum of the amounts.
-        width: of the bar in cells.
+        amounts: non-negative amounts.
+        total: the amount that the complete bar represents; at least the sum of the amounts.
+        width: the width of the bar in cells.
     """
     full = max(total, sum(amounts), 1)
     exact = [amount * width / full for amount in amounts]

@@ -13,14 +13,14 @@ MUTED = "$foreground-muted"
 
 
 class DrawnLines(Visual):
-    """A known number of lines, so that a list of thousands needs no layout of each."""
+    """A row with a known number of lines, so that a list of thousands of rows needs no layout of each."""
 
     def __init__(self, count: int, draw: Callable[[int], Iterable[Content]]) -> None:
         """Prepare the row.
 
         Args:
-            count: number of lines.
-            draw: gives the lines for a width in cells; longer ones are cut.
+            count: the number of lines.
+            draw: returns the lines for a width in cells; longer lines are truncated.
         """
         self._count = count
         self._draw = draw

@@ -19,8 +19,8 @@ class Failed(Message):
     sentence: str
 
 
-def what_failed(event: Worker.StateChanged) -> str:
-    """The error of a worker in one sentence, or empty."""
+def failure_text(event: Worker.StateChanged) -> str:
+    """Describe the error of a worker in one sentence; empty when the worker did not fail."""
     error = event.worker.error
     if event.state != WorkerState.ERROR or error is None:
         return ""

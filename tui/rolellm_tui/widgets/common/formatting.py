@@ -12,8 +12,8 @@ def relative_time(moment: str, now: datetime) -> str:
     """A moment relative to `now`, in the time zone of `now`: “today 12:30”, “3 May 2024”.
 
     Args:
-        moment: ISO 8601 with its time zone, as in the transcript.
-        now: with its time zone.
+        moment: a time in ISO 8601 format with a time zone, as in the transcript.
+        now: the current time with a time zone.
     """
     time = datetime.fromisoformat(moment).astimezone(now.tzinfo)
     clock = f"{time:%H:%M}"

@@ -27,13 +27,13 @@ class SearchBar(Horizontal):
     ]
 
     @dataclass
-    class Sought(Event):
+    class Changed(Event):
         """The search text changed."""
 
         text: str
 
     @dataclass
-    class Wished(Event):
+    class MoveRequested(Event):
         """The user moves to another match."""
 
         step: int
@@ -57,18 +57,18 @@ class SearchBar(Horizontal):
         """The search text with normalized spaces."""
         return " ".join(self.query_one(Input).value.split())
 
-    def tell(self, text: str) -> None:
-        """Show the position and the number of matches."""
+    def show_position(self, text: str) -> None:
+        """Show the position among the matches and their number."""
         self.query_one(".count", Static).update(text)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(self.Sought(self.text))
+        self.post_message(self.Changed(self.text))
 
     def action_hit(self, step: int) -> None:
         """Request the action."""
-        self.post_message(self.Wished(step))
+        self.post_message(self.MoveRequested(step))
 
     def action_close(self) -> None:
         """Close the search bar."""

@@ -18,10 +18,10 @@ class StatusLine(Static):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
         """Create an empty status line."""
         super().__init__("", id=id, classes="-silent", markup=False)
-        self.told = ""
+        self.shown_message = ""
         """The message."""
 
-    def tell(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a message; an empty one clears the line."""
         self._say(text, is_error=False)
 
@@ -30,7 +30,7 @@ class StatusLine(Static):
         self._say(str(error), is_error=True)
 
     def _say(self, text: str, *, is_error: bool) -> None:
-        self.told = text
+        self.shown_message = text
         self.update(plain(text))
         self.set_class(is_error, "error")
         self.set_class(not text, "-silent")

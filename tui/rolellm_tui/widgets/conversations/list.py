@@ -35,7 +35,7 @@ class ConversationItem:
 
     @property
     def id(self) -> str:
-        """The conversation's."""
+        """The id of the conversation."""
         return self.summary.id
 
 
@@ -128,9 +128,9 @@ class ConversationList(OptionList):
         """List conversations and messages, and keep the highlighted row if it is still there.
 
         Args:
-            conversations: in this order.
-            hits: messages, listed below them.
-            now: what “today” means.
+            conversations: the conversations, in the order in which they are listed.
+            hits: the messages, which are listed below the conversations.
+            now: the current time, for words such as “today”.
         """
         highlighted, top = self.highlighted_option, self.scroll_offset.y
         options = [Option(_row_of(item, now), id=f"conversation {item.id}") for item in conversations]
@@ -158,7 +158,7 @@ class ConversationList(OptionList):
             self.highlighted = self.get_option_index(id_)
 
     @property
-    def beside(self) -> RowTarget | None:
+    def neighbour(self) -> RowTarget | None:
         """The target of the next row, or of the previous one if the last is highlighted."""
         rows = list(self._places.values())
         index = self.highlighted or 0

@@ -26,7 +26,7 @@ class ConversationPreview(VerticalScroll, can_focus=False):
     """
 
     def compose(self) -> ComposeResult:
-        """The words."""
+        """Compose the text."""
         yield Static(markup=False)
 
     def show(
@@ -35,9 +35,9 @@ class ConversationPreview(VerticalScroll, can_focus=False):
         """Show messages and scroll to the end, or to the start for a match.
 
         Args:
-            messages: in order; none clears the preview.
-            names: of speakers, by id.
-            found: the message with marked matches.
+            messages: the messages in order; without messages the preview is cleared.
+            names: the names of the speakers, by id.
+            found: the message in which matches are marked.
         """
         parts = [
             Content.assemble(_head(message, names), "\n", _content(message, found)) for message in messages

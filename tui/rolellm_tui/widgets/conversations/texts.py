@@ -1,4 +1,4 @@
-"""What conversations were called, what is looked for in them, and what is shown of one at a glance."""
+"""Texts of the conversation list: names, first lines, previews and search queries."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ _GLANCE = 12
 
 
 def names_of_personas() -> Mapping[str, str]:
-    """Names of personas, by id."""
+    """The names of all personas, by id."""
     return {found.persona.id: found.persona.name for found in list_personas().found}
 
 
 def first_lines(transcript: Transcript, conversations: Sequence[str]) -> dict[str, str]:
-    """The user's first line of each conversation, by id; may be empty."""
+    """The user's first line of each conversation, by the conversation's id; it may be empty."""
     return {conversation: _first_line(transcript, conversation) for conversation in conversations}
 
 
@@ -43,7 +43,7 @@ def words_of(search: str) -> list[str]:
 
 
 def query_of(search: str) -> str:
-    """The query for messages while typing; the last word is a prefix."""
+    """The transcript query for a search text that is being typed; its last word is a prefix."""
     return f"{search}*" if search and re.match(r"\w", search[-1]) else search
 
 

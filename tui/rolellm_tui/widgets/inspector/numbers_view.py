@@ -43,8 +43,8 @@ class NumbersView(VerticalScroll, can_focus=True):
 
         Args:
             message: the answer.
-            sampling: settings of the model; None if not recorded.
-            context_size: of the model; None if unknown.
+            sampling: the model's sampling settings; None if they were not recorded.
+            context_size: the model's context size in tokens; None if unknown.
         """
         super().__init__()
         self._message = message
@@ -52,7 +52,7 @@ class NumbersView(VerticalScroll, can_focus=True):
         self._context_size = context_size
 
     def compose(self) -> ComposeResult:
-        """Figures over tables."""
+        """Compose the large figures and the tables below them."""
         if figures := figures_of(self._message):
             with Horizontal(classes="figures"):
                 for value, unit in figures:

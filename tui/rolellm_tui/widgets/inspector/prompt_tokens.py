@@ -19,7 +19,7 @@ KINDS: tuple[Part, ...] = get_args(Part)
 
 @dataclass(frozen=True, kw_only=True)
 class TokenCounts:
-    """Token counts of a prompt."""
+    """The token counts of a prompt."""
 
     by_part: tuple[int, ...]
     """In the order of the parts."""
@@ -32,7 +32,7 @@ class TokenCounts:
 
     @property
     def total(self) -> int:
-        """Of the whole prompt."""
+        """The number of tokens of the complete prompt."""
         return sum(self.by_kind.values())
 
 
@@ -47,11 +47,12 @@ def counted(
     """Count the tokens of a prompt. This may load a local model.
 
     Args:
-        parts: the prompt.
-        left_out: indices of dropped parts.
-        model: that answered; None estimates the counts.
-        read: tokens that the model reported, or 0; the difference counts as turn marks.
-        context_size: tokens that the model can have before it; None when it does not say.
+        parts: the parts of the prompt.
+        left_out: the indices of the dropped parts.
+        model: the model that answered; None estimates the counts.
+        read: the number of prompt tokens that the model reported, or 0. What exceeds the sum of the parts
+            counts as tokens of the chat template.
+        context_size: the model's context size in tokens; None if unknown.
     """
     texts = [part.text for part in parts]
     by_part, exact = _count(model, texts) if model else _estimate(texts)
@@ -71,11 +72,11 @@ def counted(
 
 
 def left_out(parts: Sequence[PromptPart], dropped: int) -> frozenset[int]:
-    """Indices of the messages that a local model dropped, oldest first.
+    """The indices of the messages that a local model dropped, which are the oldest ones.
 
     Args:
-        parts: of the prompt.
-        dropped: number of dropped messages.
+        parts: the parts of the prompt.
+        dropped: the number of dropped messages.
     """
     questions = [index for index, part in enumerate(parts) if part.role == "user"]
     last = questions[-1] if questions else len(parts) - 1

@@ -89,8 +89,8 @@ class PromptView(ScrollView, can_focus=True):
         """Create the view.
 
         Args:
-            parts: its messages.
-            left_out: indices of parts that were dropped because the context was full.
+            parts: the messages of the prompt.
+            left_out: the indices of parts that were dropped because the context was full.
         """
         super().__init__()
         self._parts = parts
@@ -236,7 +236,7 @@ class PromptView(ScrollView, can_focus=True):
         rows = rows_of(text, width)
         if index in self._open:
             return _PartBlock(tuple(rows), 0)
-        # One more may be shown: the line that tells of it would take its place.
+        # One more row is shown, because the note about it would take its place.
         first = tuple(islice(rows, FOLDED + 2))
         if len(first) <= FOLDED + 1:
             return _PartBlock(first, 0)
@@ -252,7 +252,7 @@ class PromptView(ScrollView, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """One row, whatever stands there."""
+        """Draw one row."""
         line = y + self.scroll_offset.y
         width = self.scrollable_content_region.width
         if not self._tops or line >= self._tops[-1]:

@@ -51,10 +51,10 @@ class RecalledView(VerticalScroll, can_focus=True):
         """Show recalled items.
 
         Args:
-            recalled: items in order.
-            persona: of the items.
-            user: name of the user.
-            note: a sentence above it.
+            recalled: the recalled items in order.
+            persona: the persona to which they belong.
+            user: the user's name.
+            note: a sentence above the items.
         """
         super().__init__()
         self._recalled = recalled
@@ -121,8 +121,8 @@ class _ItemTexts:
         )
 
 
-def kept_of(made_by: Mapping[str, Any]) -> list[Item]:
-    """Recorded recalled items of a transcript."""
+def recorded_items(made_by: Mapping[str, Any]) -> list[Item]:
+    """The recalled items in the provenance that the transcript recorded."""
     passages = [mapping(item) for item in items(made_by.get("recalled"))]
     lore = [{"kind": "lore", **mapping(item)} for item in items(made_by.get("lore_fired"))]
     return [item for item in (*passages, *lore) if item]

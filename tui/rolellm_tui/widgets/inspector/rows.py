@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells
 
-from rolellm_agents.text import CONTROL_CHARACTERS, whole
+from rolellm_agents.text import CONTROL_CHARACTERS, replace_surrogates
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if code != ord("\n")} | {0x7F: 0x2421}
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff"
@@ -19,21 +19,21 @@ _WORDS = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with control characters replaced by visible ones; its length is unchanged.
+    """Replace control characters by visible ones; the length of the text is unchanged.
 
-    Each becomes its picture (␛ for escape) or U+FFFD, except line breaks.
+    Each control character except line breaks becomes its symbol (␛ for escape) or U+FFFD.
     """
-    return CONTROL_CHARACTERS.sub("\ufffd", whole(text).translate(_PICTURES))
+    return CONTROL_CHARACTERS.sub("\ufffd", replace_surrogates(text).translate(_PICTURES))
 
 
 def rows_of(text: str, width: int) -> Iterator[slice]:
-    """Iterate over the start and end of each row.
+    """Wrap a text, and yield the start and end of each row as a slice.
 
-    Joined rows are the text without line breaks. Trailing blanks may exceed the width.
+    The rows, joined, are the text without line breaks. Blanks at the end of a row may exceed the width.
 
     Args:
-        text: as `visible` gives it.
-        width: of a row in cells, at least 2.
+        text: a result of `visible`.
+        width: the width of a row in cells, at least 2.
     """
     room = max(2, width)
     start = used = 0

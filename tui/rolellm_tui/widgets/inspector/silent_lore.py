@@ -1,4 +1,4 @@
-"""Inactive lorebook entries and the reasons."""
+"""The inactive lorebook entries of a prompt, with reasons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,22 +35,22 @@ def silent_lore(
     state: Mapping[str, Any],
     seed: int | None,
 ) -> SilentLore | None:
-    """Inactive entries of the persona's lorebook for a line.
+    """Find the entries of the persona's lorebook that were inactive for a line.
 
-    What was looked up tells only of what did, so the lorebook is asked again. Effects that last for some
-    messages may be unknown by then, and other books had their part: unless the same entries become active,
-    the reasons may be others than they were.
+    Only active entries are recorded, so the lorebook is activated again. The result may differ from the
+    original activation if timed effects are unknown, or if other lorebooks took part in it. Reasons are
+    therefore only returned if the same entries become active.
 
     Args:
-        persona: whose lorebook, its macros filled.
-        conversation: up to the person's line.
-        recalled: what was looked up for the line.
-        user: name of the user.
-        state: timed effects before the line, as far as they are known.
-        seed: of probabilities, if there was one.
+        persona: the persona, with its macros filled.
+        conversation: the conversation up to the user's line.
+        recalled: the items that were recalled for the line.
+        user: the user's name.
+        state: the timed effects before the line, as far as they are known.
+        seed: the seed for the entries' probabilities, if there was one.
 
     Returns:
-        None when it cannot be told.
+        The inactive entries; None when other entries become active, so that the reasons are unknown.
 
     Raises:
         PersonaError: the lorebook cannot be used.

@@ -34,7 +34,7 @@ class TokenChart(Vertical):
     """
 
     def compose(self) -> ComposeResult:
-        """One below the other."""
+        """Compose the total, the bar and the legend."""
         yield Static("counting tokens…", classes="total", markup=False)
         yield _Bar()
         yield _Legend()
@@ -91,13 +91,13 @@ class _Legend(Widget):
 
 
 def percent(count: float, reference: float) -> str:
-    """A percentage; non-zero shares are never 0 %."""
+    """Format a share as a percentage; a share above 0 is never shown as 0 %."""
     share = 100 * count / reference
     return "<1 %" if 0 < share < 0.5 else f"{share:.0f} %"
 
 
 def in_columns(entries: Sequence[Content], width: int) -> list[Content]:
-    """The entries in as many columns as fit."""
+    """Arrange entries in as many columns as fit into `width` cells."""
     for columns in range(len(entries), 0, -1):
         widths = [max(entry.cell_length for entry in entries[column::columns]) for column in range(columns)]
         if columns == 1 or sum(widths) + _BETWEEN * (columns - 1) <= width:

@@ -1,4 +1,4 @@
-"""Recalled items for a tentative line."""
+"""An input that shows which items a line would recall."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _HINT = "Type a line to see what it would recall. It is not sent."
 
 
 class TryLine(Vertical):
-    """An input for a line, and the items it would recall."""
+    """An input for a line, with the items that the line would recall."""
 
     DEFAULT_CSS = """
     TryLine > .hint { height: auto; }
@@ -39,7 +39,7 @@ class TryLine(Vertical):
         text: str
 
     def compose(self) -> ComposeResult:
-        """The input over the rest."""
+        """Compose the input and the items below it."""
         yield Input(placeholder="What is that lamp for?", id="try", compact=True)
         yield Static(_HINT, classes="hint", markup=False)
         yield Vertical(id="tried")
@@ -59,18 +59,18 @@ class TryLine(Vertical):
         """Show the recalled items of the line.
 
         Args:
-            recalled: items.
-            silent: inactive lore; None if unknown.
-            persona: of the items.
-            user: name of the user.
+            recalled: the recalled items.
+            silent: the inactive lorebook entries; None if they are unknown.
+            persona: the persona to which the items belong.
+            user: the user's name.
         """
         view = RecalledView(recalled, persona, user)
         await self._replace(view)
         if silent:
             await view.show_silent(silent)
 
-    async def tell(self, sentence: str = _HINT) -> None:
-        """Show a message instead."""
+    async def show_message(self, sentence: str = _HINT) -> None:
+        """Show a message in place of the items."""
         await self._replace(None)
         self.query_one(".hint", Static).update(plain(sentence))
 

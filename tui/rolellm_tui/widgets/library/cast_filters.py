@@ -52,7 +52,7 @@ class CastFilters(Horizontal):
         super().__init__(id=id)
 
     def compose(self) -> ComposeResult:
-        """The four menus."""
+        """Compose the four menus."""
         no_options: list[tuple[Text, str]] = []
         yield Select(no_options, prompt="any language", id="language", compact=True)
         yield Select(no_options, prompt="any category", id="category", compact=True)
@@ -77,7 +77,7 @@ class CastFilters(Horizontal):
 
     @property
     def order(self) -> Order:
-        """How the cast is sorted."""
+        """The order in which the cast is listed."""
         return "recent" if self._menu("order").selection == "recent" else "name"
 
     @order.setter

@@ -56,7 +56,7 @@ def words_of(search: str) -> tuple[str, ...]:
     return tuple(_folded(search).split())
 
 
-def narrowed(cast: Sequence[Indexed], query: PersonaQuery) -> list[FoundPersona]:
+def matching_personas(cast: Sequence[Indexed], query: PersonaQuery) -> list[FoundPersona]:
     """The matching personas, best match first, otherwise in the order of `cast`.
 
     A Latin word must start a word of some field, or occur anywhere in the name; a Chinese word may occur
@@ -76,9 +76,9 @@ def ordered(cast: Sequence[Indexed], order: Order, recent: Sequence[str]) -> tup
     """Sort the cast by language and name, or by most recent conversation.
 
     Args:
-        cast: by language and name.
-        order: of the two.
-        recent: ids, most recent first.
+        cast: the cast, sorted by language and name.
+        order: the order of the result.
+        recent: the ids of personas, ordered by their latest conversation, newest first.
     """
     if order == "name":
         return tuple(cast)

@@ -27,7 +27,7 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.persona import id_of
 from rolellm_agents.persona.from_card.files import ImportedFile, import_file, is_card_file
-from rolellm_agents.text import one_line, whole
+from rolellm_agents.text import one_line, replace_surrogates
 
 _CONTAINERS = {
     ".apng": "PNG",
@@ -108,7 +108,7 @@ def look(source: str) -> list[Preview]:
     """Preview the items of a card.
 
     Args:
-        source: a path, or JSON of a card.
+        source: the path of a card, or its JSON.
 
     Raises:
         PersonaError: the file is missing, or neither a card nor a lorebook.
@@ -132,11 +132,8 @@ def bring_in(source: str, *, replace: bool) -> list[ImportedFile]:
     """Import a card into the user's folders.
 
     Args:
-        source: a path, or JSON of a card.
+        source: the path of a card, or its JSON.
         replace: whether existing files may be overwritten.
-
-    Raises:
-        PersonaError: it is invalid, a file exists, or the folder is not writable.
     """
     paths = user_paths()
     with _as_file(source) as path:
@@ -197,7 +194,7 @@ def _as_file(source: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="rolellm-pasted-") as folder:
         path = Path(folder) / "pasted.json"
-        write_atomically(path, whole(source), PersonaError)
+        write_atomically(path, replace_surrogates(source), PersonaError)
         yield path
 
 

@@ -1,4 +1,4 @@
-"""Display texts of personas."""
+"""Texts that the library shows for a persona."""
 
 from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line
@@ -8,7 +8,7 @@ LANGUAGES = {"en": "English", "zh": "中文"}
 
 
 def work_and_year(persona: Persona) -> str:
-    """Work and year of a persona, or an empty string."""
+    """The work and year of a persona as one text; empty when it has no source."""
     if persona.source is None:
         return ""
     year = persona.source.year

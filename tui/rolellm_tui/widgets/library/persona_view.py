@@ -45,7 +45,7 @@ class PersonaView(Vertical):
 
     found: var[FoundPersona | None] = var(None, init=False)
     user: var[str] = var("", init=False)
-    """What stands for `{{user}}` in a card's words."""
+    """The text that replaces `{{user}}` in a card."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class PersonaView(Vertical):
         pixels: "PixelWidget | None" = None,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
-        """An empty card.
+        """Create an empty card.
 
         Args:
             user: replaces `{{user}}` in cards.
             pixels: draws portraits in pixels, from `find_pixels`.
-            id: the widget's.
+            id: the id of the widget.
         """
         super().__init__(id=id)
         self.set_reactive(PersonaView.user, user)

@@ -1,8 +1,8 @@
-"""Pictures from outside, made small and safe to draw.
+"""Decode and scale untrusted pictures.
 
-A portrait may come from a stranger: its size is looked at before anything is decoded, only four formats
-are tried, and whatever is wrong with it is one sentence and not a crash. Pillow is imported where it is
-used, since most of the cast has no portrait.
+A portrait may come from an unknown source. Its size is therefore checked before it is decoded, only four
+formats are accepted, and every fault becomes an error with one sentence. Pillow is imported in the
+functions that use it, because most personas have no portrait.
 """
 
 import stat
@@ -32,7 +32,7 @@ def load_portrait(found: FoundPersona) -> "Image | None":
     """Read a persona's portrait, at most `SIDE` pixels wide and high, as RGBA; None when there is none.
 
     Raises:
-        PersonaError: the file is not there, too large, or no picture.
+        PersonaError: the file is missing, too large, or not a picture.
     """
     if found.persona.portrait is None:
         return None
@@ -53,14 +53,14 @@ def load_portrait(found: FoundPersona) -> "Image | None":
 
 
 def decode(content: bytes, name: str) -> "Image":
-    """A picture's bytes as a small RGBA image; of an animation the first frame.
+    """Decode a picture as a small RGBA image, at most `SIDE` pixels wide and high.
 
     Args:
-        content: a PNG, JPEG, WebP or GIF.
-        name: what the sentence calls it when it cannot be read.
+        content: a PNG, JPEG, WebP or GIF file; of an animation the first frame is used.
+        name: the picture's name in error messages.
 
     Raises:
-        PersonaError: it has too many pixels, or is no picture.
+        PersonaError: the picture has too many pixels, or the content is not a picture.
     """
     from PIL import Image, ImageOps
 
@@ -76,36 +76,38 @@ def decode(content: bytes, name: str) -> "Image":
             f"The portrait {name} has more than {limit // 10**6} million pixels; save it smaller."
         ) from error
     except Exception as error:
-        # Decoders raise whatever a damaged file leads them to.
+        # Decoders raise many types of exceptions for damaged files.
         raise PersonaError(
             f"The portrait {name} is damaged, or no picture that can be shown; give another."
         ) from error
 
 
 def fitted(width: int, height: int, columns: int, rows: int) -> tuple[int, int]:
-    """The largest size in cells that keeps a picture's shape within a box; a cell is twice as high as wide.
+    """The largest size, in cells, of a picture that fits into a box without distortion.
+
+    A cell is twice as high as wide.
 
     Args:
-        width: the picture's, in pixels.
-        height: the picture's, in pixels.
-        columns: the box's width, at least 1.
-        rows: the box's height, at least 1.
+        width: the width of the picture in pixels.
+        height: the height of the picture in pixels.
+        columns: the width of the box in cells, at least 1.
+        rows: the height of the box in cells, at least 1.
     """
     scale = min(columns / width, 2 * rows / height)
     return max(1, min(columns, round(width * scale))), max(1, min(rows, round(height * scale / 2)))
 
 
 def half_blocks(image: "Image", columns: int, rows: int, background: tuple[int, int, int]) -> list[Strip]:
-    """A picture as lines of half blocks, two pixels in a cell.
+    """Draw a picture with half blocks, two pixels in a cell.
 
-    textual-image draws such blocks too, but its import asks the terminal for what it can do, and while the
-    app runs nobody but the app hears the answer.
+    textual-image can draw half blocks, too, but its import queries the terminal, whose response would reach
+    the running app as input.
 
     Args:
         image: an RGBA image.
-        columns: cells in a line.
-        rows: lines.
-        background: the colour that shows through where the picture is transparent, as red, green and blue.
+        columns: the width in cells.
+        rows: the height in cells.
+        background: the colour behind transparent pixels, as red, green and blue from 0 to 255.
     """
     from PIL import Image
 

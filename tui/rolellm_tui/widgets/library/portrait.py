@@ -42,14 +42,14 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 def find_pixels() -> "PixelWidget | None":
     """Find a renderer for pixels (Sixel or Kitty's protocol); None means half blocks.
 
-    Call it before the app runs: it asks the terminal, whose answer comes on standard input. Nothing is
-    asked when there is no terminal, as under textual-serve, or when no persona has a picture.
+    Call it before the app runs, because it queries the terminal, whose response arrives on standard input.
+    It sends no query when there is no terminal, as under textual-serve, or when no persona has a picture.
     """
     streams = (sys.__stdin__, sys.__stdout__)
     if not all(stream and stream.isatty() for stream in streams) or not _any_pictures():
         return None
     if os.environ.get("TERM_PROGRAM") == "WarpTerminal":
-        # It says that it knows Kitty's protocol and then shows nothing.
+        # It reports support for Kitty's protocol but then shows nothing.
         return None
     from textual_image.renderable import Image, SixelImage, TGPImage
     from textual_image.widget import Image as ImageWidget
@@ -99,7 +99,7 @@ class Portrait(Container):
 
         Args:
             pixels: from `find_pixels`; half blocks when None.
-            id: the widget's.
+            id: the id of the widget.
         """
         super().__init__(id=id)
         self._pixels = pixels
@@ -163,7 +163,7 @@ class Portrait(Container):
             background = self.background_colors[1].rgb
             return _HalfBlocks(half_blocks(image, columns, rows, background), columns)
         picture = self._pixels(image)
-        # It knows how high a cell of this terminal is.
+        # textual-image knows the height of this terminal's cells.
         picture.styles.width, picture.styles.height = columns, "auto"
         picture.styles.max_height = self.box[1]
         return picture

@@ -31,31 +31,31 @@ class CastPanel(OptionList):
 
     @dataclass
     class Viewed(Message):
-        """The person wants to see the scene what a seat witnessed."""
+        """The user chose the view of a seat."""
 
         seat: str | None
         """None for all lines."""
 
     @dataclass
-    class SeatWanted(Message):
+    class SeatRequested(Message):
         """The user takes or leaves a seat."""
 
         seat: str
 
     @dataclass
-    class PresenceWanted(Message):
+    class PresenceRequested(Message):
         """The user lets a character enter or leave."""
 
         seat: str
 
     @dataclass
-    class SpeechWanted(Message):
+    class SpeechRequested(Message):
         """The user chooses the next speaker."""
 
         seat: str
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """The cast of a stage."""
+        """Create the panel of a stage."""
         super().__init__(id=id, markup=False)
         self._stage = stage
         self._speakers = speakers_of(stage.loaded)
@@ -72,7 +72,7 @@ class CastPanel(OptionList):
 
     @property
     def seat(self) -> str | None:
-        """Who is highlighted; None for all lines."""
+        """The highlighted seat; None for all lines."""
         return self._rows[self.highlighted or 0]
 
     def show(self, speaking: str | None) -> None:
@@ -102,17 +102,17 @@ class CastPanel(OptionList):
     def action_seat(self) -> None:
         """Request the action."""
         if self.seat is not None:
-            self.post_message(self.SeatWanted(self.seat))
+            self.post_message(self.SeatRequested(self.seat))
 
     def action_presence(self) -> None:
         """Request the action."""
         if self.seat not in (None, NARRATOR):
-            self.post_message(self.PresenceWanted(str(self.seat)))
+            self.post_message(self.PresenceRequested(str(self.seat)))
 
     def action_speak(self) -> None:
         """Request the action."""
         if self.seat not in (None, NARRATOR):
-            self.post_message(self.SpeechWanted(str(self.seat)))
+            self.post_message(self.SpeechRequested(str(self.seat)))
 
     def _drawn_rows(self) -> Iterator[DrawnLines]:
         lines, present = self._stage.lines, self._stage.present

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.message_kinds import Utterance, parse_typed_line
+from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.names import index_names
+from rolellm_agents.scene.utterances import Utterance, parse_typed_line
 from rolellm_agents.text import did_you_mean, one_line
 
 Command = Literal["skip", "next", "as", "in", "out", "play", "step", "again"]
@@ -38,14 +39,15 @@ class SceneCommand:
 
 
 def typed_in_scene(
-    text: str, names: Mapping[str, str], heard: Mapping[str, str]
+    text: str, names: Mapping[str, str], addressees: Mapping[str, str], own: Iterable[MessageKind] = ()
 ) -> SceneCommand | Utterance:
     """Parse the input of the user.
 
     Args:
-        text: as typed.
-        names: of possible seats of commands, by seat.
-        heard: of possible addressees, by seat.
+        text: the input.
+        names: the names of the seats that commands accept, by seat.
+        addressees: the names of the possible addressees of a whisper, by seat.
+        own: message kinds of the scene.
 
     Raises:
         MessageError: the command or name is unknown, or the text is missing.
@@ -53,7 +55,7 @@ def typed_in_scene(
     match = _TYPED.fullmatch(text.strip())
     command = _COMMANDS.get(match[1].casefold()) if match else None
     if match is None or command is None:
-        return parse_typed_line(text, heard)
+        return parse_typed_line(text, addressees, own)
     if command not in _OF_SOMEBODY:
         return SceneCommand(command)
     seat, rest = _split_name(match[1], match[2], names)

@@ -17,12 +17,12 @@ class SceneLineView(Static):
     """
 
     def __init__(self, message: Message, speakers: SeatStyles, *, text: str | None = None) -> None:
-        """A line.
+        """Create the widget of a line.
 
         Args:
-            message: of the transcript, possibly incomplete.
-            speakers: names and colours.
-            text: so far; None for the message's.
+            message: the message, which may be incomplete.
+            speakers: the names and colours of the seats.
+            text: the text so far; None for the text of the message.
         """
         colour = speakers.colours.get(message.speaker, "")
         super().__init__(classes=f"-{message.kind}", markup=False)
@@ -34,12 +34,12 @@ class SceneLineView(Static):
         self._speakers = speakers
 
     def on_mount(self) -> None:
-        """Show the words."""
+        """Show the text."""
         self._draw()
 
     @property
     def content_now(self) -> Content:
-        """What it shows."""
+        """The content that the widget shows."""
         swipes = f"‹ {self.place}/{self.places} ›" if self.places > 1 else ""
         return line_content(self.message, self.text, self._speakers, swipes)
 

@@ -14,7 +14,7 @@ from textual.worker import Worker
 from rolellm_agents.errors import RoleLLMError
 from rolellm_graphs.events import SceneEvent, SpeakerChosen, TurnFailed, YourTurn
 from rolellm_graphs.scene.stage import Stage
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 
 PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Available pauses between turns, in seconds."""
@@ -49,10 +49,10 @@ class Player(Static):
         """Create a paused player.
 
         Args:
-            stage: to play.
+            stage: the stage to play.
             take: called with each event.
             pause: seconds between turns.
-            id: the widget's.
+            id: the id of the widget.
         """
         super().__init__(id=id, markup=False)
         self.busy = False
@@ -82,7 +82,7 @@ class Player(Static):
 
         Args:
             make: creates the events of the turn.
-            words: the typed text, which is restored on failure.
+            words: the typed text, which is restored if the turn fails.
         """
         self.busy = True
         self.forget()
@@ -183,6 +183,6 @@ class Player(Static):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self.rest()
             self.post_message(Failed(failure))

@@ -8,14 +8,14 @@ from textual.message import Message
 
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.scene import NARRATOR
-from rolellm_graphs.scene.speaking import heard_by_name
+from rolellm_graphs.scene.speaking import addressee_names
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
 from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
 from rolellm_tui.widgets.scene.texts import speakers_of
 
-_SAYS = "Type a line, or /whisper NAME, /act, /think, /narrate. Enter alone: next turn."
+_SAYS = "Type a line, or /whisper NAME, /act, /think, {own}/narrate. Enter alone: next turn."
 _NARRATES = "Narrate what happens. Enter alone: next turn."
 _BEGINS = "Enter plays one turn, F5 plays continuously."
 
@@ -24,20 +24,20 @@ class ScenePrompt(PromptInput):
     """Sends lines and commands; its title is the speaker."""
 
     @dataclass
-    class Said(Message):
+    class LineSent(Message):
         """The user sends a line."""
 
         line: PersonsLine
         typed: str
 
     @dataclass
-    class Ordered(Message):
+    class CommandSent(Message):
         """The user sends a command."""
 
         order: SceneCommand
 
     @dataclass
-    class NotUnderstood(Message):
+    class Invalid(Message):
         """The input is invalid and is kept."""
 
         error: RoleLLMError
@@ -55,7 +55,7 @@ class ScenePrompt(PromptInput):
         self._typed: list[str] = []
 
     @property
-    def said(self) -> Sequence[str]:
+    def sent_lines(self) -> Sequence[str]:
         """Earlier input, oldest first."""
         return self._typed
 
@@ -85,7 +85,7 @@ class ScenePrompt(PromptInput):
         elif not self._stage.messages:
             self.placeholder = _BEGINS
         else:
-            self.placeholder = _NARRATES if self.seat == NARRATOR else _SAYS
+            self.placeholder = _NARRATES if self.seat == NARRATOR else self._says()
 
     def next_seat(self) -> None:
         """Switch to the next available speaker."""
@@ -107,11 +107,11 @@ class ScenePrompt(PromptInput):
         try:
             parsed = self._parse(event.text)
         except RoleLLMError as error:
-            self.post_message(self.NotUnderstood(error))
+            self.post_message(self.Invalid(error))
             return
         typed = self.take()
         self.post_message(
-            self.Ordered(parsed) if isinstance(parsed, SceneCommand) else self.Said(parsed, typed)
+            self.CommandSent(parsed) if isinstance(parsed, SceneCommand) else self.LineSent(parsed, typed)
         )
 
     def _parse(self, text: str) -> SceneCommand | PersonsLine:
@@ -122,8 +122,8 @@ class ScenePrompt(PromptInput):
         """
         loaded, narrates = self._stage.loaded, self.seat == NARRATOR
         names = {**loaded.names, NARRATOR: "Narrator"}
-        addressees = {} if narrates else heard_by_name(loaded, self.seat, self._stage.lines)
-        parsed = typed_in_scene(text, names, addressees)
+        addressees = {} if narrates else addressee_names(loaded, self.seat, self._stage.lines)
+        parsed = typed_in_scene(text, names, addressees, loaded.scene.turn_kinds)
         if isinstance(parsed, SceneCommand):
             return parsed
         if narrates and parsed.kind not in ("say", "narrate"):
@@ -131,6 +131,14 @@ class ScenePrompt(PromptInput):
         if narrates or parsed.kind == "narrate":
             return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=parsed.text)
         return PersonsLine(seat=self.seat, kind=parsed.kind, to=[*parsed.to], text=parsed.text)
+
+    def _says(self) -> str:
+        """The hint, with the commands of the scene's own message kinds."""
+        own = [kind for kind in self._stage.loaded.scene.turn_kinds if not kind.is_built_in]
+        commands = (
+            f"/{kind.typed[0]}{' NAME' if kind.perceived_by == 'addressees' else ''}, " for kind in own
+        )
+        return _SAYS.format(own="".join(commands))
 
     def give_back(self, text: str) -> None:
         """Restore text of a failed turn, unless there is new text."""

@@ -1,4 +1,4 @@
-"""Playable scenes with their list data."""
+"""The scenes that can be played, with the data that the list shows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rolellm_agents.transcript import ConversationSummary, Transcript
 
 @dataclass(frozen=True)
 class OfferedScene:
-    """A playable scene."""
+    """A scene that can be played."""
 
     found: FoundScene
     names: Sequence[str]
@@ -23,7 +23,7 @@ class OfferedScene:
 
     @property
     def scene(self) -> Scene:
-        """The scene as in its file."""
+        """The scene as its file defines it."""
         return self.found.scene
 
 

@@ -28,12 +28,12 @@ class SeatSheet(VerticalScroll, can_focus=False):
     """
 
     def __init__(self, scene: LoadedScene, *, id: str | None = None) -> None:  # noqa: A002
-        """Sheets of a scene."""
+        """Create the sheets of a scene."""
         super().__init__(id=id)
         self._scene = scene
 
     def compose(self) -> ComposeResult:
-        """The words."""
+        """Compose the text."""
         yield Static(_help(), markup=False)
 
     def show(self, seat: str | None) -> None:
@@ -43,7 +43,7 @@ class SeatSheet(VerticalScroll, can_focus=False):
 
 
 def sheet_of(scene: LoadedScene, seat: str) -> Content:
-    """The private content of a seat."""
+    """Render the private part of a seat."""
     return Content("\n\n").join(
         Content.assemble(Content.styled(label, MUTED), "\n", text)
         for label, text in _labelled_texts(scene, seat)

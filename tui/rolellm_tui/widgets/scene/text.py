@@ -20,7 +20,7 @@ from rolellm_agents.transcript import Message
 from rolellm_graphs.events import MessageDone, Retried, SceneEvent, SpeakerChosen, TokenDelta, TurnFailed
 from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.widgets.common.drawn_lines import MUTED
-from rolellm_tui.widgets.common.failures import Failed, what_failed
+from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.scene.line import SceneLineView
 from rolellm_tui.widgets.scene.texts import speakers_of
 
@@ -70,7 +70,7 @@ class SceneText(VerticalScroll):
     ]
 
     @dataclass
-    class AnotherWanted(AppMessage):
+    class SwipeRequested(AppMessage):
         """The user moved past the last swipe of the last line."""
 
     def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
@@ -116,7 +116,7 @@ class SceneText(VerticalScroll):
                 await self.settle()
 
     async def settle(self) -> None:
-        """Forget the line being generated."""
+        """Remove the line being generated."""
         finished, self._growing = self._growing, None
         self._drop_early_lines()
         await self.show()
@@ -226,7 +226,7 @@ class SceneText(VerticalScroll):
         over.display = bool(ended)
         if ended:
             over.update(
-                Content.assemble(("The scene is over. ", "bold"), plain(ended), "\n", (_WHAT_NOW, MUTED))
+                Content.assemble(("The scene is over. ", "bold"), plain(ended), "\n", (_NEXT_STEP, MUTED))
             )
 
     # Earlier lines
@@ -267,7 +267,7 @@ class SceneText(VerticalScroll):
                 self.scroll_home(animate=False)
 
     def on_click(self, event: events.Click) -> None:
-        """Select by click."""
+        """Select the clicked line."""
         line = event.widget
         if isinstance(line, SceneLineView):
             self._move_cursor(line)
@@ -292,7 +292,7 @@ class SceneText(VerticalScroll):
             self._stage.choose(swipes[index].id)
             await self.show()
         elif index >= len(swipes) and line is self._last_turn:
-            self.post_message(self.AnotherWanted())
+            self.post_message(self.SwipeRequested())
 
     @property
     def _last_turn(self) -> SceneLineView | None:
@@ -301,8 +301,8 @@ class SceneText(VerticalScroll):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors."""
-        if failure := what_failed(event):
+        if failure := failure_text(event):
             self.post_message(Failed(failure))
 
 
-_WHAT_NOW = "Ctrl+Z undo the last turn · B on a line: new branch · X export"
+_NEXT_STEP = "Ctrl+Z undo the last turn · B on a line: new branch · X export"

@@ -7,6 +7,7 @@ from textual.content import Content
 
 from rolellm_agents.cards.values import integer, mapping
 from rolellm_agents.scene import NARRATOR, LoadedScene
+from rolellm_agents.scene.message_kinds import SAY, MessageKind, kind_of
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.prose import prose
@@ -35,6 +36,8 @@ class SeatStyles:
 
     names: Mapping[str, str]
     colours: dict[str, str]
+    turn_kinds: Sequence[MessageKind] = ()
+    """Of the scene."""
 
     def name(self, seat: str) -> str:
         """The display name."""
@@ -47,17 +50,17 @@ class SeatStyles:
 
 def speakers_of(scene: LoadedScene) -> SeatStyles:
     """The styles of a scene."""
-    return SeatStyles(scene.names, colours_of(scene))
+    return SeatStyles(scene.names, colours_of(scene), scene.scene.turn_kinds)
 
 
 def line_content(message: Message, text: str, speakers: SeatStyles, swipes: str = "") -> Content:
     """Render a line.
 
     Args:
-        message: of the line.
-        text: so far.
-        speakers: names and colours.
-        swipes: position among several swipes.
+        message: the message of the line.
+        text: the text so far.
+        speakers: the names and colours of the seats.
+        swipes: the position among several swipes.
     """
     notes = [note for note in (swipes, message.ending) if note]
     end = Content.styled(f"  {'  '.join(notes)}", MUTED) if notes else Content("")
@@ -87,12 +90,10 @@ def _actor(message: Message, text: str, speakers: SeatStyles) -> Content:
 
 def _turn_kind(message: Message, speakers: SeatStyles) -> str:
     """The note after the name, except for plain speech."""
-    if message.kind == "think":
-        return "  thinks"
-    if message.kind == "whisper":
-        addressees = [speakers.name(seat) for seat in message.audience if seat != message.speaker]
-        return f"  whispers to {joined(addressees)}" if addressees else "  whispers to nobody"
-    return ""
+    if message.kind == SAY.name:
+        return ""
+    addressees = [speakers.name(seat) for seat in message.audience if seat != message.speaker]
+    return f"  {plain(kind_of(message.kind, speakers.turn_kinds).labelled(joined(addressees), 'en'))}"
 
 
 def joined(names: Sequence[str]) -> str:
@@ -102,7 +103,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def tokens_of(message: Message | None) -> str:
-    """Tokens read and written for a line, and the share read from the cache."""
+    """Format the tokens read and written for a line, and the share of cached tokens among those read."""
     usage: Mapping[str, object] = (message.usage if message else None) or {}
     read, written = integer(usage.get("input_tokens")), integer(usage.get("output_tokens"))
     if read <= 0:

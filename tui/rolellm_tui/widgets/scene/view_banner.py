@@ -9,7 +9,7 @@ from rolellm_tui.widgets.scene.texts import speakers_of
 
 
 class ViewBanner(Static):
-    """Visible unless all lines are shown."""
+    """Names the seat of the current view; hidden while all lines are shown."""
 
     DEFAULT_CSS = """
     ViewBanner {

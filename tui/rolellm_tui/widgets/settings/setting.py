@@ -30,7 +30,7 @@ class Setting(Vertical):
     """
 
     @dataclass
-    class Wanted(Message):
+    class Requested(Message):
         """The user changed the value."""
 
         setting: "Setting"
@@ -39,7 +39,7 @@ class Setting(Vertical):
 
         @property
         def control(self) -> "Setting":
-            """The row."""
+            """The row that sent this Textual message."""
             return self.setting
 
     def __init__(self, name: str, label: str, hint: str = "") -> None:
@@ -67,14 +67,14 @@ class Setting(Vertical):
         yield Static(self._hint, classes="note", markup=False)
 
     def compose_control(self) -> Iterable[Widget]:
-        """The control."""
+        """Compose the control."""
         raise NotImplementedError
 
     def show(self, value: object, *, hint: str | None = None, given_by: str = "") -> None:
         """Show a value.
 
         Args:
-            value: of the setting.
+            value: the value of the setting.
             hint: replaces the default hint.
             given_by: the variable or option that overrides the setting, if any.
         """
@@ -117,7 +117,7 @@ class Setting(Vertical):
     def want(self, value: object) -> None:
         """Request a value if it differs from the current one."""
         if value != self._value and not self._locked:
-            self.post_message(self.Wanted(self, value))
+            self.post_message(self.Requested(self, value))
         elif self.complains:
             self.explain()
 
@@ -137,7 +137,7 @@ class Setting(Vertical):
 
 
 class TypedSetting(Setting):
-    """A typed value."""
+    """A setting with a typed value."""
 
     def __init__(self, name: str, label: str, hint: str = "", *, unset: str = "") -> None:
         """A row without a value.
@@ -152,11 +152,11 @@ class TypedSetting(Setting):
         self._unset = unset
 
     def compose_control(self) -> Iterable[Widget]:
-        """A line."""
+        """Compose the input."""
         yield Input(placeholder=self._unset, compact=True)
 
     def put(self, value: object) -> None:
-        """As it is typed."""
+        """Show the value in the input."""
         self.query_one(Input).value = _as_text(value)
 
     @property
@@ -173,7 +173,7 @@ class TypedSetting(Setting):
 
 
 class ChosenSetting(Setting):
-    """A value from a menu."""
+    """A setting with a value from a menu."""
 
     def __init__(
         self, name: str, label: str, hint: str = "", *, choices: Mapping[str, str], unset: str = ""
@@ -192,11 +192,11 @@ class ChosenSetting(Setting):
         self._unset = unset
 
     def compose_control(self) -> Iterable[Widget]:
-        """A menu."""
+        """Compose the menu."""
         yield Select(self._options_offered(), compact=True, allow_blank=False)
 
     def offer(self, choices: Mapping[str, str]) -> None:
-        """Other choices."""
+        """Replace the choices of the menu."""
         self._choices = choices
         with self.prevent(Select.Changed):
             self.query_one(Select).set_options(self._options_offered())
@@ -224,13 +224,13 @@ class ChosenSetting(Setting):
         self.want(self._value if value == _as_text(self._value) else value or None)
 
     def _options_offered(self) -> list[tuple[Text, str]]:
-        # As Text, since words from outside are no markup.
+        # As Text, because text from outside must not be parsed as markup.
         unset = {"": self._unset} if self._unset else {}
         return [(Text(one_line(label)), value) for value, label in {**unset, **self._choices}.items()]
 
 
 class OpenSetting(ChosenSetting):
-    """A value from a menu, or a typed one."""
+    """A setting with a value from a menu or a typed one."""
 
     def __init__(
         self, name: str, label: str, hint: str = "", *, choices: Mapping[str, str], example: str
@@ -271,7 +271,7 @@ class OpenSetting(ChosenSetting):
 
     @property
     def typed(self) -> object:
-        """The visible input, if any."""
+        """The typed value if the input is visible, else the value of the menu."""
         line = self.query_one(Input)
         return (line.value.strip() if line.display else "") or self._value
 
@@ -286,14 +286,14 @@ class OpenSetting(ChosenSetting):
 
 
 class SwitchedSetting(Setting):
-    """A switch."""
+    """A setting that is on or off."""
 
     def compose_control(self) -> Iterable[Widget]:
-        """A switch."""
+        """Compose the switch."""
         yield Switch(animate=False)
 
     def put(self, value: object) -> None:
-        """Turn it on or off."""
+        """Turn the switch on or off."""
         with self.prevent(Switch.Changed):
             self.query_one(Switch).value = bool(value)
 

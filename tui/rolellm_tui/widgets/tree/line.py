@@ -18,7 +18,7 @@ _BEFORE_THE_HIT = 12
 _WIDEST_CHIP = 16
 _PRESENT = "$text-primary"
 _ASIDE = "$foreground-muted"
-"""$text-muted means something in style sheets alone."""
+"""A muted style; `$text-muted` works in style sheets only."""
 _MARKED = "bold $text-accent"
 _CHIP = "$text-primary on $primary-muted"
 _HIT = "$text-warning on $warning-muted"
@@ -29,7 +29,7 @@ Piece = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeStyle:
-    """Common data of all lines of a tree."""
+    """The data that all lines of a tree share."""
 
     tree: ConversationTree
     names: Mapping[str, str]
@@ -42,13 +42,13 @@ class TreeStyle:
     """Search text."""
 
     def name_width(self, width: int) -> int:
-        """Width of the name column."""
+        """The width of the name column in cells."""
         widths = (Content(name).cell_length for name in self.names.values())
         return min(16 if width >= _BROAD else 10, max(widths, default=0))
 
 
 def draw_line(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
-    """A row, exactly `width` cells wide."""
+    """Draw a row, exactly `width` cells wide."""
     left = Content.assemble(*_guides(drawing.tree, row), *_node(drawing, row))
     if row.folded:
         return left.truncate(width, ellipsis=True, pad=True)
@@ -61,12 +61,12 @@ def draw_line(drawing: TreeStyle, row: TreeRow, width: int) -> Content:
 
 
 def number_among_siblings(tree: ConversationTree, place: int) -> str:
-    """Such as 2/3; empty for a message without siblings."""
+    """The number among the siblings, such as `2/3`; empty for a message without siblings."""
     siblings = tree.siblings(place)
     return f"{siblings.index(place) + 1}/{len(siblings)}" if len(siblings) > 1 else ""
 
 
-def told_apart(tree: ConversationTree, place: int) -> list[str]:
+def sibling_notes(tree: ConversationTree, place: int) -> list[str]:
     """The number among siblings, and differing models or strategies."""
     differences = [number_among_siblings(tree, place)]
     for key in ("model", "strategy"):
@@ -89,7 +89,7 @@ def _guides(tree: ConversationTree, row: TreeRow) -> list[Piece]:
     """The lanes left of a row."""
     pieces: list[Piece] = []
     for lane in range(row.depth):
-        style = _PRESENT if lane == 0 and tree.goes_on_below(row) else _ASIDE
+        style = _PRESENT if lane == 0 and tree.continues_below(row) else _ASIDE
         if not (row.begins and lane == row.depth - 1):
             pieces.append(("│ ", style))
         else:
@@ -146,7 +146,7 @@ def _from_hit(text: str, hit: re.Match[str] | None, space: int) -> str:
 def _notes(drawing: TreeStyle, place: int) -> list[Piece | str]:
     """The right part: difference from siblings, ending, and branches."""
     message = drawing.tree.messages[place]
-    notes = [part for part in (message.ending, *told_apart(drawing.tree, place)) if part]
+    notes = [part for part in (message.ending, *sibling_notes(drawing.tree, place)) if part]
     pieces: list[Piece | str] = [("  " + " · ".join(notes), _ASIDE)] if notes else []
     for name in drawing.branches.get(place, ()):
         pieces += ["  ", (f" {one_line(name, _WIDEST_CHIP)} ", _CHIP)]

@@ -1,4 +1,4 @@
-"""The complete message beside the tree."""
+"""The preview of a message next to the tree."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ class MessagePreview(VerticalScroll, can_focus=False):
     """
 
     def compose(self) -> ComposeResult:
-        """A head and the words."""
+        """Compose the head and the text."""
         yield Static(classes="head", markup=False)
         yield Static(classes="words", markup=False)
 
@@ -27,9 +27,9 @@ class MessagePreview(VerticalScroll, can_focus=False):
         """Show a message.
 
         Args:
-            speaker: name, or a title.
-            about: details.
-            text: of the message.
+            speaker: the speaker's name, or a title.
+            about: details of the message.
+            text: the text of the message.
         """
         details = " · ".join(part for part in about if part)
         self.query_one(".head", Static).update(

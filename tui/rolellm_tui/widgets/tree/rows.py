@@ -1,10 +1,10 @@
-"""Laying a conversation's tree out in rows, without a screen.
+"""The layout of a conversation's tree in rows, independent of the screen.
 
-One vertical line is a lane. Where the tree forks, one of the followers goes on in the lane, and the others
-begin lanes of their own, drawn before it: so whatever follows a message stands below it, and a conversation
-that was answered anew at each turn does not wander to the right. The present path has the first lane to
-itself. Everywhere else the lane goes on with whoever has most messages behind it, as in the heavy paths of
-Sleator and Tarjan (1983): of n messages no more than 1 + log2(n) lanes ever stand right of the first.
+Each vertical line is a lane. At a fork, one of the children continues the lane of its parent. The other
+children start their own lanes, which are drawn before it. So everything that follows a message is below it,
+and a conversation with swipes at each turn does not drift to the right. The current path has the first lane
+to itself. Everywhere else, the child with the largest subtree continues the lane, as in the heavy paths of
+Sleator and Tarjan (1983), so that n messages have at most 1 + log2(n) lanes to the right of the first.
 """
 
 from bisect import bisect_right
@@ -33,7 +33,7 @@ class TreeRow(NamedTuple):
 
     @property
     def folded(self) -> bool:
-        """Whether it is a fold."""
+        """Whether the row stands for several folded messages."""
         return self.size > 1
 
 
@@ -50,16 +50,16 @@ class ConversationTree:
         """Build the tree.
 
         Args:
-            messages: of the conversation, parents first.
-            here: id of the last message of the current path.
-            branches: ids of the branch heads.
+            messages: all messages of the conversation, parents first.
+            here: the id of the last message of the current path.
+            branches: the ids of the messages to which branches point.
         """
         self.messages = tuple(messages)
         self.places = {message.id: place for place, message in enumerate(self.messages)}
         self.parents = [self.places.get(message.parent or "") for message in self.messages]
         self.roots, self.followers = _followers(self.parents)
         self.here = self.places.get(here or "")
-        self.path = frozenset(self.way_to(self.here))
+        self.path = frozenset(self.path_to(self.here))
         self._next, first = self._lanes()
         self.order, self._depths, self._begins = self._draw(first)
         self._at = [0] * len(self.order)
@@ -67,7 +67,7 @@ class ConversationTree:
             self._at[place] = at
         self._never_folded = self._landmarks({self.places[id_] for id_ in branches if id_ in self.places})
 
-    def way_to(self, place: int | None) -> list[int]:
+    def path_to(self, place: int | None) -> list[int]:
         """The path from the root to a message."""
         path = []
         while place is not None:
@@ -75,8 +75,8 @@ class ConversationTree:
             place = self.parents[place]
         return path[::-1]
 
-    def way_on(self, place: int) -> list[int]:
-        """The latest descendant path of a message."""
+    def newest_path(self, place: int) -> list[int]:
+        """The path from a message through each newest child."""
         path = []
         while followers := self.followers[place]:
             place = followers[-1]
@@ -84,21 +84,21 @@ class ConversationTree:
         return path
 
     def shared_by(self, one: int, other: int) -> int:
-        """Number of common ancestors of two messages."""
-        pairs = zip(self.way_to(one), self.way_to(other), strict=False)
+        """The number of common ancestors of two messages."""
+        pairs = zip(self.path_to(one), self.path_to(other), strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    def follow_each_other(self, one: int, other: int) -> bool:
+    def share_path(self, one: int, other: int) -> bool:
         """Whether one of two messages is an ancestor of the other."""
-        return one in self.way_to(other) or other in self.way_to(one)
+        return one in self.path_to(other) or other in self.path_to(one)
 
     def siblings(self, place: int) -> Sequence[int]:
         """A message and its siblings, oldest first."""
         parent = self.parents[place]
         return self.roots if parent is None else self.followers[parent]
 
-    def beside(self, place: int, step: int) -> int | None:
-        """The sibling some steps away, of the message or its nearest ancestor with siblings."""
+    def sibling(self, place: int, step: int) -> int | None:
+        """The sibling `step` places away, of the message or of its nearest ancestor with siblings."""
         ancestor: int | None = place
         while ancestor is not None and len(self.siblings(ancestor)) == 1:
             ancestor = self.parents[ancestor]
@@ -141,7 +141,7 @@ class ConversationTree:
         """The row of a message."""
         return bisect_right(rows, self._at[place], key=lambda row: row.at) - 1
 
-    def goes_on_below(self, row: TreeRow) -> bool:
+    def continues_below(self, row: TreeRow) -> bool:
         """Whether the current path continues below a row."""
         return self.here is not None and row.at < self._at[self.here]
 
@@ -195,7 +195,7 @@ class ConversationTree:
         """Landmarks, which are never folded."""
         ends = {place for place, followers in enumerate(self.followers) if len(followers) != 1}
         siblings = {place for place in range(len(self.messages)) if len(self.siblings(place)) > 1}
-        return frozenset({*self.roots, *ends, *siblings, *heads, *self.way_to(self.here)[-NEAR:]})
+        return frozenset({*self.roots, *ends, *siblings, *heads, *self.path_to(self.here)[-NEAR:]})
 
 
 def _followers(parents: Sequence[int | None]) -> tuple[list[int], list[list[int]]]:

@@ -33,8 +33,8 @@ class TreeView(ScrollView, can_focus=True):
     BINDINGS = [
         Binding("up", "along(-1)", "Up", id="tree.up", tooltip="Previous message.", show=False),
         Binding("down", "along(1)", "Down", id="tree.down", tooltip="Next message.", show=False),
-        Binding("left", "beside(-1)", "‹", id="tree.earlier", tooltip="Previous sibling.", show=False),
-        Binding("right", "beside(1)", "›", id="tree.later", tooltip="Next sibling.", show=False),
+        Binding("left", "sibling(-1)", "‹", id="tree.earlier", tooltip="Previous sibling.", show=False),
+        Binding("right", "sibling(1)", "›", id="tree.later", tooltip="Next sibling.", show=False),
         Binding("pageup", "page(-1)", "Page up", id="tree.page-up", tooltip="Page up.", show=False),
         Binding("pagedown", "page(1)", "Page down", id="tree.page-down", tooltip="Page down.", show=False),
         Binding("home", "first", "First", id="tree.first", tooltip="First row.", show=False),
@@ -55,7 +55,7 @@ class TreeView(ScrollView, can_focus=True):
 
         @property
         def control(self) -> "TreeView":
-            """The view."""
+            """The view that sent this Textual message."""
             return self.view
 
     @dataclass
@@ -80,9 +80,9 @@ class TreeView(ScrollView, can_focus=True):
         """Show a tree, with the cursor on the current message.
 
         Args:
-            tree: the conversation.
-            names: by speaker.
-            branches: names, by message index.
+            tree: the tree of the conversation.
+            names: the names of the speakers, by id.
+            branches: the names of branches, by the index of the message to which they point.
         """
         self._drawing = TreeStyle(tree=tree, names=names, branches=branches)
         self._lay_out()
@@ -96,7 +96,7 @@ class TreeView(ScrollView, can_focus=True):
 
     @property
     def rows(self) -> Sequence[TreeRow]:
-        """From top to bottom."""
+        """All rows, from top to bottom."""
         return self._rows
 
     @property
@@ -113,8 +113,8 @@ class TreeView(ScrollView, can_focus=True):
         """Unfold all matches and go to the next one.
 
         Args:
-            sought: search text; empty ends the search.
-            hits: matching messages.
+            sought: the search text; empty ends the search.
+            hits: the indices of the matching messages.
         """
         if self._drawing is None:
             return
@@ -207,10 +207,10 @@ class TreeView(ScrollView, can_focus=True):
         else:
             self._move_to(at + step)
 
-    def action_beside(self, step: int) -> None:
+    def action_sibling(self, step: int) -> None:
         """Go to a sibling of the message or of its nearest ancestor with siblings."""
         if self._drawing is not None and self.cursor is not None:
-            place = self._drawing.tree.beside(self.cursor, step)
+            place = self._drawing.tree.sibling(self.cursor, step)
             self.cursor = self.cursor if place is None else place
 
     def action_page(self, pages: int) -> None:
@@ -265,7 +265,7 @@ class TreeView(ScrollView, can_focus=True):
         self._lay_out()
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor; a second click opens the message or unfolds."""
+        """Move the cursor to the clicked row; a second click opens the message or unfolds the row."""
         row = self.scroll_offset.y + event.y
         if row < len(self._rows):
             self._move_to(row)

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from helpers.hypotheses import examples
+from helpers.own_kinds import OWN_KINDS, SHOUT, SIGN
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rolellm_agents.persona import list_personas
-from rolellm_agents.scene.message_kinds import Utterance, UtteranceStream, parse_utterance
-from rolellm_agents.scene.scene import TurnKind
+from rolellm_agents.scene.message_kinds import ACT, BUILT_IN, SAY, THINK, TURN_KINDS, WHISPER, MessageKind
+from rolellm_agents.scene.utterances import Utterance, UtteranceStream, parse_utterance
 from rolellm_agents.scene.witness import audience_of
 
-ALL: tuple[TurnKind, ...] = ("say", "act", "whisper", "think")
+ALL = TURN_KINDS
 NAMES = {
     "watson": "Dr. Watson",
     "lestrade": "Inspector Lestrade",
@@ -24,7 +25,7 @@ NAMES = {
 OWN = ("Sherlock Holmes",)
 
 
-def meant(text: str, turn_kinds: Sequence[TurnKind] = ALL) -> Utterance:
+def meant(text: str, turn_kinds: Sequence[MessageKind] = ALL) -> Utterance:
     return parse_utterance(text, turn_kinds, NAMES, OWN)
 
 
@@ -112,7 +113,7 @@ def test_a_whisper_for_nobody_we_know_of_is_heard_by_nobody(mark: str) -> None:
     names = {seat: name for seat, name in NAMES.items() if seat != "mycroft"}
     expected = Utterance("think", (), "He lies.")
     assert parse_utterance(f"{mark} He lies.", ALL, names, OWN) == expected
-    assert parse_utterance(f"{mark} He lies.", ("say", "whisper"), names, OWN) == expected
+    assert parse_utterance(f"{mark} He lies.", (SAY, WHISPER), names, OWN) == expected
 
 
 def test_a_name_that_two_share_is_not_understood() -> None:
@@ -200,16 +201,16 @@ def test_what_is_wholly_between_asterisks_is_done(text: str, words: str) -> None
 
 
 def test_what_the_scene_does_not_know_stays_in_the_words() -> None:
-    say: tuple[TurnKind, ...] = ("say",)
+    say: tuple[MessageKind, ...] = (SAY,)
     for text in ("*He nods.*", "(whispers to Watson) He lies.", "(thinks) He lies.", "（心想）他在撒谎。"):
         assert meant(text, say) == Utterance("say", (), text)
-    assert meant("(thinks) He lies.", ("say", "whisper")).kind == "say"
-    assert meant("(whispers to Watson) He lies.", ("say", "think")).kind == "say"
+    assert meant("(thinks) He lies.", (SAY, WHISPER)).kind == "say"
+    assert meant("(whispers to Watson) He lies.", (SAY, THINK)).kind == "say"
 
 
 def test_where_nobody_speaks_plain_words_are_done_or_thought() -> None:
-    assert meant("He nods.", ("act",)).kind == "act"
-    assert meant("He nods.", ("whisper",)).kind == "think"
+    assert meant("He nods.", (ACT,)).kind == "act"
+    assert meant("He nods.", (WHISPER,)).kind == "think"
 
 
 @pytest.mark.parametrize(
@@ -243,6 +244,49 @@ def test_a_mark_alone_loses_no_words() -> None:
 def test_a_mark_that_does_not_end_makes_a_whisper_of_all() -> None:
     text = "(whispers to Watson come closer, he lies " + "and lies " * 60
     assert meant(text) == Utterance("whisper", ("watson",), text.strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(signs to Dr. Watson) He lies.", Utterance("sign", ("watson",), "He lies.")),
+        (
+            "*signing to Watson and Irene Adler* He lies.",
+            Utterance("sign", ("watson", "irene"), "He lies."),
+        ),
+        ("(to Watson, signing) He lies.", Utterance("sign", ("watson",), "He lies.")),
+        ("(signs to Watson that he lies)", Utterance("sign", ("watson",), "he lies")),
+        ("Holmes signs to Watson: He lies.", Utterance("sign", ("watson",), "He lies.")),
+        ("Signs quickly to Watson: He lies.", Utterance("sign", ("watson",), "He lies.")),
+        ("（对华生打手语）他在撒谎。", Utterance("sign", ("hua",), "他在撒谎。")),
+        ("对华生打手语：他在撒谎。", Utterance("sign", ("hua",), "他在撒谎。")),
+        ("(prays, for Watson's sake) Let it end.", Utterance("pray", (), "Let it end.")),
+        ("Praying: let it end.", Utterance("pray", (), "let it end.")),
+        ("(shouts) Stop!", Utterance("shout", (), "Stop!")),
+        ("Holmes (shouting loudly): Stop!", Utterance("shout", (), "Stop!")),
+        ("（大喊）住手！", Utterance("shout", (), "住手！")),
+        ("(shouts at the dog) Stop!", Utterance("say", (), "(shouts at the dog) Stop!")),
+        ("(designs a trap) He lies.", Utterance("say", (), "(designs a trap) He lies.")),
+        # Of several marks, the one that fewest perceive counts.
+        ("(shouts) (signs to Watson) He lies.", Utterance("sign", ("watson",), "He lies.")),
+        ("(signs to Watson) (prays) Let it end.", Utterance("pray", (), "Let it end.")),
+    ],
+)
+def test_a_mark_of_ones_own_kind_is_read_as_a_mark_of_ours(text: str, expected: Utterance) -> None:
+    assert meant(text, (*ALL, *OWN_KINDS)) == expected
+    assert meant(text).kind in ("say", "act")
+
+
+@pytest.mark.parametrize(
+    "mark", ["(signs)", "(signs to Moriarty)", "(signs to Watson's dog)", "（打手语）"]
+)
+def test_what_is_for_nobody_we_know_of_is_a_thought_in_a_kind_of_ones_own_too(mark: str) -> None:
+    assert meant(f"{mark} He lies.", (SAY, SIGN)) == Utterance("think", (), "He lies.")
+
+
+def test_where_one_can_only_shout_plain_words_are_shouted() -> None:
+    assert meant("Stop!", (SIGN, SHOUT)).kind == "shout"
+    assert meant("Stop!", (SIGN,)).kind == "think"
 
 
 PIECES = st.sampled_from(
@@ -290,16 +334,17 @@ PIECES = st.sampled_from(
             "Holmes: ",
             "*nods* ",
         ),
+        *("(signs to Watson) ", "signs to ", "prays", "(shouts) ", "Shouts: ", "对华生打手语", "默祷"),
     ]
 )
 TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=60)
-MANNERS = st.sets(st.sampled_from(ALL)).map(lambda chosen: tuple(one for one in ALL if one in chosen))
+MANNERS = st.lists(st.sampled_from((*ALL, *OWN_KINDS)), unique_by=lambda kind: kind.name).map(tuple)
 
 
 @examples(7.5)
 @given(TEXTS, MANNERS, st.data())
 def test_however_an_answer_is_cut_the_same_comes_out(
-    text: str, turn_kinds: tuple[TurnKind, ...], data: st.DataObject
+    text: str, turn_kinds: tuple[MessageKind, ...], data: st.DataObject
 ) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     whole = parse_utterance(text, turn_kinds, NAMES, OWN)
@@ -340,7 +385,7 @@ def test_what_begins_as_a_whisper_is_never_said_aloud(whispers: str, more: str) 
     ):
         told = meant(text)
         assert told.kind in ("whisper", "think")
-        heard = audience_of(told.kind, "holmes", told.to, ["holmes", *NAMES])
+        heard = audience_of(BUILT_IN[told.kind], "holmes", told.to, ["holmes", *NAMES])
         assert {*heard} <= {"holmes", *NAMES}
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.scene.message_kinds import Utterance, parse_typed_line
+from rolellm_agents.scene.utterances import Utterance, parse_typed_line
 
 NAMES = {
     "watson": "Dr. Watson",
