@@ -12,7 +12,8 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            "--host", help="Address to listen on. Any other than this machine's own requires an API key."
+            "--host",
+            help="Address to listen on. An address that other machines can reach requires an API key.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -58,14 +59,20 @@ def serve(
     ] = 1024,
     queue_seconds: Annotated[
         float,
-        typer.Option("--queue-seconds", min=0.1, help="Maximum time in the queue; then status 429."),
+        typer.Option(
+            "--queue-seconds",
+            min=0.1,
+            help="Maximum time in the queue, in seconds; then the request gets status 429.",
+        ),
     ] = 120.0,
     max_tokens: Annotated[
         int,
-        typer.Option("--max-tokens", min=1, help="Maximum length of an answer that a client may request."),
+        typer.Option(
+            "--max-tokens", min=1, help="Maximum length of an answer that a client may request, in tokens."
+        ),
     ] = 1024,
     answer_seconds: Annotated[
-        float, typer.Option("--answer-seconds", min=1, help="Maximum time for one answer.")
+        float, typer.Option("--answer-seconds", min=1, help="Maximum time for one answer, in seconds.")
     ] = 300.0,
     user: Annotated[
         str | None, typer.Option("--user", help="Name by which characters address clients.")

@@ -32,7 +32,7 @@ PersonaFilter = Annotated[
 
 app = typer.Typer(
     name="history",
-    help="List, search, name, export and import conversations.",
+    help="List, search, rename, export and import conversations.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -72,7 +72,7 @@ def list_(
 def show(
     conversation: ConversationArgument,
     everything: Annotated[
-        bool, typer.Option("--all", help="Include every swipe and branch, in the order written.")
+        bool, typer.Option("--all", help="Include every swipe and branch, in the order of creation.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -160,7 +160,7 @@ def convert(
         OutputFormat | None,
         typer.Option("--from", help="Format of the source. Default: detected from its rows."),
     ] = None,
-    role: Annotated[str | None, typer.Option("--role", help="Role of answers that name none.")] = None,
+    role: Annotated[str | None, typer.Option("--role", help="Role of rows that name none.")] = None,
     system: Annotated[
         bool,
         typer.Option("--system/--no-system", help="Put the persona's instruction before the turns."),

@@ -41,7 +41,8 @@ def context_instruct(
         typer.Option("--script", help="A play, screenplay, subtitles or novel with the persona."),
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", help="The persona's name in the script. Default: its name.")
+        str | None,
+        typer.Option("--role", help="The persona's name in the script. Default: the persona's name."),
     ] = None,
     alias: Annotated[
         list[str] | None,
@@ -102,7 +103,7 @@ def context_instruct(
 def rolegpt(
     *,
     personas: Annotated[
-        str, typer.Option("--personas", help="Ids, names or files with commas between, or “all”.")
+        str, typer.Option("--personas", help="Comma-separated ids, names or files, or “all”.")
     ],
     instructions: Annotated[
         Path | None,
@@ -169,7 +170,7 @@ def rolegpt(
 def dialogues(
     *,
     personas: Annotated[
-        str, typer.Option("--personas", help="Ids, names or files with commas between, or “all”.")
+        str, typer.Option("--personas", help="Comma-separated ids, names or files, or “all”.")
     ],
     interviewer: Annotated[
         str | None,

@@ -87,7 +87,7 @@ def drift(
 ) -> None:
     """Measure how a persona's likelihood, style, memory and role drift over a conversation.
 
-    A visitor introduces themselves, asks about work, fear, pride, AI and smartphones, and at last for their
+    A visitor introduces themselves, asks about work, fear, pride, AI and smartphones, and finally for their
     own name. The middle questions rotate between conversations. Slopes are per turn. The same command
     resumes a stopped run.
 

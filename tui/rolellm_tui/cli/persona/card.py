@@ -151,7 +151,9 @@ def lore(
     text: Annotated[
         list[str], typer.Option("--text", help="A line of the chat, oldest first. Repeatable.")
     ],
-    all_: Annotated[bool, typer.Option("--all", help="Also show why other entries did not fire.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Also show why the other entries were not activated.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show which lorebook entries a text activates, with their keys.

@@ -27,7 +27,7 @@ def play(
         typer.Option("--as", help="Take this seat. Repeatable.", metavar="SEAT"),
     ] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Start anew instead of resuming the latest conversation.")
+        bool, typer.Option("--new", help="Start a new conversation instead of resuming the latest one.")
     ] = False,
     seed: SeedOption = None,
     options: SceneOptions,
