@@ -212,9 +212,9 @@ def test_whose_answers_they_are_must_be_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ('{"text": "Why?"}\n', "--from names it"),
-        ("no\n", "line 1: it is no JSON"),
-        ('{"messages": []}\n{"messa', "line 2: it is no JSON"),
+        ('{"text": "Why?"}\n', "name it with --from"),
+        ("no\n", "line 1: it is not JSON"),
+        ('{"messages": []}\n{"messa', "line 2: it is not JSON"),
     ],
 )
 def test_what_cannot_be_read_is_told_and_nothing_is_written(

@@ -245,7 +245,9 @@ async def test_what_training_knows_is_named_and_scored_apart(data: Path, folder:
     row = result.rows[0]
     assert (row.n, row.n_clean) == (4, 3)
     assert (row.scores["rouge_l_f1"].mean, row.clean["rouge_l_f1"].mean) == (0.75, 1)
-    assert heard == ["1 of 6 questions are known from training; new ones are told apart."]
+    assert heard == [
+        "1 of 6 questions are known from training; scores of new questions are reported separately."
+    ]
 
 
 async def test_without_training_rows_nobody_knows_what_is_new(folder: Path, tmp_path: Path) -> None:
@@ -254,7 +256,7 @@ async def test_without_training_rows_nobody_knows_what_is_new(folder: Path, tmp_
     result = await run(RoleBenchRequest(data=data, kinds=("role_specific",)), folder)
     assert result.rows[0].to_json()["n_clean"] is None
     assert result.notes == [
-        "There are no training rows beside the test, so nobody knows which questions are new."
+        "There are no training rows next to the test, so it is unknown which questions are new."
     ]
 
 
@@ -629,7 +631,7 @@ async def test_a_judge_that_gives_up_leaves_the_table_and_goes_on_later(data: Pa
     tired = NamedJudge("length", LengthJudge(patience=3), {"judge": "length"})
     broken = await run(request, folder, judges=[tired], at_once=1)
     assert not broken.complete
-    assert broken.notes[-1] == ("The judge length gave up: The judge's model is gone; bring it back.")
+    assert broken.notes[-1] == ("The judge length stopped: The judge's model is gone; bring it back.")
     assert broken.rows[0].scores["rouge_l_f1"].mean == 1
     assert not (folder / "manifest.json").exists()
     fresh = LengthJudge()
@@ -648,7 +650,7 @@ async def test_a_judge_that_gives_up_leaves_the_table_and_goes_on_later(data: Pa
         ({"strategies": ()}, SettingsError, "No strategy is named"),
         ({"kinds": ()}, SettingsError, "No kind is named"),
         ({"roles": ("nobody",)}, PersonaError, "There is no persona 'nobody'"),
-        ({"roles": ("shrek",)}, PersonaError, "Nothing is asked of Shrek"),
+        ({"roles": ("shrek",)}, PersonaError, "There are no questions to Shrek"),
         ({"split": "role-generalization"}, RoleLLMError, "none of its held-out roles"),
         ({"data": Path("nowhere")}, RoleLLMError, "nowhere holds no rolebench-eng"),
     ],

@@ -55,7 +55,7 @@ def test_roles_are_chosen_by_their_names_by_ids_and_by_files() -> None:
 def test_who_is_not_there_is_told() -> None:
     with pytest.raises(PersonaError, match="There is no persona 'nobody at all'"):
         chosen_roles(["nobody at all"], ASKED)
-    with pytest.raises(PersonaError, match=r"Nothing is asked of Shrek; “rolellm data stats” tells"):
+    with pytest.raises(PersonaError, match=r"There are no questions to Shrek; “rolellm data stats” tells"):
         chosen_roles(["shrek"], ASKED)
 
 

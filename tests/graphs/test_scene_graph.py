@@ -228,7 +228,7 @@ def test_when_all_pass_the_call_ends() -> None:
     assert waits_for(play(graph))["seat"] == "ada"
     assert waits_for(play(graph, Command(resume={"pass": True})))["seat"] == "ben"
     output = play(graph, Command(resume={"pass": True}))
-    assert output == {"lines": [], "ended": "Nobody is there who wants to speak."}
+    assert output == {"lines": [], "ended": "Nobody who is present wants to speak."}
     assert waits_for(play(graph))["seat"] == "ada"
 
 
@@ -350,7 +350,7 @@ def test_when_all_have_left_it_is_over() -> None:
     events = (Event(after=2, leave="ada"), Event(after=2, leave="ben"))
     output = graph_of(room("Ada", "Ben", events=events)).invoke({})
     assert by_speaker(output["lines"])[2:] == [("ada", "leave"), ("ben", "leave")]
-    assert output["ended"] == "Nobody is there any more."
+    assert output["ended"] == "Nobody is present any more."
 
 
 # What happens by itself

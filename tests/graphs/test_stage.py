@@ -685,7 +685,7 @@ async def test_people_are_let_in_and_out(transcript: Transcript, file: Path) -> 
     assert "ada" not in stage.present
     assert list(stage.messages)[1:] == [came, went] == in_file(file, stage)[1:]
     for move, seat, why in (
-        (stage.let_in, "ben", "Ben is there already"),
+        (stage.let_in, "ben", "Ben is present already"),
         (stage.let_out, "ada", "Ada is not there"),
     ):
         with pytest.raises(MessageError, match=why):

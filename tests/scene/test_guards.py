@@ -194,8 +194,8 @@ def test_a_models_own_marks_are_a_fault(text: str) -> None:
     ],
 )
 def test_to_say_the_same_again_is_a_fault(again: str) -> None:
-    assert fault(again, (line("holmes", LONG), line("watson"))) == "It says again what it said before."
-    assert fault(again, (line("watson", LONG), line("lestrade"))) == "It says again what Dr. Watson said."
+    assert fault(again, (line("holmes", LONG), line("watson"))) == "It repeats what it said before."
+    assert fault(again, (line("watson", LONG), line("lestrade"))) == "It repeats what Dr. Watson said."
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_only_what_the_speaker_witnessed_lately_counts_as_said_before() -> None:
 )
 def test_to_go_round_is_a_fault(text: str) -> None:
     found = fault_in(text, speaker="holmes", lines=[], names=BAKER_STREET)
-    assert found == "It says the same over and over."
+    assert found == "It repeats itself."
 
 
 @pytest.mark.parametrize(

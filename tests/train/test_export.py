@@ -153,7 +153,7 @@ def test_what_is_there_is_replaced_only_when_that_is_wanted(run: Path, made: Pat
     (run / "export" / "mine.txt").write_text("mine")
     with pytest.raises(SettingsError, match=r"There is a model rolesmol in .* already; .*--force"):
         exported(run, made)
-    with pytest.raises(StorageError, match="is there already; name another folder with --to"):
+    with pytest.raises(StorageError, match="exists already; name another folder with --to"):
         exported(run, made, name="other")
     assert (run / "export" / "mine.txt").read_text() == "mine"
     exported(run, made, force=True)
@@ -264,7 +264,7 @@ def test_a_source_that_is_incomplete_is_refused(
         ({"base": "no/such"}, ModelError, "There is no base 'no/such'"),
         ({"base": "openai:gpt-4o"}, ModelError, "cannot be exported"),
         ({"merged": ["q5_k"]}, ModelError, "cannot be written in 'q5_k'.*f16, q8_0, q4_k_m"),
-        ({"name": "a b"}, SettingsError, "is no name for a model"),
+        ({"name": "a b"}, SettingsError, "is not a valid model name"),
         ({"to": Path("/tmp/a+b")}, ModelError, "mark of an adapter"),
         ({"llama_cpp": Path("/nowhere")}, ModelError, "There is no convert_lora_to_gguf.py in /nowhere"),
     ],

@@ -117,7 +117,7 @@ def test_another_recipe_does_not_go_on_with_a_run(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
 ) -> None:
     train(recipe, [data], cast, tmp_path / "run")
-    with pytest.raises(RoleLLMError, match="was begun with another recipe"):
+    with pytest.raises(RoleLLMError, match="was started with another recipe"):
         train(recipe.model_copy(update={"rank": 3}), [data], cast, tmp_path / "run")
 
 
@@ -259,7 +259,7 @@ def test_roles_that_are_kept_apart_are_learned_nowhere(recipe: Recipe, tmp_path:
     names = {row.persona.name for row in material.learned}
     assert "Thor" in names
     assert "Jack Sparrow" not in names
-    assert material.left_out["of a role that is kept apart"] >= 1
+    assert material.left_out["of a held-out role"] >= 1
     assert material.unknown_roles == {"Nobody": 1}
 
 

@@ -129,7 +129,7 @@ def test_what_is_there_is_replaced_only_by_force(source: Path, tmp_path: Path) -
     )
     for command in commands:
         assert complaint(rolellm_here(*command)).startswith(
-            (f"{there} is there already; ", f"{there} already exists; ")
+            (f"{there} exists already; ", f"{there} already exists; ")
         )
         assert there.read_text(encoding="utf-8") == "mine\n"
         assert rolellm_here(*command, "--force").returncode == 0
@@ -149,7 +149,7 @@ def test_mistakes_are_told_in_one_sentence(command: tuple[str, ...], tmp_path: P
     assert "holds no samples" in complaint(rolellm_here("data", name, str(tmp_path / "empty"), *options))
     other = written_rows(tmp_path / "other.jsonl", [{"text": "no sample"}])
     said = complaint(rolellm_here("data", name, str(other), *options))
-    assert "holds no samples" in said or "other.jsonl, line 1: 'generated' is no list of texts" in said
+    assert "holds no samples" in said or "other.jsonl, line 1: 'generated' is not a list of texts" in said
     assert not (tmp_path / "out").exists()
 
 

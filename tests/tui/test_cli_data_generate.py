@@ -176,7 +176,7 @@ def test_what_failed_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     assert code == 2
     assert json.loads(told)["failed"] == 6
     assert "rolellm: 6 items failed (" in err
-    assert "the same command tries them again and pays for nothing twice." in err
+    assert "run the same command again to retry them; finished items are not computed again." in err
     assert not (tmp_path / "run" / "manifest.json").exists()
 
 
