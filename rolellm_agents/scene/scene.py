@@ -185,7 +185,7 @@ class Narrator(_ScenePart):
 
 
 class Stop(_ScenePart):
-    """When the scene ends."""
+    """The conditions that end the scene."""
 
     turns: StrictInt = Field(default=24, ge=1, le=100_000)
     said: tuple[Line, ...] = ()

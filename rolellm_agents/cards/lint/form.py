@@ -98,7 +98,7 @@ def no_notes(view: View) -> Spots:
 
 
 def main_assets(view: View) -> Spots:
-    """Several icons of which not exactly one is the main icon, or several main backgrounds."""
+    """Check that exactly one of several icons is the main one, and at most one background."""
     names: dict[str, list[str]] = {"icon": [], "background": []}
     for _, asset, _ in _assets(view):
         names.setdefault(text(asset.get("type")), []).append(text(asset.get("name")))
