@@ -135,7 +135,7 @@ def test_files_of_different_lengths_name_the_first_row_that_stands_alone(tmp_pat
     for predictions, references in ((one, other), (other, one)):
         with pytest.raises(RoleBenchError) as raised:
             read_predictions(predictions, references)
-        assert f"line 3 of {other} is the first of 3 that nothing stands beside" in str(raised.value)
+        assert f"line 3 of {other} is the first of 3 rows without a counterpart" in str(raised.value)
 
 
 def test_rows_that_do_not_fit_are_told_with_the_first_and_their_number(tmp_path: Path) -> None:

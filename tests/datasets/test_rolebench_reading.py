@@ -111,8 +111,8 @@ def test_byte_order_mark_line_ends_and_blank_lines_do_not_matter(
     ("line", "what"),
     [
         (b'{"role": "Ada", "question": "Wh', "not JSON"),
-        (b"[1, 2]", "no object"),
-        (b'"Ada"', "no object"),
+        (b"[1, 2]", "not an object"),
+        (b'"Ada"', "not an object"),
         (b'{"role": "Ada"}', "'generated'"),
         (b'{"role": "Ada", "question": "Who?", "generated": "I."}', "'generated'"),
         (b'{"role": "Ada", "question": "Who?", "generated": ["I.", null]}', "'generated'"),

@@ -490,7 +490,7 @@ async def test_a_run_with_other_settings_is_refused_and_told_what_differs(
     await run(request, folder, FunctionModel(function=lambda _: "Fog."))
     before = (folder / "items.jsonl").read_bytes()
     model, other = knowing(), replace(request, **CHANGES[changed])
-    with pytest.raises(StorageError, match=f"begun with another {changed}"):
+    with pytest.raises(StorageError, match=f"started with another {changed}"):
         await run(other, folder, model)
     assert model.calls == []
     assert (folder / "items.jsonl").read_bytes() == before
@@ -502,12 +502,12 @@ async def test_other_models_another_batch_and_other_questions_are_other_runs(
 ) -> None:
     request = RoleBenchRequest(data=data)
     await run(request, folder)
-    with pytest.raises(StorageError, match="begun with another models"):
+    with pytest.raises(StorageError, match="started with another models"):
         await run(request, folder, knowing(), knowing())
-    with pytest.raises(StorageError, match="begun with another at_once"):
+    with pytest.raises(StorageError, match="started with another at_once"):
         await run(request, folder, at_once=1)
     write_data(data, samples_of(SPECIFIC, types=("x",)))
-    with pytest.raises(StorageError, match="begun with another questions"):
+    with pytest.raises(StorageError, match="started with another questions"):
         await run(request, folder)
     assert len({run_name(request, ["m"], 8), run_name(request, ["m"], 1), run_name(request, ["n"], 8)}) == 3
 
@@ -622,7 +622,7 @@ async def test_judges_are_added_to_a_run_that_is_complete_and_asked_nothing_twic
     again = await run(request, folder, model, judges=[named])
     assert len(judge.asked) == 8
     assert without_times(again) == without_times(judged)
-    with pytest.raises(StorageError, match="begun with another judge"):
+    with pytest.raises(StorageError, match="started with another judge"):
         await run(request, folder, judges=[NamedJudge("length", judge, {"judge": "other"})])
 
 

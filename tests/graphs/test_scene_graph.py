@@ -244,15 +244,15 @@ def test_a_person_may_say_whose_turn_it_is_instead() -> None:
     [
         (line_by("ben", " \n"), "The message is empty"),
         (line_by("dora", "Hello."), "There is no seat 'dora'"),
-        (line_by("cleo", "Hello."), "Cleo is not there"),
+        (line_by("cleo", "Hello."), "Cleo is not present"),
         ({"seat": "ben", "kind": "shout", "to": [], "text": "Hello!"}, "There is no kind 'shout'"),
         (line_by("ben", "Psst.", "whisper"), "Nobody would hear this whisper"),
         (line_by("ben", "Psst.", "whisper", ["cleo", "dora", "ben"]), "Nobody would hear this whisper"),
-        ({"next": "cleo"}, "Cleo is not there"),
+        ({"next": "cleo"}, "Cleo is not present"),
         ({"next": "dora"}, "There is no seat 'dora'"),
-        ({"text": "Hello."}, "That is no line"),
-        ([], "That is no line"),
-        ("Hello.", "That is no line"),
+        ({"text": "Hello."}, "This is not a line"),
+        ([], "This is not a line"),
+        ("Hello.", "This is not a line"),
     ],
 )
 def test_what_cannot_be_is_asked_again(told: Any, why: str) -> None:

@@ -48,7 +48,7 @@ def test_scores_and_preferences_of_one_or_several_people_are_read(tmp_path: Path
         ({**REPLY, "score": 4, "reply": ""}, "reply"),
         ({**REPLY, "score": 4, "rater": "Ana"}, "rater"),
         ({"persona": "shrek", "question": "Cold?", "score": 4}, "reply"),
-        ([4], "it is not JSON object"),
+        ([4], "it is not a JSON object"),
     ],
 )
 def test_a_line_that_cannot_be_meant_is_named(tmp_path: Path, row: Any, what: str) -> None:

@@ -93,7 +93,7 @@ def test_what_lies_broken_among_the_packs_is_told_and_disturbs_nobody(tmp_path: 
     (user_paths().packs / "junk").mkdir()
     assert find_persona("ben").origin == "pack"
     (note,) = list_personas().notes
-    assert "junk is no pack" in note
+    assert "junk is not a pack" in note
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_removing_somebody_else_leaves_the_choice() -> None:
     write_settings({"you": "flint"})
     remove_user_persona("ada")
     assert current_user_persona(load_settings()) == FLINT
-    with pytest.raises(SettingsError, match="no persona of your own 'ada'"):
+    with pytest.raises(SettingsError, match="no user persona 'ada'"):
         remove_user_persona("ada")
 
 
@@ -252,7 +252,9 @@ def test_a_file_that_is_not_as_it_should_be_is_told_with_the_place(text: str, sa
 def test_a_file_that_a_change_would_break_is_told_and_left_alone() -> None:
     text = 'you.a.name = "x"\nyou.b.name = "y"\nother.kept = 1\n'
     write(text)
-    with pytest.raises(SettingsError, match=r"you\.toml cannot be changed as it is written; give each"):
+    with pytest.raises(
+        SettingsError, match=r"you\.toml cannot be changed in its present layout; start each"
+    ):
         keep_user_persona(UserPersona("a", "X", "new"))
     assert written() == text
 

@@ -384,8 +384,7 @@ def test_a_damaged_store_is_told_with_what_to_do(folder: Path) -> None:
     told = complaint_of(lambda: ChromaStore(folder=folder))
     assert told.startswith(f"The store at {folder} cannot be used (")
     assert told.endswith(
-        "); move that folder away and start again, it is rebuilt from the personas; "
-        "or look things up by bm25."
+        "); move that folder away and start again (it is rebuilt from the personas), or use --recall bm25."
     )
     assert (folder / "chroma.sqlite3").read_bytes() == b"garbage" * 1_000
 

@@ -80,7 +80,7 @@ def test_a_person_types_its_command() -> None:
     assert parse_typed_line("/喊救命", NAMES, OWN_KINDS) == Utterance("shout", (), "救命")
     with pytest.raises(MessageError, match="/think, /sign, /pray, /shout and /narrate"):
         parse_typed_line("/sing ben run", NAMES, OWN_KINDS)
-    with pytest.raises(MessageError, match="name whom you sign to before the words: Ben and Cleo"):
+    with pytest.raises(MessageError, match="put a name before the words: Ben and Cleo"):
         parse_typed_line("/sign", NAMES, OWN_KINDS)
     with pytest.raises(MessageError, match="There is no command /sign"):
         parse_typed_line("/sign ben run", NAMES)

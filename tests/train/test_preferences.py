@@ -238,5 +238,7 @@ def test_general_answers_of_a_role_whose_general_rows_may_be_learned_count(tmp_p
 
 def test_samples_without_references_are_no_draws(cast: list[Persona], tmp_path: Path) -> None:
     run = drawn(tmp_path / "run", {"generated": ["Three."]})
-    with pytest.raises(RoleLLMError, match=r"tells no references for “Hives\?”.*rolellm data draws"):
+    with pytest.raises(
+        RoleLLMError, match=r"has no references for “Hives\?”.*rolellm data rejection-sampling"
+    ):
         find_preferences(RECIPE, [run], cast)

@@ -202,7 +202,9 @@ def test_a_loss_that_is_no_number_ends_it_with_what_to_do(
 ) -> None:
     loss = trainer_module.answer_loss
     monkeypatch.setattr(trainer_module, "answer_loss", lambda *given: loss(*given) * float("nan"))
-    with pytest.raises(RoleLLMError, match=r"no number any more after step 0; lower learning_rate"):
+    with pytest.raises(
+        RoleLLMError, match=r"became NaN or infinite after step 0; set a lower learning_rate"
+    ):
         train(recipe, [data], cast, tmp_path / "run")
     assert not (tmp_path / "run" / ADAPTER).exists()
 
@@ -221,7 +223,7 @@ def test_a_full_disk_in_mid_checkpoint_loses_no_earlier_one(
 
     monkeypatch.setattr(trainer_module, "save_adapter", full)
     with pytest.raises(
-        RoleLLMError, match=r"could not be written to .*No space left.*goes on from the one"
+        RoleLLMError, match=r"could not be written to .*No space left.*continues from the previous"
     ):
         train(recipe, [data], cast, tmp_path / "run")
     kept = last_complete_checkpoint(tmp_path / "run/checkpoints")

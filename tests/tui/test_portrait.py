@@ -153,7 +153,7 @@ def test_what_is_no_file_is_not_read(name: str) -> None:
     found = ada(name=name)
     if name == "pipe":
         os.mkfifo(found.path.parent / name)
-    with pytest.raises(PersonaError, match="is no file"):
+    with pytest.raises(PersonaError, match="is not a file"):
         load_portrait(found)
 
 
