@@ -91,7 +91,7 @@ def test_a_name_or_a_value_that_is_wrong(arguments: tuple[str, ...], expected: s
         (0, "{file} is not a GGUF file; llama.cpp reads no other kind."),
         (3_000_000, "llama.cpp cannot load {file}: "),
     ],
-    ids=["empty", "cut short"],
+    ids=["empty", "truncated"],
 )
 def test_a_model_file_that_is_none(tmp_path: Path, bytes_kept: int, expected: str) -> None:
     file = tmp_path / "model.gguf"
