@@ -248,7 +248,7 @@ def _request_of(state: ProfileState) -> ProfileRequest:
         request = TypeAdapter(ProfileRequest).validate_python(state.get("request"))
     except ValidationError as error:
         raise ScriptError(
-            'No script to read is told; put {"request": {"script": "PATH", "role": "NAME"}} in.'
+            'The request names no script; pass {"request": {"script": "PATH", "role": "NAME"}} in.'
         ) from error
     return replace(request, script=request.script.expanduser())
 

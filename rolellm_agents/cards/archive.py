@@ -39,7 +39,7 @@ class Archive(Mapping[str, bytes]):
         try:
             return zipfile.ZipFile(source)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise CardError(f"{self._what} is a damaged archive ({error}); get it anew.") from None
+            raise CardError(f"{self._what} is a damaged archive ({error}); get a new copy.") from None
 
     def __getitem__(self, path: str) -> bytes:
         member = self._members[path]
@@ -54,10 +54,12 @@ class Archive(Mapping[str, bytes]):
             OSError,
             ValueError,
         ) as error:
-            raise CardError(f"{path} in {self._what} is damaged ({error}); get it anew.") from None
+            raise CardError(f"{path} in {self._what} is damaged ({error}); get a new copy.") from None
         except Exception as error:
             # The decompressors raise their own errors.
-            raise CardError(f"{path} in {self._what} cannot be unpacked ({error}); get it anew.") from error
+            raise CardError(
+                f"{path} in {self._what} cannot be unpacked ({error}); get a new copy."
+            ) from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -85,8 +87,11 @@ def _check(members: list[zipfile.ZipInfo], what: str) -> None:
         raise CardError(f"{what} unpacks to more than {ARCHIVE_BYTES // 2**20:,} MiB; it is not read.")
     for member in members:
         if member.flag_bits & 1:
-            raise CardError(f"{what} is encrypted; cards must not be. Save it without a password.")
+            raise CardError(f"{what} is encrypted; save it without a password.")
         if not is_safe_path(member.filename):
             raise CardError(f"{what} holds a path that leads out of it ({member.filename!r}).")
         if member.file_size > max(SMALL, ARCHIVE_RATIO * member.compress_size):
-            raise CardError(f"{member.filename!r} in {what} unpacks to {member.file_size:,} bytes: a bomb.")
+            raise CardError(
+                f"{member.filename!r} in {what} unpacks to {member.file_size:,} bytes, far more "
+                "than its compressed size; it is not read."
+            )

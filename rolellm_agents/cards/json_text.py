@@ -37,7 +37,7 @@ def read_json(content: bytes, what: str) -> dict[str, Json]:
         raise CardError(f"{what} is nested too deeply; at most {DEPTH} levels are read.") from None
     except ValueError as error:
         place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise CardError(f"{what} is no JSON{place}; it may be cut short.") from None
+        raise CardError(f"{what} is not JSON{place}; it may be truncated.") from None
     if not isinstance(found, dict):
         raise CardError(f"{what} holds no JSON object, so it is neither a card nor a lorebook.")
     _check_depth(found, what)

@@ -89,17 +89,17 @@ def _chunks(png: bytes, what: str) -> Iterator[Chunk]:
     while at < len(png):
         head = png[at : at + 8]
         if len(head) < 8:
-            raise CardError(f"{what} is cut short; get the file anew.")
+            raise CardError(f"{what} is truncated; get a new copy of the file.")
         length, kind = struct.unpack(">I4s", head)
         end = at + 12 + length
         if end > len(png):
-            raise CardError(f"{what} is cut short; get the file anew.")
+            raise CardError(f"{what} is truncated; get a new copy of the file.")
         # The checksum is not verified, because some card editors write wrong ones.
         yield Chunk(kind, png[at + 8 : end - 4], png[at:end])
         at = end
         if kind == b"IEND":
             return
-    raise CardError(f"{what} is cut short; get the file anew.")
+    raise CardError(f"{what} is truncated; get a new copy of the file.")
 
 
 def _framed(kind: bytes, data: bytes) -> bytes:
@@ -134,5 +134,5 @@ def _inflated(packed: bytes, what: str) -> bytes:
     except zlib.error:
         return b""
     if inflater.unconsumed_tail:
-        raise CardError(f"A text in {what} inflates to more than {_INFLATED:,} bytes; it is not read.")
+        raise CardError(f"A text in {what} decompresses to more than {_INFLATED:,} bytes; it is not read.")
     return value

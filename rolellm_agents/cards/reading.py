@@ -51,7 +51,7 @@ def read_cards_of(source: bytes | Path, what: str) -> list[Card]:
         return [_of_png(source, what)]
     if source.startswith((_ZIP, _JPEG)):
         if not is_archive(source):
-            raise CardError(f"{what} is a picture without a card, or an archive that is cut short.")
+            raise CardError(f"{what} is a picture without a card, or a truncated archive.")
         return _of_archive(source, what)
     document = read_json(source, what)
     if found := foreign.cards_of(document):
@@ -101,7 +101,7 @@ def _of_png(png: bytes, what: str) -> Card:
     document = read_json(_base64_decoded(found.value, what), what)
     notes = list(_irregularities(document))
     if "ccv3" in by_keyword and "chara" in by_keyword:
-        notes.append("It holds a V2 part too, which the V3 part replaces.")
+        notes.append("It also has a V2 part, which is ignored in favour of the V3 part.")
     files = {path: _base64_decoded(chunk.value, what) for chunk in texts if (path := _legacy_path(chunk))}
     return _require_character(Card(document, png, files, tuple(notes)), what)
 
@@ -117,7 +117,7 @@ def _of_archive(source: bytes | Path, what: str) -> list[Card]:
     if foreign.is_voxta(archive):
         return foreign.voxta_cards(archive, what)
     if CARD_JSON not in archive:
-        raise CardError(f"{what} has no {CARD_JSON}, so it is no CharX card.")
+        raise CardError(f"{what} has no {CARD_JSON}, so it is not a CharX card.")
     document = read_json(archive[CARD_JSON], f"{CARD_JSON} in {what}")
     card = Card(document, None, Members(archive), _irregularities(document))
     return [_require_character(Card(document, _main_icon(card), card.files, card.notes), what)]
@@ -183,16 +183,19 @@ def _base64_decoded(value: bytes, what: str) -> bytes:
     try:
         return base64.b64decode(packed + b"=" * (-len(packed) % 4), altchars=None, validate=True)
     except (binascii.Error, ValueError):
-        raise CardError(f"The card in {what} is damaged base64; get the file anew.") from None
+        raise CardError(f"The card in {what} is damaged base64; get a new copy of the file.") from None
 
 
 def _irregularities(document: Mapping[str, Json]) -> tuple[str, ...]:
     """Notes about an irregular `spec` or version."""
     spec = text(document.get("spec"))
     if spec == "chara_card_v3" and number(document.get("spec_version"), _NEWEST) > _NEWEST:
-        return (f"It is of version {text(document['spec_version'])}, newer than 3.0; what is new is kept.",)
+        return (
+            f"It is of version {text(document['spec_version'])}, newer than 3.0; new fields are "
+            "kept unchanged.",
+        )
     if "data" in document and spec not in ("chara_card_v2", "chara_card_v3"):
-        return ("It does not say which version it is of; it is read as V2.",)
+        return ("It does not name its version; it is read as V2.",)
     return ()
 
 
@@ -201,5 +204,5 @@ def _require_character(card: Card, what: str) -> Card:
     if not isinstance(card.data, Mapping) or not card.name.strip():
         is_book = "entries" in card.document or text(card.document.get("spec")).startswith("lorebook")
         more = "it is a lorebook" if is_book else "it has no name"
-        raise CardError(f"{what} is no character card: {more}.")
+        raise CardError(f"{what} is not a character card: {more}.")
     return card

@@ -71,7 +71,8 @@ def write_charx(card: Card, path: Path) -> None:
                     archive.writestr(zipfile.ZipInfo(name), card.files[name])
     except OSError as error:
         raise CardError(
-            f"{path} cannot be written ({error.strerror}); free it, or name another."
+            f"{path} cannot be written ({error.strerror}); check permissions and free space, or "
+            "name another."
         ) from error
 
 

@@ -30,7 +30,7 @@ def export_conversation(
     if scene is not None and format_ != "json":
         if format_ == "sharegpt":
             raise ChatFileError(
-                "ShareGPT has room for two speakers, and this is a scene; use --format markdown, "
+                "ShareGPT supports only two speakers, and this is a scene; use --format markdown, "
                 "sillytavern or json."
             )
         return scenes.write(record, scene, format_)

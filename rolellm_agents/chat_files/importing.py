@@ -69,7 +69,7 @@ def _text_of(source: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ChatFileError(f"{source} is no text in UTF-8; name a conversation file.") from None
+        raise ChatFileError(f"{source} is not UTF-8 text; name a conversation file.") from None
 
 
 def _read(found: FoundConversation, given: str | None, what: str) -> ConversationRecord:
@@ -87,11 +87,12 @@ def _read(found: FoundConversation, given: str | None, what: str) -> Conversatio
 
 def _persona_named(name: str, what: str) -> str:
     if not name:
-        raise ChatFileError(f"{what} does not tell whom it is with; name the persona with --persona.")
+        raise ChatFileError(f"{what} does not name its persona; name it with --persona.")
     with contextlib.suppress(PersonaError):
         # A name in a file is never used as a path.
         if not name.endswith((".yaml", ".yml")):
             return find_persona(name).persona.id
     raise ChatFileError(
-        f"{what} is with {one_line(name, 60)!r}, whom you do not have; name a persona with --persona."
+        f"{what} is with {one_line(name, 60)!r}, which is not among your personas; name a persona "
+        "with --persona."
     )

@@ -58,7 +58,7 @@ def read(document: dict[str, Json]) -> ConversationRecord:
         messages.append(_message_of(value, len(messages) + 1))
     branches, branch = document.get("branches"), document.get("branch")
     if not isinstance(branches, dict) or not isinstance(branch, str) or branch not in branches:
-        raise ChatFileError("The conversation does not tell its branches; export it again.")
+        raise ChatFileError("The conversation has no branches; export it again.")
     return ConversationRecord(
         persona=persona_name(document),
         created=_time(document.get("created"), "The conversation"),
@@ -95,10 +95,10 @@ def _message_as_json(message: Message, numbers: Mapping[str, int]) -> dict[str, 
 def _message_of(value: dict[str, Json], number: int) -> Message:
     what = f"Message {number}"
     if value.get("number") != number:
-        raise ChatFileError(f"{what} of the conversation has another number; export it again.")
+        raise ChatFileError(f"{what} of the conversation has a wrong number; export it again.")
     audience = value.get("audience")
     if not isinstance(audience, list) or not all(isinstance(seat, str) for seat in audience):
-        raise ChatFileError(f"{what} does not tell its audience; export it again.")
+        raise ChatFileError(f"{what} has no audience; export it again.")
     made_by = _object(value.get("made_by") or {}, "made_by", what)
     edited = made_by.get("edited")
     if type(edited) is int and 0 < edited < number:
@@ -123,7 +123,7 @@ def _place(value: Json, most: int, what: str) -> str | None:
     if value is None:
         return None
     if type(value) is not int or not 0 < value <= most:
-        raise ChatFileError(f"{what} follows {value!r}, which is no message before it; export it again.")
+        raise ChatFileError(f"{what} follows {value!r}, which is not an earlier message; export it again.")
     return str(value)
 
 
@@ -143,7 +143,7 @@ def _one_of(value: Json, known: tuple[Any, ...], what: str) -> Any:
 
 def _object(value: Json, key: str, what: str) -> dict[str, Json]:
     if not isinstance(value, dict):
-        raise ChatFileError(f"{what} has no object for {key!r}; write one there.")
+        raise ChatFileError(f"{what} has no object as {key!r}; add one.")
     return value
 
 

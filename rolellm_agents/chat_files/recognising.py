@@ -10,7 +10,9 @@ from rolellm_agents.chat_files.values import MOST_CONVERSATIONS, Json, parse
 from rolellm_agents.errors import ChatFileError
 from rolellm_agents.transcript import ConversationRecord
 
-_UNKNOWN = "{} is no conversation of rolellm's, SillyTavern's or ShareGPT's; export it as one of these."
+_UNKNOWN = (
+    "{} is not a conversation in the format of rolellm, SillyTavern or ShareGPT; export it in one of these."
+)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Conversations that are scenes: recognise them, render their lines, export them."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -9,7 +10,9 @@ from pydantic import ValidationError
 from rolellm_agents.chat_files.tree import active_path
 from rolellm_agents.scene import LoadedScene, Scene, line_of
 from rolellm_agents.scene.export import uncast, write_script, write_sillytavern_group
+from rolellm_agents.scene.message_kinds import MessageKind, plain_kind
 from rolellm_agents.transcript import ConversationRecord, Message
+from rolellm_agents.transcript.message import KINDS, is_kind_name
 
 SCENE = "scene:"
 """The prefix of a scene conversation's persona, before the scene's id."""
@@ -24,13 +27,21 @@ def scene_of(persona: str, extensions: Mapping[str, Any]) -> LoadedScene | None:
     """The scene of a conversation, for reading only; None for a chat.
 
     An imported conversation may claim to be a scene without a valid definition; it is treated as a chat.
+    Turn kinds that nobody provides here are shown by their name.
     """
     if not is_scene(persona):
         return None
-    try:
-        return uncast(Scene.model_validate(extensions.get("scene")))
-    except ValidationError:
-        return None
+    definition = extensions.get("scene")
+    for turn_kinds in ((), _plain_kinds(definition)):
+        with suppress(ValidationError):
+            return uncast(Scene.model_validate(definition, context={"turn_kinds": turn_kinds}))
+    return None
+
+
+def _plain_kinds(definition: object) -> list[MessageKind]:
+    names = definition.get("manners") if isinstance(definition, Mapping) else None
+    own = (name for name in names if name not in KINDS) if isinstance(names, list) else ()
+    return [plain_kind(name) for name in own if isinstance(name, str) and is_kind_name(name)]
 
 
 def render_message(scene: LoadedScene | None, message: Message) -> str:

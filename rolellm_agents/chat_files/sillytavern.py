@@ -70,7 +70,7 @@ def read(lines: Sequence[Json], persona: str) -> ConversationRecord:
     tree = TreeBuilder(persona, iso_of(header.get("create_date")), speakers)
     for number, line in enumerate(messages, len(lines) - len(messages) + 1):
         if not is_message(line):
-            raise ChatFileError(f"Line {number} of the chat is no message; take it out.")
+            raise ChatFileError(f"Line {number} of the chat is not a message; remove it.")
         _read_message(tree, line, _speaker_of(line, persona, name), f"Line {number}")
     return tree.record(extensions={_KEPT: header} if header else {})
 

@@ -31,7 +31,7 @@ def parse(text: str, what: str) -> Json:
         raise ChatFileError(f"{what} is nested too deeply; at most {_DEPTH} levels are read.") from None
     except ValueError as error:
         place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise ChatFileError(f"{what} is no JSON{place}; it may be cut short.") from None
+        raise ChatFileError(f"{what} is not JSON{place}; it may be truncated.") from None
 
 
 def to_json(value: Json, *, indent: int | None = None) -> str:
@@ -50,7 +50,7 @@ def text_in(value: dict[str, Json], key: str, what: str) -> str:
     if found is None:
         return ""
     if not isinstance(found, str):
-        raise ChatFileError(f"{what} has no text for {key!r}; write one in quotes there.")
+        raise ChatFileError(f"{what} has no text for {key!r}; add one in quotes.")
     return found
 
 
@@ -62,7 +62,7 @@ def objects_in(value: dict[str, Json], key: str, what: str) -> Iterator[dict[str
     """
     found = value.get(key)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise ChatFileError(f"{what} has no list of objects for {key!r}; write one there.")
+        raise ChatFileError(f"{what} has no list of objects for {key!r}; add one.")
     yield from found
 
 

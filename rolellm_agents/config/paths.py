@@ -89,7 +89,7 @@ def make_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
-            f"The folder {folder} cannot be made ({error.strerror}); "
-            "free it, or set ROLELLM_HOME to a folder you can write to."
+            f"The folder {folder} cannot be created ({error.strerror}); "
+            "check permissions and free space, or set ROLELLM_HOME to a folder you can write to."
         ) from error
     return folder

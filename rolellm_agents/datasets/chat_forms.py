@@ -105,7 +105,7 @@ def _sample(row: Mapping[str, Any], form: ChatForm, role: str | None) -> Sample 
     if turns.system:
         fields[SYSTEM] = turns.system
     if not fields["role"]:
-        raise ValueError("it does not say whose answer it is")
+        raise ValueError("it does not name the role of the answer")
     return FileDefaults(None, language_of(f"{turns.question}\n{turns.answer}")).sample(row_of(fields))
 
 

@@ -190,7 +190,7 @@ def _list_in(path: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError, RecursionError) as error:
         raise RoleBenchError(f"{path} is a list that cannot be read: {describe_error(error)}.") from error
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-        raise RoleBenchError(f"{path} is a list of something else than rows; name a file of samples.")
+        raise RoleBenchError(f"{path} is a list, but not of rows; name a file of samples.")
     return content
 
 
@@ -203,8 +203,7 @@ def _form_of(file: SourceFile) -> FormName:
                 return name
         break
     raise RoleBenchError(
-        f"The first row of {file.path} has no form that is known; --from names it: "
-        f"{', '.join(_FORM_NAMES)}."
+        f"The first row of {file.path} has no known format; name it with --from: {', '.join(_FORM_NAMES)}."
     )
 
 

@@ -56,7 +56,8 @@ def write_hf(folder: Path, parts: Mapping[str, Samples]) -> None:
             _put_in_place(Path(beside, "new"), folder, Path(beside, "old"))
     except OSError as error:
         raise RoleBenchError(
-            f"{folder} cannot be written ({error.strerror}); free it, or name another folder."
+            f"{folder} cannot be written ({error.strerror}); check permissions and free space, or "
+            "name another folder."
         ) from error
 
 
@@ -83,7 +84,7 @@ def _reader(folder: Path, part: Any) -> Samples:
                 row = row_of({**extra, **fields})
             except (ValueError, TypeError) as error:
                 raise RoleBenchError(
-                    f"{folder}, row {number}: {error}; it is no data set of samples, which have role, "
+                    f"{folder}, row {number}: {error}; it is not a data set of samples, which have role, "
                     "question and generated."
                 ) from error
             if row.references:

@@ -81,7 +81,7 @@ def find_file(
             if (folder / tried).is_file() and place_of(folder / tried) in fitting:
                 return folder / tried
     except OSError as error:
-        raise RoleBenchError(f"{folder} cannot be looked into: {error.strerror}.") from error
+        raise RoleBenchError(f"{folder} cannot be read: {error.strerror}.") from error
     raise RoleBenchError(
         f"{folder} holds no {wanted}; name the folder of RoleBench that holds {root}, or one below it."
     )

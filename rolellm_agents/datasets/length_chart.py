@@ -32,7 +32,9 @@ def write_chart(file: Path, groups: Sequence[Group]) -> None:
     """
     form = file.suffix.lower()
     if form not in (".svg", ".png"):
-        raise RoleBenchError(f"{file} is no picture that can be drawn; name one that ends in .svg or .png.")
+        raise RoleBenchError(
+            f"{file} is not a supported picture format; name a file that ends in .svg or .png."
+        )
     if not can_draw():
         raise RoleBenchError(ADVICE)
 
@@ -79,5 +81,6 @@ def _write_png(file: Path, picture: bytes) -> None:
             part.replace(file)
     except OSError as error:
         raise RoleBenchError(
-            f"{file} cannot be written ({error.strerror}); free it, or name another file."
+            f"{file} cannot be written ({error.strerror}); check permissions and free space, or "
+            "name another file."
         ) from error

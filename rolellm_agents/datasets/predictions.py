@@ -229,7 +229,7 @@ def _paired_by_key(
     misfits = _unpaired(replies, unasked, expected) + _unpaired(expected, unanswered, replies)
     if misfits:
         advice = "--common scores those that both files have" if pairs else "name files of the same test"
-        raise RoleBenchError(f"They do not fit together: {', and '.join(misfits)}; {advice}.")
+        raise RoleBenchError(f"The files do not fit together: {', and '.join(misfits)}; {advice}.")
     return pairs
 
 
@@ -239,8 +239,9 @@ def _paired_by_place(replies: TextFile, expected: TextFile) -> list[tuple[TextRo
         longer, shorter = (replies, expected) if count > wanted else (expected, replies)
         raise RoleBenchError(
             f"{replies.path} has {count} rows and {expected.path} {wanted}: "
-            f"{longer.describe(longer.rows[len(shorter.rows)])} is the first of {abs(count - wanted)} that "
-            "nothing stands beside; give both files a row for each reply, or a role and a question in each."
+            f"{longer.describe(longer.rows[len(shorter.rows)])} is the first of {abs(count - wanted)} rows "
+            "without a counterpart; give both files a row for each reply, or each row a role and a "
+            "question."
         )
     return list(zip(replies.rows, expected.rows, strict=True))
 
@@ -270,9 +271,9 @@ def _notes(scored: Sequence[Prediction], alone: int, paired: int, several: int) 
     from rolellm_agents.text.language import is_in_other_language
 
     if alone:
-        yield f"Left out, since only one of the files has them: {alone} rows."
+        yield f"Left out, because only one of the files has them: {alone} rows."
     if paired > len(scored):
-        yield f"Left out, since they have no reference: {paired - len(scored)} of {paired} rows."
+        yield f"Left out, because they have no reference: {paired - len(scored)} of {paired} rows."
     if several:
         yield f"With several replies, of which the first is scored: {several} rows."
     if empty := sum(not prediction.answer.reply.strip() for prediction in scored):
@@ -284,5 +285,5 @@ def _notes(scored: Sequence[Prediction], alone: int, paired: int, several: int) 
     if foreign:
         yield (
             f"With references in another language than they are scored in: {foreign} of {len(scored)} "
-            "rows; give such rows a “language”, or score them apart."
+            "rows; give such rows a “language”, or score them separately."
         )

@@ -121,7 +121,7 @@ def fields_of(line: bytes) -> dict[str, Any]:
         case dict() as fields:
             return fields
         case _:
-            raise ValueError("it is no object with role, question and generated")
+            raise ValueError("it is not an object with role, question and generated")
 
 
 def row_of(fields: dict[str, Any]) -> RawRow:
@@ -153,7 +153,7 @@ def describe_error(error: Exception) -> str:
     """A message for an error from `fields_of` or `row_of`."""
     match error:
         case json.JSONDecodeError():
-            return f"it is no JSON ({error.msg} at character {error.colno})"
+            return f"it is not JSON ({error.msg} at character {error.colno})"
         case UnicodeDecodeError():
             return "it is not UTF-8"
         case RecursionError():
@@ -171,7 +171,7 @@ def read_json_object(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RoleBenchError(f"{file} is damaged; put it right, or remove it.") from error
+        raise RoleBenchError(f"{file} is damaged; repair it, or remove it.") from error
     return content if isinstance(content, dict) else {}
 
 
@@ -199,14 +199,14 @@ def _readable_rows(file: Path) -> Iterator[RawRow]:
 def _text(fields: dict[str, Any], key: str) -> str:
     value = fields.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{key!r} is no text")
+        raise ValueError(f"{key!r} is not a text")
     return replace_surrogates(value).strip()
 
 
 def _texts(fields: dict[str, Any], key: str) -> tuple[str, ...]:
     value = fields.get(key)
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise ValueError(f"{key!r} is no list of texts")
+        raise ValueError(f"{key!r} is not a list of texts")
     return tuple(replace_surrogates(text).lstrip() for text in value)
 
 
@@ -225,7 +225,7 @@ def _one_of(known: Mapping[object, _Name], value: object) -> _Name | None:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -55,7 +55,7 @@ def source_files(source: Path) -> list[SourceFile]:
             )
         found = _files_below(source)
     except OSError as error:
-        raise RoleBenchError(f"{source} cannot be looked into: {error.strerror}.") from error
+        raise RoleBenchError(f"{source} cannot be read: {error.strerror}.") from error
     if not found:
         raise RoleBenchError(_none_in(source))
     return [_source_file(path, path.relative_to(source).as_posix()) for path in found]
@@ -85,8 +85,8 @@ def _files_below(folder: Path) -> list[Path]:
 def _none_in(folder: Path) -> str:
     if (folder / "config.json").is_file():
         return (
-            f"The run in {folder} has no {RUN_SAMPLES} yet; the command that began it goes on with it "
-            "when it is given again."
+            f"The run in {folder} has no {RUN_SAMPLES} yet; run the command that started it "
+            "again to continue it."
         )
     return (
         f"{folder} holds no samples; name a JSONL file, a folder with RoleBench's train.jsonl and "

@@ -77,7 +77,7 @@ def split_by_instructions(
     if not test:
         raise RoleBenchError(
             f"No question can be put into the test: {len(questions)} questions in {len(groups)} groups of "
-            "near ones are too few for this share; name a larger one, or more samples."
+            "near ones are too few for this share; use a larger share, or more samples."
         )
     return InstructionSplit(frozenset(test))
 
@@ -101,8 +101,8 @@ def split_by_roles(
     test = _named(names, hold_out) if hold_out else _sampled_roles(names, test_share, seed)
     if not test or len(test) == len(names):
         raise RoleBenchError(
-            f"Of {len(names)} roles none can be held out while others stay; name sources with more roles, "
-            "or fewer to hold out."
+            f"Of {len(names)} roles none can be held out so that others remain; name sources with more "
+            "roles, or hold out fewer."
         )
     return RoleSplit(frozenset(test))
 
@@ -147,7 +147,7 @@ def _named(names: Mapping[tuple[Language, str], str], wanted: Iterable[str]) -> 
         if not found:
             raise RoleBenchError(
                 f"There is no role {one_line(name, 80)!r}{did_you_mean(name, names.values())} in the "
-                "samples; “rolellm data stats” shows whose they are."
+                "samples; “rolellm data stats” lists the roles."
             )
         test |= found
     return test

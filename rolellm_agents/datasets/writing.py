@@ -120,11 +120,11 @@ def check_writable(out: Path, sources: Iterable[SourceFile], *, replacing: bool)
     for source in sources:
         read = source.path.resolve()
         if place == read or place in read.parents:
-            raise RoleBenchError(f"{source.path} is what is read; name another place for the result.")
+            raise RoleBenchError(f"{source.path} is the source; name another place for the result.")
     try:
         there = any(out.iterdir()) if out.is_dir() else out.exists()
     except OSError as error:
-        raise RoleBenchError(f"{out} cannot be looked into: {error.strerror}.") from error
+        raise RoleBenchError(f"{out} cannot be read: {error.strerror}.") from error
     if there and not replacing:
-        raise RoleBenchError(f"{out} is there already; name another place, or use --force to replace it.")
+        raise RoleBenchError(f"{out} exists already; name another place, or use --force to replace it.")
     return out

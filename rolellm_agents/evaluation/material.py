@@ -91,12 +91,15 @@ def _notes(questions: Questions, speakers: RolePersonas, overlap: Sequence[str])
         )
     withheld = sum(speakers.withheld.values())
     if withheld:
-        notes.append(f"{withheld} passages of the personas give answers away and are withheld from recall.")
+        notes.append(f"{withheld} passages of the personas contain answers and are excluded from recall.")
     if not questions.training:
-        notes.append("There are no training rows beside the test, so nobody knows which questions are new.")
+        notes.append(
+            "There are no training rows next to the test, so it is unknown which questions are new."
+        )
     elif known := sum(map(bool, overlap)):
         notes.append(
-            f"{known} of {len(overlap)} questions are known from training; new ones are told apart."
+            f"{known} of {len(overlap)} questions are known from training; scores of new questions "
+            "are reported separately."
         )
     return notes
 

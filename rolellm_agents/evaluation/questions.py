@@ -167,7 +167,7 @@ def _in_one_language(read: Questions, language: Language) -> Questions:
     foreign = len(read.asked) - len(asked)
     if not foreign:
         return read
-    note = f"{foreign} questions say that they are in another language than {language!r}: left out."
+    note = f"{foreign} questions are in another language than {language!r} and were left out."
     if not asked:
         raise RoleBenchError(f"No question is in {language!r}; {note}")
     return replace(read, asked=asked, notes=(*read.notes, note))

@@ -77,9 +77,9 @@ def chosen_roles(names: Sequence[str], asked: Iterable[Sample]) -> dict[str, Per
         persona = load_persona(name)
         if role_key(persona.name) not in roles:
             raise PersonaError(
-                f"Nothing is asked of {one_line(persona.name, 80)}"
-                f"{did_you_mean(persona.name, roles.values())}; “rolellm data stats” tells whose the "
-                "questions are."
+                f"There are no questions to {one_line(persona.name, 80)}"
+                f"{did_you_mean(persona.name, roles.values())}; “rolellm data stats” lists the "
+                "roles."
             )
         chosen[role_key(persona.name)] = persona
     return chosen

@@ -51,6 +51,7 @@ def writing_atomically(path: Path, failure: type[RoleLLMError]) -> Iterator[IO[s
                 folder.rmdir()
         if isinstance(error, OSError):
             raise failure(
-                f"{path} cannot be written ({error.strerror}); free it, or name another file."
+                f"{path} cannot be written ({error.strerror}); check permissions and free space, or "
+                "name another file."
             ) from error
         raise

@@ -46,7 +46,7 @@ def listen(host: str, port: int | None) -> socket.socket:
 
 def _reason(error: OSError | UnicodeError) -> str:
     if isinstance(error, UnicodeError):
-        return "this is no name of a machine"
+        return "this is not the name of a machine"
     # Python adds the address, which the message already contains.
     return (error.strerror or str(error)).partition(" (while ")[0]
 

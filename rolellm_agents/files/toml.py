@@ -38,7 +38,7 @@ def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]
     """
     text = document.as_string()
     if not _reads_as(document, text):
-        raise failure(f"{file} cannot be changed as it is written; give each table a line of its own.")
+        raise failure(f"{file} cannot be changed in its present layout; start each table on a new line.")
     write_atomically(file.resolve(), text, failure)
 
 

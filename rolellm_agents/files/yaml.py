@@ -60,7 +60,7 @@ def _read_text(path: Path, failure: type[RoleLLMError]) -> str:
     try:
         about = path.stat()
         if stat.S_ISFIFO(about.st_mode) or stat.S_ISCHR(about.st_mode):
-            raise failure(f"{path} is not a file, so it has no end.")
+            raise failure(f"{path} is not a file, so its size is unknown; name a file.")
         if about.st_size > MAX_BYTES:
             raise failure(f"{path} is too large: {about.st_size:,} bytes, at most {MAX_BYTES:,} are read.")
         return path.read_text(encoding="utf-8-sig")
@@ -111,7 +111,7 @@ def _build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
         if key.tag != _TEXT_TAG or not isinstance(key.value, str):
             raise _Complaint(line, "a key must be text (put it in quotes)")
         if key.value in data:
-            raise _Complaint(line, f"the key {key.value!r} stands twice")
+            raise _Complaint(line, f"the key {key.value!r} occurs twice")
         data[key.value] = _build(loader, value)
     return data
 

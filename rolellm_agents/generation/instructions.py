@@ -94,7 +94,7 @@ def _checked(line: bytes, place: str) -> Mapping[str, Any]:
     try:
         row = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RoleBenchError(f"{place} is no JSON; correct the line or remove it.") from error
+        raise RoleBenchError(f"{place} is not JSON; correct the line or remove it.") from error
     if not isinstance(row, dict) or not _text(row, _TEXT_KEYS):
         raise RoleBenchError(
             f"{place} has no text as “instruction” or “question”; correct the line or remove it."
@@ -112,7 +112,7 @@ def _saved_rows(folder: Path) -> Iterator[Mapping[str, Any]]:
     except ImportError as error:
         raise RoleBenchError(
             f"{folder} is a data set of Hugging Face's, and the package “datasets” is not installed; "
-            "“pip install datasets” brings it, or give a JSONL file."
+            "“pip install datasets” installs it, or give a JSONL file."
         ) from error
     try:
         saved = saved_sets.load_from_disk(str(folder))

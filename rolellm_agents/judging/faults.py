@@ -75,7 +75,7 @@ def read_faults(file: Path) -> list[Fault]:
     for number, row in read_rows(file, _FaultRow):
         key = f"{row.kind}/{row.persona}/{row.question}"
         if key in seen:
-            raise damaged(file, number, "the same kind, persona and question stand in an earlier line")
+            raise damaged(file, number, "the same kind, persona and question occur in an earlier line")
         seen.add(key)
         faults.append(Fault(key=key, **row.model_dump()))
     if not faults:

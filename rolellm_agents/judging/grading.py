@@ -60,7 +60,7 @@ def why_not_graded(rubric: Rubric, judged: Judged) -> str:
     if not judged.reply.strip():
         return "The reply is empty."
     if rubric.over_turns and not any(turn.speaker == "persona" for turn in judged.turns):
-        return "It is the first thing that was said, so there is nothing to hold it against."
+        return "It is the first reply, so there is nothing to compare it with."
     return ""
 
 

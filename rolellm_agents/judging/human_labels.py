@@ -52,9 +52,9 @@ class _LabelRow(JsonRow):
     def _has_its_parts(cls, row: dict[str, Any]) -> dict[str, Any]:
         said = [key for key in ("score", "scores", "preferred") if row.get(key) not in (None, {})]
         if len(said) != 1:
-            raise ValueError("a row has one of score, scores and preferred")
+            raise ValueError("a row must have exactly one of score, scores and preferred")
         if ("preferred" in said) != ("other" in row):
-            raise ValueError("preferred goes with an other reply, and score and scores without one")
+            raise ValueError("preferred requires other, and score and scores do not allow it")
         return row
 
     @property

@@ -37,7 +37,7 @@ def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:
             except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise damaged(file, number, describe_error(error)) from error
             except ValueError as error:
-                raise damaged(file, number, "it is no JSON object") from error
+                raise damaged(file, number, "it is not a JSON object") from error
     except RoleBenchError as error:
         raise JudgingError(str(error).replace("a JSONL file of RoleBench", "a JSONL file")) from error
 

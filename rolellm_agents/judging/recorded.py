@@ -86,7 +86,7 @@ def read_verdicts(folder: Path) -> RecordedVerdicts:
     config = {**_config(folder)}
     judging = config.pop(JUDGING, None)
     if judging not in get_args(Judging):
-        raise JudgingError(f"{folder} is a run of something else; name one of “rolellm judge”.")
+        raise JudgingError(f"{folder} is not a run of a judge; name a run of “rolellm judge”.")
     run = Run(folder)
     items: dict[str, tuple[int, RecordedItem]] = {}
     for _, key, value in run.stored():
@@ -112,7 +112,9 @@ def _config(folder: Path) -> Mapping[str, Any]:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))["config"]
     except FileNotFoundError:
-        raise JudgingError(f"{folder} holds no run; “rolellm judge” writes one and names it.") from None
+        raise JudgingError(
+            f"{folder} holds no run; “rolellm judge” writes one and prints its folder."
+        ) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise JudgingError(f"{folder / 'config.json'} cannot be read; name another run.") from error
     if not isinstance(config, Mapping):

@@ -162,7 +162,7 @@ def _split_adapter(name: str) -> tuple[str, Path | None]:
     if not plus or Path(name).expanduser().exists():
         return name, None
     if not adapter:
-        raise ModelError(f"llamacpp:{name} names no adapter; put its file behind the plus.")
+        raise ModelError(f"llamacpp:{name} names no adapter; put its file after the plus.")
     return base, Path(adapter).expanduser()
 
 
@@ -179,7 +179,7 @@ def _make_huggingface(name: str, options: dict[str, Any]) -> BaseChatModel:
     except ImportError as error:
         raise ModelError(
             f"huggingface:{name} needs the extra “hf” ({error.name} is missing); "
-            "“pip install 'rolellm-agents[hf]'” brings it."
+            "“pip install 'rolellm-agents[hf]'” installs it."
         ) from error
     _refuse_unknown("huggingface", options, set(signature(load_transformers).parameters) - {"name"})
     return load_transformers(name, **options)

@@ -76,13 +76,13 @@ def check_name(name: str, *, replace: bool) -> None:
     """
     if not _NAME.fullmatch(name):
         raise SettingsError(
-            f"{name!r} is no name for a model; take letters, digits, dots, dashes and underscores, "
-            "60 at most."
+            f"{name!r} is not a valid model name; use at most 60 letters, digits, dots, dashes and "
+            "underscores."
         )
     if not replace and name in named_models():
         raise SettingsError(
             f"There is a model {name} in {user_paths().models_file} already; "
-            "take another --name, or --force to replace it."
+            "choose another --name, or use --force to replace it."
         )
 
 

@@ -58,7 +58,7 @@ class RecordingChatModel(ThreadedChatModel):
             NotImplementedError: `takes_tools` is not set.
         """
         if not self.takes_tools:
-            raise NotImplementedError("This model takes no tools.")
+            raise NotImplementedError("This model does not support tools.")
         return self.bind(
             tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice, **kwargs
         )

@@ -65,7 +65,7 @@ def remove_pack(name: str) -> Pack:
 
 def _check_personas(pack: Pack) -> None:
     if not pack.personas and not pack.scenes:
-        raise PackError(f"The pack {pack.manifest.name} holds no persona and no scene; put some in.")
+        raise PackError(f"The pack {pack.manifest.name} contains no persona and no scene; add some.")
     ids: dict[str, Path] = {}
     for path in pack.personas:
         try:
@@ -96,7 +96,9 @@ def _move_in(pack: Pack) -> tuple[Pack, Pack | None]:
     except OSError as error:
         if aside.exists() and not target.exists():
             aside.rename(target)
-        raise PackError(f"The pack cannot be put into {home} ({error.strerror}); free it.") from error
+        raise PackError(
+            f"The pack cannot be put into {home} ({error.strerror}); check permissions and free space."
+        ) from error
     return read_pack(target), replaced
 
 
@@ -129,7 +131,7 @@ def _check_folder(folder: Path) -> None:
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             raise PackError(
-                f"The pack holds a link ({name}), which may lead anywhere; replace it by the file."
+                f"The pack holds a link ({name}), which is not allowed; replace it with the file."
             )
         if path.is_file():
             files, size = files + 1, size + path.stat().st_size
@@ -143,7 +145,7 @@ def _extract(source: Path, folder: Path) -> None:
             members = [member for member in archive.infolist() if not member.is_dir()]
             for member in members:
                 if stat.S_ISLNK(member.external_attr >> 16):
-                    raise PackError(f"The pack holds a link ({member.filename}), which may lead anywhere.")
+                    raise PackError(f"The pack holds a link ({member.filename}), which is not allowed.")
                 _check_name(member.filename)
             _check_size(source, len(members), sum(member.file_size for member in members))
             for member in members:

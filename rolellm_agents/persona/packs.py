@@ -55,7 +55,7 @@ def read_pack(folder: Path) -> Pack:
         PackError: the folder is not a pack.
     """
     if not (folder / MANIFEST).is_file():
-        raise PackError(f"{folder} is no pack: it has no {MANIFEST} with name, version and licence.")
+        raise PackError(f"{folder} is not a pack: it has no {MANIFEST} with name, version and licence.")
     manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
     return Pack(
         manifest, folder, tuple(_yaml_files(folder / PERSONAS)), tuple(_yaml_files(folder / SCENES))

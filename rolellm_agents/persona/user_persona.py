@@ -51,7 +51,7 @@ def current_user_persona(settings: Settings) -> UserPersona:
 
 
 def user_personas() -> list[UserPersona]:
-    """All user personas in the order of the file; none when there is no file.
+    """All user personas in the order of the file; none when there is not a file.
 
     Raises:
         SettingsError: the file cannot be read or is invalid.
@@ -71,7 +71,7 @@ def find_user_persona(id_: str) -> UserPersona:
     if id_ in known:
         return known[id_]
     raise SettingsError(
-        f"There is no persona of your own {one_line(id_, 40)!r} in {_file()}"
+        f"There is no user persona {one_line(id_, 40)!r} in {_file()}"
         f"{did_you_mean(id_, list(known))}; choose another in the settings."
     )
 
@@ -145,12 +145,12 @@ def checked_user_persona(persona: UserPersona) -> UserPersona:
     """
     name, about = one_line(persona.name), plain(persona.about).strip()
     if not name:
-        raise SettingsError("A name is needed: it is what characters call you.")
+        raise SettingsError("A name is required; characters call you by it.")
     if len(name) > LONGEST_NAME:
         raise SettingsError(f"The name must have at most {LONGEST_NAME} characters.")
     if len(about) > LONGEST_ABOUT:
         raise SettingsError(
-            f"What is told about you has {len(about):,} characters; at most {LONGEST_ABOUT:,} can be told."
+            f"Your description has {len(about):,} characters; at most {LONGEST_ABOUT:,} are allowed."
         )
     return UserPersona(persona.id, name, about)
 
@@ -174,7 +174,9 @@ def _tables(document: "TOMLDocument") -> MutableMapping[str, Any]:
         del document["you"]
         tables = tomlkit.item(tables.unwrap())
     if not isinstance(tables, MutableMapping):
-        raise SettingsError(f"{_file()} must name each of you as a table, as in [you.captain-flint].")
+        raise SettingsError(
+            f"{_file()} must define each user persona as a table, as in [you.captain-flint]."
+        )
     return tables
 
 

@@ -155,10 +155,10 @@ class ChromaStore:
                 "“chroma run” starts one, and without a URL none is needed."
             )
         if "locked" in cause or "busy" in cause:
-            return f"The store at {self.place} is held by another program; close it and try again."
+            return f"The store at {self.place} is locked by another program; close it and try again."
         return (
-            f"The store at {self.place} cannot be used ({cause}); move that folder away and start again, "
-            "it is made anew from the personas; or look things up by bm25."
+            f"The store at {self.place} cannot be used ({cause}); move that folder away and start again "
+            "(it is rebuilt from the personas), or use --recall bm25."
         )
 
 

@@ -10,16 +10,16 @@ from rolellm_agents.reply_checks.user_turns import speaks_for_user
 
 DETECTIONS: Final[Mapping[str, str]] = {
     "empty": "says nothing",
-    "ai-talk": "says what an assistant would say",
+    "ai-talk": "uses phrases of an assistant",
     "out-of-role": "speaks of playing a part",
-    "refusal": "refuses as an assistant does",
+    "refusal": "refuses like an assistant",
     "wrong-language": "speaks another language than the character",
-    "wrong-person": "speaks of the character as of somebody else",
+    "wrong-person": "speaks of the character in the third person",
     "copied": "repeats a demonstration, the description or the question",
     "repetitive": "goes round in a loop",
-    "leaked-template": "shows marks of the prompt",
-    "speaks-for-user": "goes on with the user's turn, or tells what the user does",
-    "catchphrases": "says catchphrases three times or more with little between",
+    "leaked-template": "contains marks of the prompt",
+    "speaks-for-user": "continues with the user's turn, or narrates the user's actions",
+    "catchphrases": "contains three or more catchphrases close together",
 }
 """The meaning of each detection; the subject is the reply."""
 

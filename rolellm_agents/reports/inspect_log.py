@@ -29,8 +29,8 @@ def inspect_logs(run: ReadRun) -> list[tuple[str, dict[str, Any]]]:
     """
     if run.kind != "rolebench":
         raise ReportError(
-            f"{run.folder} is no run of “rolellm eval rolebench”; only such a one "
-            "becomes a log of inspect_ai."
+            f"{run.folder} is not a run of “rolellm eval rolebench”; only "
+            "such runs can be converted to logs of inspect_ai."
         )
     try:
         systems = distinct(system_name(line) for line in run.lines)

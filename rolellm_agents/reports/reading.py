@@ -115,4 +115,4 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _damaged(file: Path) -> ReportError:
-    return ReportError(f"{file} cannot be read; the command that wrote it, called again, writes it anew.")
+    return ReportError(f"{file} cannot be read; run the command that wrote it again.")

@@ -185,7 +185,7 @@ def _judged_row(row: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
 def _overlap(results: Mapping[str, Any], rows: Rows) -> Iterator[Block]:
     if not results["training_rows"]:
         yield TextBlock(
-            "There are no training rows beside the test, so nobody knows which questions are new."
+            "There are no training rows next to the test, so it is unknown which questions are new."
         )
         return
     overlap = results["overlap"]

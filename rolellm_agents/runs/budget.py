@@ -62,7 +62,7 @@ class Budget:
         """
         if most_cost is not None and prices is None:
             raise SettingsError(
-                "A greatest cost needs prices; give --price-read and --price-written, per million tokens."
+                "A cost limit requires prices; set --price-read and --price-written, per million tokens."
             )
         self.prices = prices
         self.spent = spent or Tokens()

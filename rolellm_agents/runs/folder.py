@@ -150,15 +150,15 @@ def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
     try:
         recorded = json.loads(file.read_text(encoding="utf-8"))["config"]
     except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"{file} is damaged; remove {folder} to begin the run anew.") from error
+        raise StorageError(f"{file} is damaged; remove {folder} to start the run again.") from error
     if recorded != given:
         other = next(key for key in {**recorded, **given} if recorded.get(key) != given.get(key))
         was, now = (
             one_line(json.dumps(values.get(other), ensure_ascii=False), 60) for values in (recorded, given)
         )
         raise StorageError(
-            f"The run in {folder} was begun with another {other} ({was}, now {now}); "
-            "use the same, or another folder."
+            f"The run in {folder} was started with another {other} ({was}, now {now}); "
+            "use the same value, or another folder."
         )
 
 
@@ -237,7 +237,8 @@ def _storage_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f"The run's folder {folder} cannot be written ({error.strerror}); free it, or name another."
+            f"The run's folder {folder} cannot be written ({error.strerror}); check permissions and "
+            "free space, or name another."
         ) from error
 
 

@@ -60,7 +60,7 @@ def check_present(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) ->
         MessageError: the seat is not present.
     """
     if loaded.check_seat(seat) not in present_in(loaded.scene, lines):
-        raise MessageError(f"{loaded.names[seat]} is not there; let them come in first.")
+        raise MessageError(f"{loaded.names[seat]} is not present; let them join first.")
     return seat
 
 

@@ -81,15 +81,15 @@ def fault_in(
     if not _SAYS_SOMETHING.search(checked):
         return "It says nothing."
     if found := _TEMPLATE.search(checked):
-        return f"It shows a mark of the model's own ({one_line(found.group(), 20)!r})."
+        return f"It contains a control mark of the model ({one_line(found.group(), 20)!r})."
     if name := _spoken_for(checked, kind, own_name, others):
         return f"It speaks for {one_line(name, 60)}."
     if phrase := _assistant_phrase(checked, about):
-        return f"It talks as an assistant does ({one_line(phrase, 60)!r})."
+        return f"It talks like an assistant ({one_line(phrase, 60)!r})."
     if kind.perceived_by != "speaker" and _mark_inside(checked, others, turn_kinds):
-        return "It says in the middle, for others to hear, what is meant for few."
+        return "It contains a whisper or a thought that others would hear."
     if _repeats_itself(checked):
-        return "It says the same over and over."
+        return "It repeats itself."
     if language and _is_in_other_language(checked, language):
         return f"It is not in {_LANGUAGES[language]}."
     return _repeated(checked, speaker, lines, names)
@@ -271,8 +271,8 @@ def _repeated(text: str, speaker: str, lines: Sequence[SceneLine], names: Mappin
         if is_short(before) or not (contains or is_nearly_equal(said, before)):
             continue
         if line["speaker"] == speaker:
-            return "It says again what it said before."
-        return f"It says again what {one_line(names.get(line['speaker'], line['speaker']), 60)} said."
+            return "It repeats what it said before."
+        return f"It repeats what {one_line(names.get(line['speaker'], line['speaker']), 60)} said."
     return None
 
 

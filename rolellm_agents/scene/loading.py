@@ -243,7 +243,7 @@ def _check_references(scene: Scene, where: str) -> None:
     for key, seat_id in references:
         if seat_id not in known:
             raise SceneError(
-                f"{where}: {key} names {seat_id!r}{did_you_mean(seat_id, known)}, which is no seat; "
+                f"{where}: {key} names {seat_id!r}{did_you_mean(seat_id, known)}, which is not a seat; "
                 f"seats are {', '.join(sorted(known))}."
             )
 

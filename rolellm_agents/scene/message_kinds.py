@@ -3,6 +3,7 @@
 Our own kinds and those of users and packages are objects of one class.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,6 +34,9 @@ Texts = Mapping[Language, str]
 
 _WRITTEN: Texts = {"en": "({label}) {text}", "zh": "（{label}）{text}"}
 _SHOWN: Texts = {"en": "{name} ({label}): {text}", "zh": "{name}（{label}）：{text}"}
+_NO_LABEL = re.compile(r"[()（）\[\]【】<>*_:：\n]")
+"""What would end the brackets around a label, or its words."""
+_LONGEST_LABEL = 80
 _YOU: Texts = {"en": "you", "zh": "你"}
 
 
@@ -128,6 +132,9 @@ class MessageKind:
                 raise self._invalid(what, text, f"{{{min(unknown)}}} has no value")
             if what != "label" and "text" not in used:
                 raise self._invalid(what, text, "{text} is missing")
+            if what == "label" and (_NO_LABEL.search(text) or not 0 < len(text) <= _LONGEST_LABEL):
+                reason = f"a label has 1 to {_LONGEST_LABEL} characters, no brackets, asterisks or colons"
+                raise self._invalid(what, text, reason)
         if what == "label" and not texts:
             raise SceneError(
                 f"The message kind {self.name!r} has no label; give it one, as in "
@@ -248,4 +255,9 @@ def kind_of(name: Kind, own: Iterable[MessageKind]) -> MessageKind:
     for kind in own:
         if kind.name == name:
             return kind
+    return plain_kind(name)
+
+
+def plain_kind(name: Kind) -> MessageKind:
+    """A kind of which only the name is known, for lines that are read where nobody provides the kind."""
     return MessageKind(name=name, perceived_by="addressees", label={"en": name})

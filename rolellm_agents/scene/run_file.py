@@ -209,7 +209,7 @@ def read_run_file(
         director=head.get("director", ""),
         lines=[_scene_line(record, number) for number, record in enumerate(records)],
         records=records,
-        note=f"{path} breaks off in line {len(lines) + 1}; it was read up to there." if torn else "",
+        note=f"{path} is truncated in line {len(lines) + 1}; it was read up to there." if torn else "",
     )
 
 
@@ -228,7 +228,7 @@ def _lines_of(path: Path) -> tuple[list[bytes], bool]:
     if last.strip() and not torn:
         lines.append(last)
     if not lines:
-        raise SceneError(f"{path} holds no whole line; write it with “rolellm scene run --out”.")
+        raise SceneError(f"{path} has no complete line; write it with “rolellm scene run --out”.")
     return lines, torn
 
 
@@ -251,14 +251,14 @@ def _parsed(line: bytes, path: Path, number: int) -> RunLine:
         key = ".".join(map(str, first["loc"]))
         fault = one_line(f"{key}: {first['msg']}" if key else first["msg"], 120)
     except (ValueError, RecursionError):
-        fault = "it is no JSON"
+        fault = "it is not JSON"
     raise _damaged(_place(path, number), fault)
 
 
 def _scene_of(head: RunLine, path: Path, turn_kinds: Sequence[MessageKind]) -> Scene:
     missing = [key for key in ("scene", "seed", "models") if key not in head]
     if missing:
-        raise _damaged(_place(path, 1), f"it does not tell {' and '.join(missing)}")
+        raise _damaged(_place(path, 1), f"it has no {' and '.join(missing)}")
     try:
         return Scene.model_validate(head["scene"], context={"turn_kinds": turn_kinds})
     except ValidationError as error:
@@ -277,7 +277,7 @@ def _check(record: RunLine, turn: int, loaded: LoadedScene, place: str) -> None:
         )
     stranger = next((seat for seat in named if seat not in loaded.seats), None)
     if stranger is not None:
-        raise _damaged(place, f"it names {one_line(stranger, 60)!r}, which is no seat")
+        raise _damaged(place, f"it names {one_line(stranger, 60)!r}, which is not a seat")
 
 
 def _place(path: Path, number: int) -> str:
@@ -286,7 +286,7 @@ def _place(path: Path, number: int) -> str:
 
 def _damaged(place: str, fault: str) -> SceneError:
     return SceneError(
-        f"{place}: {fault}; take the line out, or write the file anew with “rolellm scene run”."
+        f"{place}: {fault}; remove the line, or write the file again with “rolellm scene run”."
     )
 
 

@@ -131,9 +131,9 @@ class Event(_ScenePart):
     @model_validator(mode="after")
     def _something_happens(self) -> "Event":
         if self.join and self.leave:
-            raise ValueError("one event lets one come or one go; write two")
+            raise ValueError("an event can have one join or one leave; write two events")
         if not (self.join or self.leave or self.text.strip()):
-            raise ValueError("nothing happens; give it a text, or let somebody join or leave")
+            raise ValueError("the event has no content; give it a text, join or leave")
         return self
 
 
@@ -185,7 +185,7 @@ class Narrator(_ScenePart):
 
 
 class Stop(_ScenePart):
-    """When the scene ends."""
+    """The conditions that end the scene."""
 
     turns: StrictInt = Field(default=24, ge=1, le=100_000)
     said: tuple[Line, ...] = ()

@@ -21,7 +21,7 @@ def ending(scene: Scene, lines: Sequence[SceneLine]) -> str | None:
     speaker perceives.
     """
     if not present_in(scene, lines):
-        return "Nobody is there any more."
+        return "Nobody is present any more."
     past = turns(lines)
     if past and (words := _final_words(scene, lines, past[-1])):
         return f"The words “{one_line(words, 60)}” were said."

@@ -129,7 +129,7 @@ def parse_typed_line(text: str, names: Mapping[str, str], own: Iterable[MessageK
         to, rest = _addressees(rest, names, kind)
         shown = f"{shown} {', '.join(one_line(names[seat], _NAME_WIDTH) for seat in to)}"
     if not rest:
-        raise MessageError(f"There is nothing after {shown}; write the words behind it.")
+        raise MessageError(f"There is no text after {shown}; write the words after it.")
     return Utterance(kind.name, to, rest)
 
 
@@ -168,9 +168,7 @@ def _addressees(rest: str, names: Mapping[str, str], kind: MessageKind) -> tuple
     if not names:
         raise MessageError(f"Nobody is here to {kind.name} to; think it with /think, or say it.")
     if not rest:
-        raise MessageError(
-            f"Nobody is named; name whom you {kind.name} to before the words: {_all(names)}."
-        )
+        raise MessageError(f"No addressee is named; put a name before the words: {_all(names)}.")
     first = _mention_at(rest, 1 if rest.startswith("@") else 0, names)
     if len(first.seats) != 1:
         raise MessageError(_not_one_seat(rest, first, names))

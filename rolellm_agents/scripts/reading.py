@@ -33,7 +33,7 @@ def _read(text: str, path: Path) -> Script:
     script = read_play(text, path.stem, language) or read_novel(text, path.stem, language)
     if script is None:
         raise ScriptError(
-            f"{path} is no script: neither names before speeches (a play, a screenplay) nor quotations "
-            "(a novel) were found in it; give a text in which people speak."
+            f"{path} is not a script: neither names before speeches (a play, a screenplay) nor quotations "
+            "(a novel) were found in it; use a text in which people speak."
         )
     return script

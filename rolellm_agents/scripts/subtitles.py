@@ -47,11 +47,11 @@ def read_subtitles(text: str, name: str) -> Script:
         subtitles = pysubs2.SSAFile.from_string(voices, format_="ass" if _is_ass(text) else None)
         events = sorted(subtitles, key=lambda event: event.start)
     except pysubs2.exceptions.Pysubs2Error as error:
-        raise ScriptError(f"{name} is a damaged subtitle file ({error}); mend it.") from error
+        raise ScriptError(f"{name} is a damaged subtitle file ({error}); repair it.") from error
     passages = tuple(_joined(_passages(events)))
     if not any(passage.speaker for passage in passages):
         raise ScriptError(
-            f"The subtitles in {name} name no speaker, so nobody can tell who speaks; "
+            f"The subtitles in {name} do not name the speakers; "
             "use subtitles for the hard of hearing (“JOHN: …”), or a transcript."
         )
     return Script(name, "subtitles", language_of(text), passages)

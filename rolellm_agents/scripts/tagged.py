@@ -37,7 +37,7 @@ def read_tagged(text: str, name: str) -> Script:
         # The XML declaration names the encoding of the bytes, which are decoded already.
         root = fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text), forbid_dtd=False)
     except ParseError as error:
-        raise ScriptError(f"{name} is damaged XML ({error}); mend it, or give plain text.") from error
+        raise ScriptError(f"{name} is damaged XML ({error}); repair it, or use plain text.") from error
     except DefusedXmlException as error:
         raise ScriptError(f"{name} declares XML entities, which are not read; remove them.") from error
     passages = tuple(_TaggedReader().read(root))

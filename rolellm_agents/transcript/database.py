@@ -180,7 +180,7 @@ def _complaint(place: str, error: sqlite3.Error) -> str:
             "or set ROLELLM_HOME to a folder you can write to."
         )
     if "locked" in reason:
-        return f"{place} is held by another program; close it and try again."
+        return f"{place} is locked by another program; close it and try again."
     if "not a database" in reason or "malformed" in reason:
         return (
             f"{place} is not a transcript or is damaged ({reason}); move it away, "

@@ -67,7 +67,7 @@ __all__ = ["MAIN", "Transcript"]
 
 
 class Transcript:
-    """All conversations of one data folder.
+    """Stores all conversations of one data folder.
 
     Each method is one transaction.
     """

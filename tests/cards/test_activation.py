@@ -235,7 +235,7 @@ def test_sources_beside_the_chat_are_for_entries_that_look_there() -> None:
     found = fire(DRAGON, there, elsewhere, said=("hi",), sources={"scenario": "A dragon's den."})
     assert active(found) == ["there"]
     assert trace(found, "there").message is None
-    assert trace(found, "there").sentence().endswith("was found in a text beside the chat.")
+    assert trace(found, "there").sentence().endswith("was found in a text outside the chat.")
     expression = replace(there, keys=("/dragon/",), scan_depth=0)
     assert active(fire(expression, said=("hi",), sources={"scenario": "A dragon's den."})) == ["there"]
 

@@ -305,7 +305,7 @@ def test_of_a_card_without_data_only_that_is_told() -> None:
         (Card({**v2(), "spec_version": "1"}), "spec-version", "must be “2.0” where spec is chara_card_v2"),
         (Card({**v3(), "spec_version": "1"}), "spec-version", "must be “3.0” where spec is chara_card_v3"),
         (assets(asset(uri="embedded://a")), "asset-scheme", "which is spelled “embeded://” in cards."),
-        (assets(asset(uri="ftp://a")), "asset-scheme", "no address that V3 knows."),
+        (assets(asset(uri="ftp://a")), "asset-scheme", "which is not a URI of V3."),
     ],
 )
 def test_what_a_message_says(card: Card, rule: str, said: str) -> None:

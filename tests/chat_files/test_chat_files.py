@@ -355,9 +355,11 @@ def test_a_file_may_hold_many_conversations(transcript: Transcript, tmp_path: Pa
 def test_the_persona_is_found_by_name_or_asked_for(transcript: Transcript, tmp_path: Path) -> None:
     stranger = lines([{**HEADER, "character_name": "Zaphod.yaml"}, CHAT[2]])
 
-    with pytest.raises(ChatFileError, match=r"is with 'Zaphod\.yaml', whom you do not have; .*--persona"):
+    with pytest.raises(
+        ChatFileError, match=r"is with 'Zaphod\.yaml', which is not among your personas; .*--persona"
+    ):
         imported(transcript, tmp_path, stranger)
-    with pytest.raises(ChatFileError, match=r"does not tell whom it is with; .*--persona"):
+    with pytest.raises(ChatFileError, match=r"does not name its persona; .*--persona"):
         imported(transcript, tmp_path, '{"conversations": [{"from": "human", "value": "Hi"}]}')
     with pytest.raises(PersonaError, match="There is no persona 'zaphod'"):
         imported(transcript, tmp_path, stranger, "zaphod")
@@ -371,7 +373,7 @@ def test_a_name_in_a_file_is_never_a_path(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.yaml").write_text("id: evil\nname: Evil\ndescription: Evil.\n")
 
-    with pytest.raises(ChatFileError, match="whom you do not have"):
+    with pytest.raises(ChatFileError, match="which is not among your personas"):
         imported(transcript, tmp_path, lines([{**HEADER, "character_name": "evil.yaml"}, CHAT[2]]))
 
 

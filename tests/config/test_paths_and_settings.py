@@ -92,8 +92,8 @@ def test_a_file_in_the_way_of_a_folder_is_told_with_the_next_step(
     with pytest.raises(StorageError) as caught:
         make_folder(folder)
     assert str(caught.value) == (
-        f"The folder {folder} cannot be made ({reason}); "
-        "free it, or set ROLELLM_HOME to a folder you can write to."
+        f"The folder {folder} cannot be created ({reason}); "
+        "check permissions and free space, or set ROLELLM_HOME to a folder you can write to."
     )
 
 

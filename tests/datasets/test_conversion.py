@@ -200,21 +200,21 @@ def test_a_file_that_is_one_list_is_read_too(tmp_path: Path) -> None:
     counts = convert_source(tmp_path / "alpaca.json", tmp_path / "out.jsonl", to="rolebench", role="Thor")
     assert (counts.samples, counts.rows) == (3, 3)
     (tmp_path / "alpaca.json").write_text("[1]", encoding="utf-8")
-    with pytest.raises(RoleBenchError, match="something else than rows"):
+    with pytest.raises(RoleBenchError, match="rows"):
         convert_source(tmp_path / "alpaca.json", tmp_path / "new.jsonl", to="rolebench", role="Thor")
 
 
 def test_whose_answers_they_are_must_be_known(tmp_path: Path) -> None:
-    with pytest.raises(RoleBenchError, match=r"theirs\.jsonl, row 1: it does not say whose answer.*--role"):
+    with pytest.raises(RoleBenchError, match=r"theirs\.jsonl, row 1: it does not name the role.*--role"):
         foreign(tmp_path, [{"instruction": "Why?", "output": "So."}], None)
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ('{"text": "Why?"}\n', "--from names it"),
-        ("no\n", "line 1: it is no JSON"),
-        ('{"messages": []}\n{"messa', "line 2: it is no JSON"),
+        ('{"text": "Why?"}\n', "name it with --from"),
+        ("no\n", "line 1: it is not JSON"),
+        ('{"messages": []}\n{"messa', "line 2: it is not JSON"),
     ],
 )
 def test_what_cannot_be_read_is_told_and_nothing_is_written(

@@ -111,9 +111,9 @@ def test_nothing_is_replaced_unasked_and_a_failed_split_leaves_nothing(run: Path
 def test_a_damaged_row_far_down_leaves_no_half_a_data_set(run: Path, tmp_path: Path) -> None:
     with (run / "samples.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"role": "Ada", "quest')
-    with pytest.raises(RoleBenchError, match="line 21: it is no JSON"):
+    with pytest.raises(RoleBenchError, match="line 21: it is not JSON"):
         split_source(run, tmp_path / "dataset", BY_INSTRUCTIONS, MAKING)
-    with pytest.raises(RoleBenchError, match="line 21: it is no JSON"):
+    with pytest.raises(RoleBenchError, match="line 21: it is not JSON"):
         merge_sources([run], tmp_path / "merged.jsonl")
     assert not (tmp_path / "dataset").exists()
     assert not (tmp_path / "merged.jsonl").exists()

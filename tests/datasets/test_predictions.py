@@ -123,7 +123,7 @@ def test_rows_without_a_reference_are_left_out_and_told(tmp_path: Path) -> None:
     answered = read_predictions(predictions, references)
     assert replies(answered) == [("", ("I do.",))]
     assert answered.notes == [
-        "Left out, since they have no reference: 1 of 2 rows.",
+        "Left out, because they have no reference: 1 of 2 rows.",
         "With several replies, of which the first is scored: 1 rows.",
         "Empty replies, scored 0: 1 of 1.",
     ]
@@ -135,7 +135,7 @@ def test_files_of_different_lengths_name_the_first_row_that_stands_alone(tmp_pat
     for predictions, references in ((one, other), (other, one)):
         with pytest.raises(RoleBenchError) as raised:
             read_predictions(predictions, references)
-        assert f"line 3 of {other} is the first of 3 that nothing stands beside" in str(raised.value)
+        assert f"line 3 of {other} is the first of 3 rows without a counterpart" in str(raised.value)
 
 
 def test_rows_that_do_not_fit_are_told_with_the_first_and_their_number(tmp_path: Path) -> None:
@@ -147,14 +147,14 @@ def test_rows_that_do_not_fit_are_told_with_the_first_and_their_number(tmp_path:
     with pytest.raises(RoleBenchError) as raised:
         read_predictions(predictions, references)
     assert str(raised.value) == (
-        f"They do not fit together: line 2 of {predictions} (Ada: Why?) has no row in {references}, "
+        f"The files do not fit together: line 2 of {predictions} (Ada: Why?) has no row in {references}, "
         "the first of 2 such rows, and "
         f"line 2 of {references} (Ada: Where is the oil?) has no row in {predictions}; "
         "--common scores those that both files have."
     )
     answered = read_predictions(predictions, references, only_common=True)
     assert replies(answered) == [("Me.", ("I do.",))]
-    assert answered.notes == ["Left out, since only one of the files has them: 3 rows."]
+    assert answered.notes == ["Left out, because only one of the files has them: 3 rows."]
 
 
 def test_files_that_have_nothing_in_common_are_refused_even_so(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_files_that_have_nothing_in_common_are_refused_even_so(tmp_path: Path) -
             '{"reply": "a"}\n\n{"reply": 3}',
             "line 3: 'reply' is neither a text nor a list of texts; correct",
         ),
-        ('{"reply": "a"}\n{"reply": ', "line 2: it is no JSON"),
+        ('{"reply": "a"}\n{"reply": ', "line 2: it is not JSON"),
         ('{"question": "a"}', "line 1: it has none of generated, prediction, reply, text; correct"),
-        ("a\n", "line 1: it is no JSON"),
+        ("a\n", "line 1: it is not JSON"),
         ('[{"reply": "a"}]', "is one JSON list; write each of its objects on a line"),
         ("%PDF-1.4 \n", "is not text"),
     ],

@@ -120,7 +120,7 @@ def test_a_result_never_replaces_its_source_nor_anything_unasked(tmp_path: Path)
     source = written_rows(tmp_path / "data" / "mine.jsonl", [row()])
     files = source_files(source)
     for out in (source, tmp_path / "data", tmp_path):
-        with pytest.raises(RoleBenchError, match="is what is read"):
+        with pytest.raises(RoleBenchError, match="is the source"):
             check_writable(out, files, replacing=True)
     other = written_rows(tmp_path / "other" / "a.jsonl", [row()])
     for out in (other, other.parent):

@@ -102,7 +102,7 @@ def test_rows_that_say_another_language_are_left_out_and_counted(tmp_path: Path)
     )
     found = read_questions(tmp_path, "instruction-generalization", KINDS, "en")
     assert asked(found.asked) == ["Who keeps the lamp?", "Why?"]
-    assert found.notes[-1] == "1 questions say that they are in another language than 'en': left out."
+    assert found.notes[-1] == "1 questions are in another language than 'en' and were left out."
     written_rows(file, [row(question="你是谁？", language="zh")])
     with pytest.raises(RoleBenchError, match="No question is in 'en'"):
         read_questions(tmp_path, "instruction-generalization", KINDS, "en")

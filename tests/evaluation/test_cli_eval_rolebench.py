@@ -46,7 +46,8 @@ def test_json_has_a_row_for_each_system_and_kind(data: Path) -> None:
     assert told["folder"] == str(run)
     assert err.splitlines() == [
         f"rolellm: The run is kept in {run}.",
-        "rolellm: 1 of 6 questions are known from training; new ones are told apart.",
+        "rolellm: 1 of 6 questions are known from training; scores of new questions are reported "
+        "separately.",
     ]
     # The same again is the same run, and nobody is asked.
     items = (run / "items.jsonl").read_bytes()
@@ -80,7 +81,7 @@ def test_judges_have_a_table_of_their_own(data: Path) -> None:
     words = "scripted:words that are no verdict"
     code, out, err = bench(data, *MODEL, "--judge", "rubric", "--judge-model", words, "--kind", "general")
     assert code == 0
-    assert "The judge rubric is at work." in err
+    assert "The judge rubric is running." in err
     assert "JUDGE" in out
     assert "unparsed 2" in out
 
@@ -111,7 +112,7 @@ def test_a_run_with_other_settings_is_refused(data: Path, tmp_path: Path) -> Non
     assert bench(data, *MODEL, *out)[0] == 0
     code, shown, err = bench(data, *MODEL, *out, "--limit", "1")
     assert (code, shown) == (2, "")
-    assert "was begun with another limit (null, now 1); use the same, or another folder." in err
+    assert "was started with another limit (null, now 1); use the same value, or another folder." in err
 
 
 def test_answers_that_could_not_be_made_are_told_with_what_there_is(data: Path) -> None:

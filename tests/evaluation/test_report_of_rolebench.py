@@ -314,5 +314,5 @@ def test_samples_of_logs_have_reply_scores_and_reasons(run: Path) -> None:
 
 
 def test_verdicts_alone_make_no_log(run: Path) -> None:
-    with pytest.raises(ReportError, match="only such a one becomes a log"):
+    with pytest.raises(ReportError, match="only such runs can be converted to logs"):
         inspect_logs(read_run(run / "judges" / "likelihood"))

@@ -245,7 +245,9 @@ async def test_what_training_knows_is_named_and_scored_apart(data: Path, folder:
     row = result.rows[0]
     assert (row.n, row.n_clean) == (4, 3)
     assert (row.scores["rouge_l_f1"].mean, row.clean["rouge_l_f1"].mean) == (0.75, 1)
-    assert heard == ["1 of 6 questions are known from training; new ones are told apart."]
+    assert heard == [
+        "1 of 6 questions are known from training; scores of new questions are reported separately."
+    ]
 
 
 async def test_without_training_rows_nobody_knows_what_is_new(folder: Path, tmp_path: Path) -> None:
@@ -254,7 +256,7 @@ async def test_without_training_rows_nobody_knows_what_is_new(folder: Path, tmp_
     result = await run(RoleBenchRequest(data=data, kinds=("role_specific",)), folder)
     assert result.rows[0].to_json()["n_clean"] is None
     assert result.notes == [
-        "There are no training rows beside the test, so nobody knows which questions are new."
+        "There are no training rows next to the test, so it is unknown which questions are new."
     ]
 
 
@@ -488,7 +490,7 @@ async def test_a_run_with_other_settings_is_refused_and_told_what_differs(
     await run(request, folder, FunctionModel(function=lambda _: "Fog."))
     before = (folder / "items.jsonl").read_bytes()
     model, other = knowing(), replace(request, **CHANGES[changed])
-    with pytest.raises(StorageError, match=f"begun with another {changed}"):
+    with pytest.raises(StorageError, match=f"started with another {changed}"):
         await run(other, folder, model)
     assert model.calls == []
     assert (folder / "items.jsonl").read_bytes() == before
@@ -500,12 +502,12 @@ async def test_other_models_another_batch_and_other_questions_are_other_runs(
 ) -> None:
     request = RoleBenchRequest(data=data)
     await run(request, folder)
-    with pytest.raises(StorageError, match="begun with another models"):
+    with pytest.raises(StorageError, match="started with another models"):
         await run(request, folder, knowing(), knowing())
-    with pytest.raises(StorageError, match="begun with another at_once"):
+    with pytest.raises(StorageError, match="started with another at_once"):
         await run(request, folder, at_once=1)
     write_data(data, samples_of(SPECIFIC, types=("x",)))
-    with pytest.raises(StorageError, match="begun with another questions"):
+    with pytest.raises(StorageError, match="started with another questions"):
         await run(request, folder)
     assert len({run_name(request, ["m"], 8), run_name(request, ["m"], 1), run_name(request, ["n"], 8)}) == 3
 
@@ -620,7 +622,7 @@ async def test_judges_are_added_to_a_run_that_is_complete_and_asked_nothing_twic
     again = await run(request, folder, model, judges=[named])
     assert len(judge.asked) == 8
     assert without_times(again) == without_times(judged)
-    with pytest.raises(StorageError, match="begun with another judge"):
+    with pytest.raises(StorageError, match="started with another judge"):
         await run(request, folder, judges=[NamedJudge("length", judge, {"judge": "other"})])
 
 
@@ -629,7 +631,7 @@ async def test_a_judge_that_gives_up_leaves_the_table_and_goes_on_later(data: Pa
     tired = NamedJudge("length", LengthJudge(patience=3), {"judge": "length"})
     broken = await run(request, folder, judges=[tired], at_once=1)
     assert not broken.complete
-    assert broken.notes[-1] == ("The judge length gave up: The judge's model is gone; bring it back.")
+    assert broken.notes[-1] == ("The judge length stopped: The judge's model is gone; bring it back.")
     assert broken.rows[0].scores["rouge_l_f1"].mean == 1
     assert not (folder / "manifest.json").exists()
     fresh = LengthJudge()
@@ -648,7 +650,7 @@ async def test_a_judge_that_gives_up_leaves_the_table_and_goes_on_later(data: Pa
         ({"strategies": ()}, SettingsError, "No strategy is named"),
         ({"kinds": ()}, SettingsError, "No kind is named"),
         ({"roles": ("nobody",)}, PersonaError, "There is no persona 'nobody'"),
-        ({"roles": ("shrek",)}, PersonaError, "Nothing is asked of Shrek"),
+        ({"roles": ("shrek",)}, PersonaError, "There are no questions to Shrek"),
         ({"split": "role-generalization"}, RoleLLMError, "none of its held-out roles"),
         ({"data": Path("nowhere")}, RoleLLMError, "nowhere holds no rolebench-eng"),
     ],

@@ -55,7 +55,7 @@ def test_roles_are_chosen_by_their_names_by_ids_and_by_files() -> None:
 def test_who_is_not_there_is_told() -> None:
     with pytest.raises(PersonaError, match="There is no persona 'nobody at all'"):
         chosen_roles(["nobody at all"], ASKED)
-    with pytest.raises(PersonaError, match=r"Nothing is asked of Shrek; “rolellm data stats” tells"):
+    with pytest.raises(PersonaError, match=r"There are no questions to Shrek; “rolellm data stats” lists"):
         chosen_roles(["shrek"], ASKED)
 
 
@@ -75,7 +75,7 @@ def test_profiles_are_read_from_the_folder_and_from_those_above_it(tmp_path: Pat
     assert profile_descriptions(inner, "en") == {"Ada": "near", "Ben": "Ben heals."}
     assert profile_descriptions(tmp_path, "zh") == {"悟空": "石猴"}
     (tmp_path / "profiles-zh" / "desc.json").write_text("{", encoding="utf-8")
-    with pytest.raises(RoleBenchError, match=r"desc.json is damaged; put it right, or remove it"):
+    with pytest.raises(RoleBenchError, match=r"desc.json is damaged; repair it, or remove it"):
         profile_descriptions(tmp_path, "zh")
 
 

@@ -137,18 +137,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(file: Path) -> None:
             ", line 1: 'name' must be text, not a number (put it in quotes) (and 2 more).",
             id="several",
         ),
-        pytest.param("name: Ada\n\nname: Bob\n", ", line 3: the key 'name' stands twice.", id="twice"),
+        pytest.param("name: Ada\n\nname: Bob\n", ", line 3: the key 'name' occurs twice.", id="twice"),
         pytest.param(
-            'name: Ada\n"name": Bob\n', ", line 2: the key 'name' stands twice.", id="twice-quoted"
+            'name: Ada\n"name": Bob\n', ", line 2: the key 'name' occurs twice.", id="twice-quoted"
         ),
         pytest.param(
             "name: Ada\npairs:\n  - user: a\n    reply: b\n    user: c\n",
-            ", line 5: the key 'user' stands twice.",
+            ", line 5: the key 'user' occurs twice.",
             id="twice-inside",
         ),
         pytest.param(
             "name: Ada\nextensions: {a: 1,\n  a: 2}\n",
-            ", line 3: the key 'a' stands twice.",
+            ", line 3: the key 'a' occurs twice.",
             id="twice-flow",
         ),
         pytest.param("", " must hold keys and values, as in “name: …”.", id="empty"),

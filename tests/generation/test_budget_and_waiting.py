@@ -47,7 +47,7 @@ def test_what_was_spent_before_counts() -> None:
 
 
 def test_a_greatest_cost_needs_prices() -> None:
-    with pytest.raises(SettingsError, match="needs prices; give --price-read"):
+    with pytest.raises(SettingsError, match="limit requires prices; set --price-read"):
         Budget(most_cost=1.0)
 
 

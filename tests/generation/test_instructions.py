@@ -65,7 +65,7 @@ def test_general_questions_of_rolebench_are_instructions() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("{", "line 2 is no JSON; correct the line"),
+        ("{", "line 2 is not JSON; correct the line"),
         ({"text": "Say it."}, "line 2 has no text as “instruction”"),
         ({"instruction": 3}, "line 2 has no text"),
         ("[]", "line 2 has no text"),
@@ -113,5 +113,5 @@ def test_without_that_package_it_is_told_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(RoleBenchError, match="“pip install datasets” brings it, or give a JSONL file"):
+    with pytest.raises(RoleBenchError, match="“pip install datasets” installs it, or give a JSONL file"):
         read_instructions(saved(tmp_path))

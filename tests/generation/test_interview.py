@@ -232,7 +232,7 @@ def test_a_one_line_profile_is_asked_what_can_be_asked() -> None:
     [
         (PLAY, "Cole", "Cole never speaks in .*; those who speak most are"),
         ("", "Ada", "is empty"),
-        ("A text in which nobody speaks at all.", "Ada", "is no script"),
+        ("A text in which nobody speaks at all.", "Ada", "is not a script"),
     ],
 )
 def test_a_script_without_the_role_is_told(tmp_path: Path, text: str, role: str, said: str) -> None:

@@ -113,7 +113,10 @@ async def test_a_full_disk_is_told_in_one_sentence_and_nothing_is_lost(
         nonlocal room
         room -= 1
         if room < 0:
-            raise StorageError("The run's folder cannot be written (No space left on device); free it.")
+            raise StorageError(
+                "The run's folder cannot be written (No space left on device); check permissions "
+                "and free space."
+            )
         return append(self, key, value)
 
     monkeypatch.setattr(Run, "append", full)
@@ -143,7 +146,10 @@ def test_half_a_line_that_a_full_disk_took_is_taken_back(
     with open_run(tmp_path, {"a": 1}, in_memory=False) as held:
         first = held.append("one", {"text": "x" * 100})
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(StorageError, match=r"No space left on device\); free it, or name another"):
+        with pytest.raises(
+            StorageError,
+            match=r"No space left on device\); check permissions and free space, or name another",
+        ):
             held.append("two", {"text": "y" * 100})
         monkeypatch.setattr(os, "fsync", real)
         third = held.append("three", {"text": "z"})

@@ -224,7 +224,7 @@ def test_the_profile_graph_takes_its_script_as_plain_data(tmp_path: Path) -> Non
     few = run("profile", {"request": {"script": str(script), "role": "Ada", "demonstrations": 2}})
     assert len(few["persona"]["demonstrations"]) == 2 < len(persona.demonstrations)
     for nothing in ({}, {"request": {"role": "Ada"}}, {"request": None}):
-        with pytest.raises(ScriptError, match="No script to read is told"):
+        with pytest.raises(ScriptError, match="The request names no script"):
             run("profile", nothing)
 
 

@@ -64,7 +64,7 @@ async def test_a_run_that_is_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
 
 
 async def test_nobody_to_ask_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(RoleLLMError, match="None of the questions is to somebody who is a persona"):
+    with pytest.raises(RoleLLMError, match="None of the questions belongs to a role that is a persona"):
         await rejection_sampling(
             request(personas={}), ScriptedChatModel(replies=["x"]), model_name="x", folder=tmp_path
         )

@@ -120,7 +120,7 @@ async def test_another_seed_is_another_run_with_other_answers(tmp_path: Path) ->
     await run(tmp_path / "one")
     await run(tmp_path / "two", seed=1)
     assert rows(tmp_path / "one") != rows(tmp_path / "two")
-    with pytest.raises(StorageError, match="begun with another seed"):
+    with pytest.raises(StorageError, match="started with another seed"):
         await run(tmp_path / "one", seed=1)
 
 
@@ -183,7 +183,7 @@ async def test_a_budget_is_kept_and_a_greater_one_goes_on(tmp_path: Path) -> Non
 
 
 async def test_a_greatest_cost_without_prices_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="needs prices"):
+    with pytest.raises(SettingsError, match="limit requires prices"):
         await run(tmp_path, limits=RunLimits(most_cost=1.0))
 
 
@@ -194,7 +194,7 @@ async def test_the_same_persona_twice_answers_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"strategies": ("system",)}, "RoleGPT does not answer by 'system'; it knows zero-shot"),
+        ({"strategies": ("system",)}, "RoleGPT does not support the strategy 'system'; it knows zero-shot"),
         ({"personas": (ADA, load_persona("li-bai"))}, "There is no instruction in 'zh' for 李白"),
     ],
 )

@@ -228,7 +228,7 @@ def test_when_all_pass_the_call_ends() -> None:
     assert waits_for(play(graph))["seat"] == "ada"
     assert waits_for(play(graph, Command(resume={"pass": True})))["seat"] == "ben"
     output = play(graph, Command(resume={"pass": True}))
-    assert output == {"lines": [], "ended": "Nobody is there who wants to speak."}
+    assert output == {"lines": [], "ended": "Nobody who is present wants to speak."}
     assert waits_for(play(graph))["seat"] == "ada"
 
 
@@ -244,15 +244,15 @@ def test_a_person_may_say_whose_turn_it_is_instead() -> None:
     [
         (line_by("ben", " \n"), "The message is empty"),
         (line_by("dora", "Hello."), "There is no seat 'dora'"),
-        (line_by("cleo", "Hello."), "Cleo is not there"),
+        (line_by("cleo", "Hello."), "Cleo is not present"),
         ({"seat": "ben", "kind": "shout", "to": [], "text": "Hello!"}, "There is no kind 'shout'"),
         (line_by("ben", "Psst.", "whisper"), "Nobody would hear this whisper"),
         (line_by("ben", "Psst.", "whisper", ["cleo", "dora", "ben"]), "Nobody would hear this whisper"),
-        ({"next": "cleo"}, "Cleo is not there"),
+        ({"next": "cleo"}, "Cleo is not present"),
         ({"next": "dora"}, "There is no seat 'dora'"),
-        ({"text": "Hello."}, "That is no line"),
-        ([], "That is no line"),
-        ("Hello.", "That is no line"),
+        ({"text": "Hello."}, "This is not a line"),
+        ([], "This is not a line"),
+        ("Hello.", "This is not a line"),
     ],
 )
 def test_what_cannot_be_is_asked_again(told: Any, why: str) -> None:
@@ -350,7 +350,7 @@ def test_when_all_have_left_it_is_over() -> None:
     events = (Event(after=2, leave="ada"), Event(after=2, leave="ben"))
     output = graph_of(room("Ada", "Ben", events=events)).invoke({})
     assert by_speaker(output["lines"])[2:] == [("ada", "leave"), ("ben", "leave")]
-    assert output["ended"] == "Nobody is there any more."
+    assert output["ended"] == "Nobody is present any more."
 
 
 # What happens by itself

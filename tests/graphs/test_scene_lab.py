@@ -245,7 +245,7 @@ def test_a_folder_of_another_lab_is_refused_and_left_as_it_is(
     with pytest.raises(StorageError) as refused:
         played(request(tmp_path, ONE, **told), folder)
 
-    assert str(refused.value).startswith(f"The run in {folder} was begun with {expected}")
+    assert str(refused.value).startswith(f"The run in {folder} was started with {expected}")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 

@@ -135,13 +135,13 @@ async def test_an_answer_goes_on_from_its_last_words_and_stays_as_it_was_beside(
 
 async def test_without_an_answer_there_is_nothing_to_go_on_with(transcript: Transcript) -> None:
     session = open_session(transcript, ModelError("away"))
-    with pytest.raises(MessageError, match="say something first"):
+    with pytest.raises(MessageError, match="send a message first"):
         await hear(session.continue_answer())
     session.greet()
-    with pytest.raises(MessageError, match="say something first"):
+    with pytest.raises(MessageError, match="send a message first"):
         await hear(session.continue_answer())
     await hear(session.send("Hello."))
-    with pytest.raises(MessageError, match="no answer to go on with"):
+    with pytest.raises(MessageError, match="no answer to continue"):
         await hear(session.continue_answer())
 
 

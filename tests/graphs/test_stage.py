@@ -250,10 +250,10 @@ async def test_while_a_turn_is_on_its_way_everything_else_is_refused(transcript:
         await anext(events)
         assert stage.answering
         for other in (stage.step(), stage.say(line_by("ada", "Hello."))):
-            with pytest.raises(MessageError, match="still on its way"):
+            with pytest.raises(MessageError, match="still being generated"):
                 await hear(other)
         for deed in (stage.undo, lambda: stage.let_in("cleo"), lambda: stage.let_out("ada")):
-            with pytest.raises(MessageError, match="still on its way"):
+            with pytest.raises(MessageError, match="still being generated"):
                 deed()
         await hear(events)
     assert len(stage.messages) == 1
@@ -612,7 +612,7 @@ async def test_a_persons_whisper_is_for_those_they_name(transcript: Transcript) 
     ("said", "why"),
     [
         (line_by("ada", " "), "The message is empty"),
-        (line_by("cleo", "Hello."), "Cleo is not there"),
+        (line_by("cleo", "Hello."), "Cleo is not present"),
         (line_by("dora", "Hello."), "There is no seat 'dora'"),
     ],
 )
@@ -669,7 +669,7 @@ async def test_the_one_who_is_told_to_speaks(transcript: Transcript) -> None:
     assert speakers(stage) == ["ben"]
     (failed,) = await hear(stage.step(speaker="cleo"))
     assert isinstance(failed, TurnFailed)
-    assert "Cleo is not there" in str(failed.error)
+    assert "Cleo is not present" in str(failed.error)
     for nobody in ("dora", NARRATOR):
         with pytest.raises(SceneError, match="There is no seat"):
             await hear(stage.step(speaker=nobody))
@@ -685,8 +685,8 @@ async def test_people_are_let_in_and_out(transcript: Transcript, file: Path) -> 
     assert "ada" not in stage.present
     assert list(stage.messages)[1:] == [came, went] == in_file(file, stage)[1:]
     for move, seat, why in (
-        (stage.let_in, "ben", "Ben is there already"),
-        (stage.let_out, "ada", "Ada is not there"),
+        (stage.let_in, "ben", "Ben is present already"),
+        (stage.let_out, "ada", "Ada is not present"),
     ):
         with pytest.raises(MessageError, match=why):
             move(seat)
@@ -936,7 +936,7 @@ async def test_a_scene_with_persona_files_beside_it_is_found_again_from_anywhere
 
 def test_a_chat_is_no_scene(transcript: Transcript) -> None:
     chat = transcript.create_conversation("ada")
-    with pytest.raises(SceneError, match="is no scene"):
+    with pytest.raises(SceneError, match="is not a scene"):
         stored_scene(transcript, chat)
 
 

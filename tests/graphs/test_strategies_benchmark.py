@@ -275,7 +275,7 @@ def test_another_config_in_the_same_folder_is_refused(data: Path, folder: Path, 
     compare(request, folder)
     before = (folder / "items.jsonl").read_bytes()
     other, model = replace(request, **CHANGES[changed]), answering()
-    with pytest.raises(StorageError, match=f"begun with another {changed}"):
+    with pytest.raises(StorageError, match=f"started with another {changed}"):
         compare(other, folder, model)
     assert model.calls == []
     assert (folder / "items.jsonl").read_bytes() == before
@@ -285,7 +285,7 @@ def test_another_config_in_the_same_folder_is_refused(data: Path, folder: Path, 
 def test_another_model_is_another_run(data: Path, folder: Path) -> None:
     request = request_of(data, strategies=("system",))
     compare(request, folder)
-    with pytest.raises(StorageError, match="begun with another model"):
+    with pytest.raises(StorageError, match="started with another model"):
         compare_strategies(request, answering(), model_name="other", folder=folder)
     assert run_name(request, "scripted") == run_name(replace(request), "scripted")
     assert run_name(request, "scripted") != run_name(request, "other")

@@ -136,7 +136,7 @@ def test_a_file_of_ones_own_is_read_with_kinds_of_ones_own(tmp_path: Path) -> No
         ({**ROW, "kind": "Too Polite"}, "line 2: kind: "),
         ({**ROW, "note": "x"}, "line 2: note: "),
         ({key: value for key, value in ROW.items() if key != "clean"}, "line 2: clean: "),
-        (["padding"], "line 2: it is no JSON object"),
+        (["padding"], "line 2: it is not a JSON object"),
         ({**ROW, "faulty": "Another."}, "line 2: the same kind, persona and question"),
     ],
 )

@@ -39,8 +39,8 @@ def test_scores_and_preferences_of_one_or_several_people_are_read(tmp_path: Path
         (REPLY, "one of score, scores and preferred"),
         ({**REPLY, "scores": {}}, "one of score, scores and preferred"),
         ({**REPLY, "score": 3, "scores": {"Ana": 3}}, "one of score, scores and preferred"),
-        ({**REPLY, "preferred": "reply"}, "preferred goes with an other reply"),
-        ({**PAIR, "score": 3}, "preferred goes with an other reply"),
+        ({**REPLY, "preferred": "reply"}, "preferred requires other"),
+        ({**PAIR, "score": 3}, "preferred requires other"),
         ({**PAIR, "preferred": "mine"}, "preferred"),
         ({**REPLY, "score": True}, "score"),
         ({**REPLY, "score": "4"}, "score"),
@@ -48,7 +48,7 @@ def test_scores_and_preferences_of_one_or_several_people_are_read(tmp_path: Path
         ({**REPLY, "score": 4, "reply": ""}, "reply"),
         ({**REPLY, "score": 4, "rater": "Ana"}, "rater"),
         ({"persona": "shrek", "question": "Cold?", "score": 4}, "reply"),
-        ([4], "it is no JSON object"),
+        ([4], "it is not a JSON object"),
     ],
 )
 def test_a_line_that_cannot_be_meant_is_named(tmp_path: Path, row: Any, what: str) -> None:

@@ -125,9 +125,9 @@ async def test_what_was_judged_is_found_again_and_what_changed_is_judged_anew(tm
 
 async def test_another_config_is_another_run(tmp_path: Path) -> None:
     await judge_replies([Counting()], [reply(0)], folder=tmp_path, config={"models": ["a"]})
-    with pytest.raises(StorageError, match="begun with another models"):
+    with pytest.raises(StorageError, match="started with another models"):
         await judge_replies([Counting()], [reply(0)], folder=tmp_path, config={"models": ["b"]})
-    with pytest.raises(StorageError, match="begun with another judging"):
+    with pytest.raises(StorageError, match="started with another judging"):
         await compare_replies(Counting(), [(reply(0), reply(1))], folder=tmp_path, config={"models": ["a"]})
 
 
@@ -193,7 +193,7 @@ async def test_a_folder_that_holds_no_verdicts_is_told(tmp_path: Path) -> None:
     with pytest.raises(JudgingError, match="holds no run"):
         read_verdicts(tmp_path)
     (tmp_path / "config.json").write_text('{"config": {"generator": "rolegpt"}}')
-    with pytest.raises(JudgingError, match="run of something else"):
+    with pytest.raises(JudgingError, match="is not a run of a judge"):
         read_verdicts(tmp_path)
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(JudgingError, match="cannot be read"):

@@ -108,7 +108,7 @@ def test_two_systems_are_laid_side_by_side_by_what_they_were_asked(tmp_path: Pat
 def test_files_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     with pytest.raises(JudgingError, match="it has Nobody"):
         read_predictions(file_of(tmp_path / "a.jsonl", row("Hm?", "x", role="Nobody")), find)
-    with pytest.raises(JudgingError, match="line 1: 'question' is no text"):
+    with pytest.raises(JudgingError, match="line 1: 'question' is not a text"):
         read_predictions(file_of(tmp_path / "b.jsonl", {"role": "Ada", "generated": []}), find)
     with pytest.raises(RoleBenchError, match="no file"):
         read_predictions(tmp_path / "none.jsonl", find)

@@ -225,7 +225,7 @@ def test_without_the_extra_transformers_models_tell_how_to_get_it(monkeypatch: p
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     assert refusal("huggingface:org/model") == (
         "huggingface:org/model needs the extra “hf” (torch is missing); "
-        "“pip install 'rolellm-agents[hf]'” brings it."
+        "“pip install 'rolellm-agents[hf]'” installs it."
     )
 
 

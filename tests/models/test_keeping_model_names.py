@@ -42,7 +42,7 @@ def test_a_name_that_is_taken_is_replaced_only_when_that_is_wanted() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a:b", "-a", "../a", "孙", "a" * 61, "a\n"])
 def test_a_name_that_cannot_be_typed_is_refused(name: str) -> None:
-    with pytest.raises(SettingsError, match="is no name for a model"):
+    with pytest.raises(SettingsError, match="is not a valid model name"):
         check_name(name, replace=True)
 
 

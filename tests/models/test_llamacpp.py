@@ -221,7 +221,7 @@ def test_a_file_cut_short_is_one_sentence_and_no_crash(tmp_path: Path, kept: int
     file = tmp_path / "short.gguf"
     with embedded_gguf().open("rb") as whole:
         file.write_bytes(whole.read(kept))
-    with pytest.raises(ModelError, match=r"llama\.cpp cannot load .*short\.gguf: .+cut short"):
+    with pytest.raises(ModelError, match=r"llama\.cpp cannot load .*short\.gguf: .+may be truncated"):
         ChatLlamaCpp(model_path=file).load()
 
 

@@ -317,7 +317,7 @@ def test_the_longest_answer_is_sent_under_the_name_that_every_server_knows() -> 
 
 
 def test_an_error_that_is_ours_stays_as_it_is() -> None:
-    error = MessageError("The message is empty; type something to say.")
+    error = MessageError("The message is empty; type some text.")
     assert explain_failure(error, ScriptedChatModel()) is error
 
 

@@ -219,7 +219,7 @@ def test_a_choice_of_nothing_is_told(choices: list[str]) -> None:
 
 
 def test_a_broken_grammar_is_told(tiny: ChatLlamaCpp) -> None:
-    with pytest.raises(ModelError, match="form cannot be used"):
+    with pytest.raises(ModelError, match="format cannot be used"):
         tiny.invoke("Go.", grammar="start: ((")
 
 

@@ -24,7 +24,7 @@ MEASURED = Tuning(flash_attention=True, cache_type="f16", n_threads=3, weights="
 
 DAMAGED = {
     "empty": b"",
-    "cut short": b"{",
+    "truncated": b"{",
     "a list": b"[]",
     "no UTF-8": b"\xff\xfe",
     "too deep": b"[" * 100_000,

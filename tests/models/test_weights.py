@@ -138,13 +138,13 @@ def test_llama_cpp_itself_fails_without_a_word(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("damage", ["cut short", "too long", "not a GGUF file", "empty"])
+@pytest.mark.parametrize("damage", ["truncated", "too long", "not a GGUF file", "empty"])
 def test_a_damaged_file_is_made_anew(slow_file: Path, damage: str) -> None:
     made = fastest_weights(slow_file, "q8_0")
     whole = made.read_bytes()
     made.write_bytes(
         {
-            "cut short": whole[:-1],
+            "truncated": whole[:-1],
             "too long": whole + b"x",
             "not a GGUF file": b"\0" * len(whole),
             "empty": b"",

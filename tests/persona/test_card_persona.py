@@ -143,7 +143,7 @@ def test_what_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     file.write_text(json.dumps(v2()))
     cast = tmp_path / "cast"
     import_file(file, cast, cast, force=False)
-    with pytest.raises(PersonaError, match="is there already"):
+    with pytest.raises(PersonaError, match="exists already"):
         import_file(file, cast, cast, force=False)
     file.write_text(json.dumps(v2(description="New.")))
     import_file(file, cast, cast, force=True)

@@ -93,7 +93,7 @@ def test_what_lies_broken_among_the_packs_is_told_and_disturbs_nobody(tmp_path: 
     (user_paths().packs / "junk").mkdir()
     assert find_persona("ben").origin == "pack"
     (note,) = list_personas().notes
-    assert "junk is no pack" in note
+    assert "junk is not a pack" in note
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_lies_broken_among_the_packs_is_told_and_disturbs_nobody(tmp_path: 
         ({"pack.yaml": "name: sea\n"}, "'version' is missing"),
         ({"pack.yaml": MANIFEST + "author: me\n"}, "unknown key 'author'"),
         ({"pack.yaml": MANIFEST.replace("sea", "../sea")}, "name"),
-        ({"pack.yaml": MANIFEST}, "holds no persona and no scene"),
+        ({"pack.yaml": MANIFEST}, "contains no persona and no scene"),
         ({"pack.yaml": MANIFEST, "personas__ben.yaml": "id: ben\n"}, "cannot be used.*ben.yaml"),
         ({"pack.yaml": MANIFEST, "personas__a.yaml": BEN, "personas__b.yaml": BEN}, "holds ben twice"),
         ({"pack.yaml": MANIFEST, "personas__ben.yaml": BEN, "..__evil.yaml": "x"}, "leads out of it"),

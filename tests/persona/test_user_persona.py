@@ -70,7 +70,7 @@ def test_a_choice_that_is_not_there_is_told_with_the_nearest() -> None:
     with pytest.raises(SettingsError) as caught:
         current_user_persona(load_settings())
     assert str(caught.value) == (
-        f"There is no persona of your own 'flynt' in {file()} (did you mean flint?); "
+        f"There is no user persona 'flynt' in {file()} (did you mean flint?); "
         "choose another in the settings."
     )
 
@@ -159,7 +159,7 @@ def test_removing_somebody_else_leaves_the_choice() -> None:
     write_settings({"you": "flint"})
     remove_user_persona("ada")
     assert current_user_persona(load_settings()) == FLINT
-    with pytest.raises(SettingsError, match="no persona of your own 'ada'"):
+    with pytest.raises(SettingsError, match="no user persona 'ada'"):
         remove_user_persona("ada")
 
 
@@ -209,12 +209,12 @@ def test_whatever_words_are_given_they_come_back_trimmed_and_plain(given_: list[
 @pytest.mark.parametrize(
     ("name", "about", "said"),
     [
-        (" \n", "", "A name is needed: it is what characters call you."),
+        (" \n", "", "A name is required; characters call you by it."),
         ("x" * (LONGEST_NAME + 1), "", "The name must have at most 80 characters."),
         (
             "x",
             "y" * (LONGEST_ABOUT + 1),
-            "What is told about you has 4,001 characters; at most 4,000 can be told.",
+            "Your description has 4,001 characters; at most 4,000 are allowed.",
         ),
     ],
 )
@@ -232,14 +232,14 @@ def test_what_cannot_be_kept_is_told_and_nothing_is_written(name: str, about: st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("you = 1", " must name each of you as a table, as in [you.captain-flint]."),
+        ("you = 1", " must define each user persona as a table, as in [you.captain-flint]."),
         ("[you]\nx = 1", ': [you.x] must hold texts, as in name = "Captain Flint".'),
         ("[you.x]\nname = 1", ': [you.x] must hold texts, as in name = "Captain Flint".'),
         (
             "[you.x]\nname = 'X'\nabuot = ''",
             ": [you.x] has an unknown key 'abuot' (did you mean about?); known are name and about.",
         ),
-        ("[you.x]\n", ": [you.x]: A name is needed: it is what characters call you."),
+        ("[you.x]\n", ": [you.x]: A name is required; characters call you by it."),
     ],
 )
 def test_a_file_that_is_not_as_it_should_be_is_told_with_the_place(text: str, said: str) -> None:
@@ -252,7 +252,9 @@ def test_a_file_that_is_not_as_it_should_be_is_told_with_the_place(text: str, sa
 def test_a_file_that_a_change_would_break_is_told_and_left_alone() -> None:
     text = 'you.a.name = "x"\nyou.b.name = "y"\nother.kept = 1\n'
     write(text)
-    with pytest.raises(SettingsError, match=r"you\.toml cannot be changed as it is written; give each"):
+    with pytest.raises(
+        SettingsError, match=r"you\.toml cannot be changed in its present layout; start each"
+    ):
         keep_user_persona(UserPersona("a", "X", "new"))
     assert written() == text
 

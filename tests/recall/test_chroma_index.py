@@ -384,8 +384,7 @@ def test_a_damaged_store_is_told_with_what_to_do(folder: Path) -> None:
     told = complaint_of(lambda: ChromaStore(folder=folder))
     assert told.startswith(f"The store at {folder} cannot be used (")
     assert told.endswith(
-        "); move that folder away and start again, it is made anew from the personas; "
-        "or look things up by bm25."
+        "); move that folder away and start again (it is rebuilt from the personas), or use --recall bm25."
     )
     assert (folder / "chroma.sqlite3").read_bytes() == b"garbage" * 1_000
 
@@ -411,7 +410,7 @@ def test_a_store_that_another_program_holds_is_told(folder: Path, monkeypatch: p
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         told = complaint_of(lambda: ChromaStore(folder=folder))
-        assert told == f"The store at {folder} is held by another program; close it and try again."
+        assert told == f"The store at {folder} is locked by another program; close it and try again."
         holder.communicate()
 
 
@@ -473,6 +472,6 @@ def test_what_another_process_holds_is_waited_for_or_told(
             index = before if is_open else open_index(store, pieces(*TEXTS, "A fifth."))
             told = len(index.search("bees", 9))
         except StorageError as error:
-            told = f"{folder} is held by another program" in str(error)
+            told = f"{folder} is locked by another program" in str(error)
     assert told in (True, 4 if is_open else 5)
     assert len(open_index(store, pieces(*TEXTS)).search("bees", 9)) == 4

@@ -48,7 +48,7 @@ def test_other_settings_are_another_run(tmp_path: Path) -> None:
     with open_run(tmp_path, CONFIG):
         pass
     with (
-        pytest.raises(StorageError, match=r"begun with another segments \(3, now 4\); use the same"),
+        pytest.raises(StorageError, match=r"started with another segments \(3, now 4\); use the same"),
         open_run(tmp_path, {**CONFIG, "segments": 4}),
     ):
         pass

@@ -194,8 +194,8 @@ def test_a_models_own_marks_are_a_fault(text: str) -> None:
     ],
 )
 def test_to_say_the_same_again_is_a_fault(again: str) -> None:
-    assert fault(again, (line("holmes", LONG), line("watson"))) == "It says again what it said before."
-    assert fault(again, (line("watson", LONG), line("lestrade"))) == "It says again what Dr. Watson said."
+    assert fault(again, (line("holmes", LONG), line("watson"))) == "It repeats what it said before."
+    assert fault(again, (line("watson", LONG), line("lestrade"))) == "It repeats what Dr. Watson said."
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_only_what_the_speaker_witnessed_lately_counts_as_said_before() -> None:
 )
 def test_to_go_round_is_a_fault(text: str) -> None:
     found = fault_in(text, speaker="holmes", lines=[], names=BAKER_STREET)
-    assert found == "It says the same over and over."
+    assert found == "It repeats itself."
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_another_language_than_the_scenes_is_a_fault_and_a_few_words_are_none(
 
 def test_a_whisper_in_the_middle_of_what_others_hear_is_a_fault() -> None:
     text = "Good evening. (whispers to Watson) He lies."
-    assert "meant for few" in (fault(text) or "")
-    assert "meant for few" in (fault(text, kind="whisper") or "")
+    assert "whisper or a thought that others would hear" in (fault(text) or "")
+    assert "whisper or a thought that others would hear" in (fault(text, kind="whisper") or "")
     assert fault(text, kind="think") is None
     told = fault_in(text, speaker="holmes", lines=[], names=BAKER_STREET, turn_kinds=(SAY,))
     assert told is None

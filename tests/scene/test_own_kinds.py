@@ -8,6 +8,7 @@ from helpers.own_kinds import OWN_KINDS, PRAY, SHOUT, SIGN
 from helpers.scenes import line_by, room
 from pydantic import ValidationError
 
+from rolellm_agents.chat_files.scenes import SCENE, scene_of
 from rolellm_agents.errors import MessageError, SceneError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.scene import LoadedScene, Scene, SceneLine
@@ -79,7 +80,7 @@ def test_a_person_types_its_command() -> None:
     assert parse_typed_line("/喊救命", NAMES, OWN_KINDS) == Utterance("shout", (), "救命")
     with pytest.raises(MessageError, match="/think, /sign, /pray, /shout and /narrate"):
         parse_typed_line("/sing ben run", NAMES, OWN_KINDS)
-    with pytest.raises(MessageError, match="name whom you sign to before the words: Ben and Cleo"):
+    with pytest.raises(MessageError, match="put a name before the words: Ben and Cleo"):
         parse_typed_line("/sign", NAMES, OWN_KINDS)
     with pytest.raises(MessageError, match="There is no command /sign"):
         parse_typed_line("/sign ben run", NAMES)
@@ -150,6 +151,16 @@ def test_a_scene_stores_the_name_and_reads_it_back_with_the_object() -> None:
         Scene.model_validate(stored)
 
 
+def test_a_stored_scene_is_still_read_where_nobody_provides_its_kinds() -> None:
+    scene = with_own_kinds().scene
+    stored = {"scene": scene.model_dump(mode="json", exclude_defaults=True)}
+    loaded = scene_of(f"{SCENE}room", stored)
+    assert loaded is not None
+    assert [kind.name for kind in loaded.scene.turn_kinds] == [kind.name for kind in scene.turn_kinds]
+    assert render_line(loaded, said(with_own_kinds(), "sign", "Run.", "ben")) == "Ada: (sign) Run."
+    assert scene_of(f"{SCENE}room", {"scene": {"manners": ["Sign!", 3]}}) is None
+
+
 def test_an_opening_has_the_kinds_of_its_scene() -> None:
     opening = [{"speaker": "ada", "kind": "sign", "to": ["ben"], "text": "Run."}]
     assert with_own_kinds(opening=opening).scene.opening[0].kind == "sign"
@@ -173,6 +184,9 @@ def test_no_kind_takes_the_name_of_ours_or_of_another() -> None:
         ({"perceived_by": "cats"}, "is perceived by 'cats'; name one of everyone, addressees, speaker"),
         ({"label": {}}, "has no label"),
         ({"label": {"en": "signs to {whom}"}}, "cannot use 'signs to {whom}' as label"),
+        ({"label": {"en": "signs (to {to})"}}, "no brackets, asterisks or colons"),
+        ({"label": {"en": "signs to {to}: "}}, "no brackets, asterisks or colons"),
+        ({"label": {"en": "signs to {to} " + "and so on " * 9}}, "a label has 1 to 80 characters"),
         ({"label": {"en": "signs to {to"}}, "cannot use 'signs to {to' as label"),
         ({"shown": {"en": "{name} signs"}}, "{text} is missing"),
         ({"mark": "sign("}, "is no regular expression"),

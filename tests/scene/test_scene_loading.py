@@ -88,7 +88,7 @@ def test_an_unknown_scene_is_named_with_the_nearest_one() -> None:
         (("id: stranger", "id: narrator"), "no seat can have the id 'narrator'"),
         (("    name: A stranger\n", ""), "'stranger' has no persona"),
         (("cast:", "events:\n  - {{after: 2, join: strnger}}\ncast:"), "events names 'strnger'.*stranger"),
-        (("cast:", "events:\n  - {{after: 2}}\ncast:"), "nothing happens"),
+        (("cast:", "events:\n  - {{after: 2}}\ncast:"), "the event has no content"),
         (("cast:", "director: {{kind: natural, order: [stranger]}}\ncast:"), "order of speakers"),
         (("cast:", "director: loud\ncast:"), "director.kind"),
         (("    about:", "    relations: {{queen: Loyal.}}\n    about:"), "relations names 'queen'"),

@@ -113,7 +113,7 @@ def test_what_another_said_before_is_new_from_somebody_else() -> None:
 def test_a_scene_without_anybody_is_over() -> None:
     scene = scene_with({"ada": "Ada", "ben": "Ben"})
     lines = after(scene, after(scene, [], "ada", "", "leave"), "ben", "", "leave")
-    assert ending(scene, lines) == "Nobody is there any more."
+    assert ending(scene, lines) == "Nobody is present any more."
     assert ending(scene, lines[:1]) is None
     assert ending(scene, after(scene, lines, "ada", "", "join")) is None
 

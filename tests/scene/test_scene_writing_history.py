@@ -100,7 +100,7 @@ def test_a_scene_has_no_room_in_sharegpt() -> None:
 
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        "rolellm: ShareGPT has room for two speakers, and this is a scene; "
+        "rolellm: ShareGPT supports only two speakers, and this is a scene; "
         "use --format markdown, sillytavern or json.\n"
     )
 

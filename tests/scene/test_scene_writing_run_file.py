@@ -176,7 +176,7 @@ def test_a_last_line_that_breaks_off_is_left_out_and_told(tmp_path: Path, ending
     run = read_run_file(path)
 
     assert [line["text"] for line in run.lines] == ["A.", "B."]
-    assert run.note == f"{path} breaks off in line 4; it was read up to there."
+    assert run.note == f"{path} is truncated in line 4; it was read up to there."
 
 
 def test_a_whole_last_line_needs_no_end(tmp_path: Path) -> None:
@@ -197,15 +197,15 @@ GOOD += '"reused_tokens":null,"completion_tokens":null,"ms":null}'
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ('{"turn": 2,', "it is no JSON"),
-        ("", "it is no JSON"),
-        ("[" * 100_000, "it is no JSON"),
+        ('{"turn": 2,', "it is not JSON"),
+        ("", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
         ("[]", "Input should be a valid dictionary"),
         (GOOD.replace('"say"', '"sing"'), "its kind is 'sing', which the scene does not have"),
         (GOOD.replace('"Hi"', "7"), "text: Input should be a valid string"),
         (GOOD.replace('"turn":1', '"turn":0'), "it is of turn 0, and a line of turn 1 stands before it"),
-        (GOOD.replace('["ada"]', '["ada", "eve"]'), "it names 'eve', which is no seat"),
-        (GOOD.replace('"speaker":"ada"', '"speaker":"eve"'), "it names 'eve', which is no seat"),
+        (GOOD.replace('["ada"]', '["ada", "eve"]'), "it names 'eve', which is not a seat"),
+        (GOOD.replace('"speaker":"ada"', '"speaker":"eve"'), "it names 'eve', which is not a seat"),
     ],
 )
 def test_a_damaged_line_is_told_by_its_number(tmp_path: Path, line: str, fault: str) -> None:
@@ -217,15 +217,15 @@ def test_a_damaged_line_is_told_by_its_number(tmp_path: Path, line: str, fault: 
 
     told = str(refused.value)
     assert told.startswith(f"{path}, line 3: {fault}")
-    assert told.endswith("; take the line out, or write the file anew with “rolellm scene run”.")
+    assert told.endswith("; remove the line, or write the file again with “rolellm scene run”.")
     assert "\n" not in told
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda first: first.pop("seed"), "it does not tell seed"),
-        (lambda first: first.pop("scene"), "it does not tell scene"),
+        (lambda first: first.pop("seed"), "it has no seed"),
+        (lambda first: first.pop("scene"), "it has no scene"),
         (lambda first: first["scene"].pop("setting"), "scene.setting: Field required"),
         (lambda first: first.update(scene=[]), "scene: Input should be a valid dictionary"),
     ],
@@ -247,7 +247,7 @@ def test_a_file_without_a_whole_line_is_told(tmp_path: Path, content: bytes) -> 
     path = tmp_path / "run.jsonl"
     path.write_bytes(content)
 
-    with pytest.raises(SceneError, match="holds no whole line"):
+    with pytest.raises(SceneError, match="has no complete line"):
         read_run_file(path)
 
 

@@ -93,13 +93,13 @@ def test_who_is_spoken_of_does_not_hear_the_whisper(typed: str) -> None:
         ("/", ["no command", "/whisper"]),
         ("/whsiper watson come", ["no command /whsiper", "did you mean /whisper", "two"]),
         ("/usr/bin", ["no command /usr/bin"]),
-        ("/w", ["Nobody is named", "Dr. Watson"]),
+        ("/w", ["No addressee is named", "Dr. Watson"]),
         ("/w watsen come", ["'watsen'", "did you mean watson", "Dr. Watson"]),
         ("/w come here", ["'come'"]),
         ("/w bennet come", ["'bennet'", "Mary Bennet or Kitty Bennet"]),
-        ("/w watson", ["nothing after /w Dr. Watson"]),
-        ("/me", ["nothing after /me"]),
-        ("/think", ["nothing after /think"]),
+        ("/w watson", ["no text after /w Dr. Watson"]),
+        ("/me", ["no text after /me"]),
+        ("/think", ["no text after /think"]),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(typed: str, parts: list[str]) -> None:

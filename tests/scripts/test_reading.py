@@ -72,7 +72,7 @@ def test_subtitles_of_other_kinds(tmp_path: Path, text: str) -> None:
 
 def test_subtitles_without_names_are_told(tmp_path: Path) -> None:
     bare = SRT.replace("JOHN: ", "").replace("MARY: ", "")
-    with pytest.raises(ScriptError, match="name no speaker"):
+    with pytest.raises(ScriptError, match="name the speakers"):
         read(tmp_path, bare)
 
 
@@ -102,7 +102,7 @@ def test_chinese_encodings_are_found_out(tmp_path: Path) -> None:
         (b"\x7fELF\x02\x01\x01\0\0\0\0" * 9, "is not"),
         (b"%PDF-1.7\n...", "is not plain text"),
         (b"PK\x03\x04....", "is not"),
-        (b"It rained all day. " * 99, "is no script"),
+        (b"It rained all day. " * 99, "is not a script"),
     ],
 )
 def test_what_is_no_script_is_told(tmp_path: Path, content: bytes, told: str) -> None:

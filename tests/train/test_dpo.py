@@ -233,7 +233,7 @@ def test_an_adapter_of_another_base_is_not_learned_on(
     refused = rolellm(*command, "--base", str(other), "--from", str(tmp_path / "run"))
     assert refused.returncode == 2
     assert f"is one of {recipe.base}, and the recipe tiny tunes {other}" in refused.stderr
-    assert "name the adapter's base with --base" in refused.stderr
+    assert "name the adapter's base model with --base" in refused.stderr
     absent = rolellm(*command, "--from", str(tmp_path / "away"))
     assert absent.returncode == 2
     assert "There is no run and no adapter in" in absent.stderr

@@ -131,7 +131,7 @@ def test_an_adapter_alone_is_exported_over_the_base_that_is_named(made: Path, tm
 
 def test_what_was_not_converted_as_it_was_tuned_is_not_kept(run: Path, made: Path, tmp_path: Path) -> None:
     wrong = make_converters(tmp_path / "wrong", made / "tiny.gguf", strength=-3.0)
-    match = r"adapter\.gguf over base-f16\.gguf is not what was tuned \(top-1 agreement is 0\.\d+ .*--force"
+    match = r"adapter\.gguf over base-f16\.gguf does not compute what .*agreement is 0\.\d+ .*--force"
     refused(run, made, ModelError, match, llama_cpp=wrong)
     result = exported(run, made, llama_cpp=wrong, force=True)
     assert [parity.passed for parity in result.parities] == [False, True]
@@ -153,7 +153,7 @@ def test_what_is_there_is_replaced_only_when_that_is_wanted(run: Path, made: Pat
     (run / "export" / "mine.txt").write_text("mine")
     with pytest.raises(SettingsError, match=r"There is a model rolesmol in .* already; .*--force"):
         exported(run, made)
-    with pytest.raises(StorageError, match="is there already; name another folder with --to"):
+    with pytest.raises(StorageError, match="exists already; name another folder with --to"):
         exported(run, made, name="other")
     assert (run / "export" / "mine.txt").read_text() == "mine"
     exported(run, made, force=True)
@@ -174,12 +174,12 @@ def test_an_export_that_fails_leaves_the_one_before_it(run: Path, made: Path, tm
 def test_an_adapter_that_does_not_say_its_base_is_refused(made: Path, tmp_path: Path) -> None:
     source = shutil.copytree(made / "adapter", tmp_path / "mine")
     change_json(source / "adapter_config.json", base_model_name_or_path=None)
-    refused(source, made, ModelError, "name that with --base")
+    refused(source, made, ModelError, "name it with --base")
 
 
 def test_an_adapter_for_another_base_is_refused(run: Path, made: Path, tmp_path: Path) -> None:
     wide = make_base(tmp_path / "wide", width=32)
-    match = r"made for another base than tiny \(model\.layers\.0\..*name its own with --base"
+    match = r"made for another base model than tiny \(model\.layers\.0\..*name its .* with --base"
     refused(run, made, ModelError, match, base=str(wide))
 
 
@@ -205,10 +205,10 @@ def test_an_adapter_that_holds_nan_is_refused(run: Path, made: Path) -> None:
     ("changes", "match"),
     [
         ({"peft_type": "IA3"}, "only LoRA can be exported"),
-        ({"use_dora": True}, "has DoRA, which GGUF cannot hold"),
+        ({"use_dora": True}, "has DoRA, which GGUF does not support"),
         ({"use_rslora": True}, "rank-stabilized scaling"),
         ({"alpha_pattern": {"v_proj": 3}}, "an alpha for each layer"),
-        ({"modules_to_save": ["lm_head"]}, "whole layers"),
+        ({"modules_to_save": ["lm_head"]}, "complete layers"),
         ({"bias": "all"}, "has biases"),
     ],
 )
@@ -246,7 +246,7 @@ def no_run(run: Path) -> None:
         (remove_weights, "save the adapter as safetensors"),
         (break_config, "cannot be read"),
         (take_adapter, "has no adapter yet"),
-        (another_run, "is no training"),
+        (another_run, "is not a training"),
         (no_run, "There is no run and no adapter in"),
     ],
 )
@@ -264,8 +264,8 @@ def test_a_source_that_is_incomplete_is_refused(
         ({"base": "no/such"}, ModelError, "There is no base 'no/such'"),
         ({"base": "openai:gpt-4o"}, ModelError, "cannot be exported"),
         ({"merged": ["q5_k"]}, ModelError, "cannot be written in 'q5_k'.*f16, q8_0, q4_k_m"),
-        ({"name": "a b"}, SettingsError, "is no name for a model"),
-        ({"to": Path("/tmp/a+b")}, ModelError, "mark of an adapter"),
+        ({"name": "a b"}, SettingsError, "is not a valid model name"),
+        ({"to": Path("/tmp/a+b")}, ModelError, "separator of an adapter"),
         ({"llama_cpp": Path("/nowhere")}, ModelError, "There is no convert_lora_to_gguf.py in /nowhere"),
     ],
 )
@@ -280,7 +280,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_written(
 ) -> None:
     usage = shutil.disk_usage(run)._replace(free=200_000_000)
     monkeypatch.setattr("rolellm_train.export.folder.shutil.disk_usage", lambda _: usage)
-    refused(run, made, StorageError, r"takes \d+\.\d GB on the way and 0\.0 GB are free in .*; make room")
+    refused(run, made, StorageError, r"takes \d+\.\d GB temporarily, and 0\.0 GB are free in .*; make room")
 
 
 def test_a_disk_that_fills_up_on_the_way_leaves_nothing(

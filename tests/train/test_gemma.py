@@ -115,7 +115,9 @@ def test_a_vocabulary_without_gemmas_marks_is_spoken_to_in_chatml() -> None:
 def test_gemmas_template_for_another_base_is_refused(tmp_path: Path) -> None:
     base = make_tiny_gguf(tmp_path / "tiny.gguf", seed=1)
     recipe = Recipe(id="odd", about="", base=str(base), chat_template="gemma")
-    with pytest.raises(TrainingError, match=r"does not know the marks of Gemma's.*chat_template: own"):
+    with pytest.raises(
+        TrainingError, match=r"does not have the control tokens of Gemma's.*chat_template: own"
+    ):
         open_base(recipe)
 
 

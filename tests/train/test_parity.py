@@ -97,7 +97,7 @@ def figures(
 
 def test_logits_that_are_no_numbers_fail() -> None:
     assert not figures(largest=None).passed
-    assert failure_of(figures(largest=None)) == "some logits are no numbers"
+    assert failure_of(figures(largest=None)) == "some logits are not finite"
 
 
 def test_quantized_weights_may_differ() -> None:

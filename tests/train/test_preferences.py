@@ -135,7 +135,7 @@ def test_whom_nobody_knows_and_other_languages_and_roles_kept_apart_are_counted(
     found = find_preferences(RECIPE, [place], people)
     assert [pair.persona.id for pair in found.pairs] == ["ada"]
     assert found.unknown_roles == {"nobody": 1}
-    assert found.left_out == {"of a role that is kept apart": 1, "of another language": 1}
+    assert found.left_out == {"of a held-out role": 1, "of another language": 1}
     all_roles = RECIPE.model_copy(update={"keep_apart": False})
     assert len(find_preferences(all_roles, [place], people).pairs) == 2
 
@@ -233,10 +233,12 @@ def test_general_answers_of_a_role_whose_general_rows_may_be_learned_count(tmp_p
     run = drawn(tmp_path / "run", {**of_keating, "kind": "general"}, {**of_keating, "type": "script_based"})
     found = find_preferences(RECIPE, [run], cast)
     assert [pair.kind for pair in found.pairs] == ["general"]
-    assert found.left_out == {"of a role that is kept apart": 1}
+    assert found.left_out == {"of a held-out role": 1}
 
 
 def test_samples_without_references_are_no_draws(cast: list[Persona], tmp_path: Path) -> None:
     run = drawn(tmp_path / "run", {"generated": ["Three."]})
-    with pytest.raises(RoleLLMError, match=r"tells no references for “Hives\?”.*rolellm data draws"):
+    with pytest.raises(
+        RoleLLMError, match=r"has no references for “Hives\?”.*rolellm data rejection-sampling"
+    ):
         find_preferences(RECIPE, [run], cast)

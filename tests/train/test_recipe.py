@@ -78,7 +78,7 @@ def test_a_base_that_the_converters_do_not_take_is_refused(recipe: Recipe) -> No
 
     model.__class__ = OddForCausalLM
     with pytest.raises(
-        RoleLLMError, match=r"is a OddForCausalLM, which llama\.cpp's converters do not take"
+        RoleLLMError, match=r"is a OddForCausalLM, which llama\.cpp's converters do not support"
     ):
         check(recipe, model)
 

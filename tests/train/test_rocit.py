@@ -117,7 +117,7 @@ def test_another_recipe_does_not_go_on_with_a_run(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
 ) -> None:
     train(recipe, [data], cast, tmp_path / "run")
-    with pytest.raises(RoleLLMError, match="was begun with another recipe"):
+    with pytest.raises(RoleLLMError, match="was started with another recipe"):
         train(recipe.model_copy(update={"rank": 3}), [data], cast, tmp_path / "run")
 
 
@@ -202,7 +202,9 @@ def test_a_loss_that_is_no_number_ends_it_with_what_to_do(
 ) -> None:
     loss = trainer_module.answer_loss
     monkeypatch.setattr(trainer_module, "answer_loss", lambda *given: loss(*given) * float("nan"))
-    with pytest.raises(RoleLLMError, match=r"no number any more after step 0; lower learning_rate"):
+    with pytest.raises(
+        RoleLLMError, match=r"became NaN or infinite after step 0; set a lower learning_rate"
+    ):
         train(recipe, [data], cast, tmp_path / "run")
     assert not (tmp_path / "run" / ADAPTER).exists()
 
@@ -221,7 +223,7 @@ def test_a_full_disk_in_mid_checkpoint_loses_no_earlier_one(
 
     monkeypatch.setattr(trainer_module, "save_adapter", full)
     with pytest.raises(
-        RoleLLMError, match=r"could not be written to .*No space left.*goes on from the one"
+        RoleLLMError, match=r"could not be written to .*No space left.*continues from the previous"
     ):
         train(recipe, [data], cast, tmp_path / "run")
     kept = last_complete_checkpoint(tmp_path / "run/checkpoints")
@@ -259,7 +261,7 @@ def test_roles_that_are_kept_apart_are_learned_nowhere(recipe: Recipe, tmp_path:
     names = {row.persona.name for row in material.learned}
     assert "Thor" in names
     assert "Jack Sparrow" not in names
-    assert material.left_out["of a role that is kept apart"] >= 1
+    assert material.left_out["of a held-out role"] >= 1
     assert material.unknown_roles == {"Nobody": 1}
 
 

@@ -390,7 +390,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
     with pytest.raises(StorageError) as told:
         Transcript(tmp_path / "data" / "transcript.db")
-    assert "cannot be made" in sentence_of(told, tmp_path / "data")
+    assert "cannot be created" in sentence_of(told, tmp_path / "data")
     assert (tmp_path / "data").read_text() == "in the way"
 
 
@@ -476,7 +476,7 @@ def test_another_program_that_holds_the_file_is_told(transcript: Transcript, tmp
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError) as told:
         say(transcript, conversation, None, "Too early.")
-    assert "is held by another program" in sentence_of(told, tmp_path / "transcript.db")
+    assert "is locked by another program" in sentence_of(told, tmp_path / "transcript.db")
     holder.execute("ROLLBACK")
     holder.close()
     said = say(transcript, conversation, None, "Now.")

@@ -112,7 +112,7 @@ async def test_before_there_is_an_answer_nothing_goes_on(ada: Persona, transcrip
     async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
         await until(pilot, lambda: bubbles(pilot) == [GREETING])
         await pilot.press("ctrl+g")
-        await until(pilot, lambda: "say something first" in status(pilot))
+        await until(pilot, lambda: "send a message first" in status(pilot))
 
 
 async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcript) -> None:

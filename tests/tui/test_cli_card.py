@@ -53,11 +53,11 @@ def test_a_folder_is_imported_and_what_is_refused_stops_nothing(ada: Path, tmp_p
     assert "ada: Ada" in imported.stdout
     refused = imported.stderr.strip().splitlines()
     assert len(refused) == 2
-    assert "broken.png is cut short" in refused[0]
+    assert "broken.png is truncated" in refused[0]
     assert "photo.png is a picture without a card" in refused[1]
     again = rolellm_here("persona", "import", str(ada))
     assert again.returncode == 2
-    assert "is there already; use --force" in again.stderr
+    assert "exists already; use --force" in again.stderr
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "There is no card in" in rolellm_here("persona", "import", str(empty)).stderr

@@ -48,7 +48,7 @@ def test_from_sources_to_a_data_set_that_does_not_leak(source: Path, tmp_path: P
 
     checked = rolellm_here("data", "check", str(out))
     assert checked.returncode == 0
-    assert "role-without-profile: roles that are in no profile" in checked.stdout
+    assert "role-without-profile: roles without a profile" in checked.stdout
     assert "60 rows of 2 files: 0 leak, 0 are invalid" in checked.stdout
 
     stats = json.loads(rolellm_here("data", "stats", str(out), "--json").stdout)
@@ -129,7 +129,7 @@ def test_what_is_there_is_replaced_only_by_force(source: Path, tmp_path: Path) -
     )
     for command in commands:
         assert complaint(rolellm_here(*command)).startswith(
-            (f"{there} is there already; ", f"{there} already exists; ")
+            (f"{there} exists already; ", f"{there} already exists; ")
         )
         assert there.read_text(encoding="utf-8") == "mine\n"
         assert rolellm_here(*command, "--force").returncode == 0
@@ -149,7 +149,7 @@ def test_mistakes_are_told_in_one_sentence(command: tuple[str, ...], tmp_path: P
     assert "holds no samples" in complaint(rolellm_here("data", name, str(tmp_path / "empty"), *options))
     other = written_rows(tmp_path / "other.jsonl", [{"text": "no sample"}])
     said = complaint(rolellm_here("data", name, str(other), *options))
-    assert "holds no samples" in said or "other.jsonl, line 1: 'generated' is no list of texts" in said
+    assert "holds no samples" in said or "other.jsonl, line 1: 'generated' is not a list of texts" in said
     assert not (tmp_path / "out").exists()
 
 
@@ -159,4 +159,4 @@ def test_wrong_options_are_told(source: Path, tmp_path: Path) -> None:
     said = rolellm_here("data", "split", str(source), "--test-share", "2", "--out", str(tmp_path / "x"))
     assert (said.returncode, "--test-share" in said.stderr) == (2, True)
     said = rolellm_here("data", "stats", str(source), "--plot", str(tmp_path / "x.gif"))
-    assert complaint(said).endswith("name one that ends in .svg or .png.")
+    assert complaint(said).endswith("name a file that ends in .svg or .png.")

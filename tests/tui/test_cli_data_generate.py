@@ -154,7 +154,7 @@ def test_a_budget_ends_the_run_and_tells_how_to_go_on(tmp_path: Path) -> None:
     assert first["tokens"]["read"] + first["tokens"]["written"] <= 3000
     code, _, err = data(*command, "--max-cost", "1")
     assert code == 2
-    assert "needs prices; give --price-read" in err
+    assert "limit requires prices; set --price-read" in err
 
 
 def test_what_failed_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_what_failed_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     assert code == 2
     assert json.loads(told)["failed"] == 6
     assert "rolellm: 6 items failed (" in err
-    assert "the same command tries them again and pays for nothing twice." in err
+    assert "run the same command again to retry them; finished items are not computed again." in err
     assert not (tmp_path / "run" / "manifest.json").exists()
 
 
@@ -185,7 +185,10 @@ def test_what_failed_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     [
         (("rolegpt", "--personas", "nobody"), "There is no persona 'nobody'"),
         (("rolegpt", "--personas", " , "), "No persona is named"),
-        (("rolegpt", "--personas", "ada", "-s", "system"), "RoleGPT does not answer by 'system'"),
+        (
+            ("rolegpt", "--personas", "ada", "-s", "system"),
+            "RoleGPT does not support the strategy 'system'",
+        ),
         (("rolegpt", "--personas", "ada", "--instructions", "none.jsonl"), "There is no file none.jsonl"),
         (("context-instruct", "-p", "nobody"), "There is no persona 'nobody'"),
         (

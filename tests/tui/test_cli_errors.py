@@ -62,8 +62,8 @@ def complaint(said: subprocess.CompletedProcess[str]) -> str:
             "There is no strategy 'sytem' (did you mean system?); "
             "known are zero-shot, few-shot-prompt, few-shot-dialogue, system, retrieval.",
         ),
-        (("say", "shrek", " \n ", *SCRIPTED), "The message is empty; type something to say."),
-        (("say", "shrek", "-", *SCRIPTED), "The message is empty; type something to say."),
+        (("say", "shrek", " \n ", *SCRIPTED), "The message is empty; type some text."),
+        (("say", "shrek", "-", *SCRIPTED), "The message is empty; type some text."),
         (
             ("say", "shrek", "Hi", "-c", "zzzz", *SCRIPTED),
             "There is no conversation 'zzzz'; “rolellm history list” shows all.",
@@ -91,7 +91,7 @@ def test_a_name_or_a_value_that_is_wrong(arguments: tuple[str, ...], expected: s
         (0, "{file} is not a GGUF file; llama.cpp reads no other kind."),
         (3_000_000, "llama.cpp cannot load {file}: "),
     ],
-    ids=["empty", "cut short"],
+    ids=["empty", "truncated"],
 )
 def test_a_model_file_that_is_none(tmp_path: Path, bytes_kept: int, expected: str) -> None:
     file = tmp_path / "model.gguf"
@@ -129,7 +129,7 @@ def test_a_server_that_is_not_there() -> None:
         ("id: eve\nname: Eve\ndescription: x\ndemonstrations:\n- user: Hi\n", "line 5: the key"),
         ("id: eve\nname: [Eve\n", "line 3: "),
         ("id: eve\nname: Eve\ndescription: x\n[x]: y\n", "line 4: "),
-        ("id: eve\nname: Eve\nname: Eva\ndescription: x\n", "line 3: the key 'name' stands twice."),
+        ("id: eve\nname: Eve\nname: Eva\ndescription: x\n", "line 3: the key 'name' occurs twice."),
     ],
     ids=["missing key", "no YAML", "a list as a key", "repeated key"],
 )
@@ -148,7 +148,8 @@ def test_a_home_below_a_regular_file(tmp_path: Path) -> None:
     said = complaint(rolellm("say", "shrek", "Hi", *SCRIPTED, env={"ROLELLM_HOME": str(home)}))
 
     assert said == (
-        f"The folder {home / 'data'} cannot be made (Not a directory); free it, "
+        f"The folder {home / 'data'} cannot be created (Not a directory); check permissions and "
+        "free space, "
         "or set ROLELLM_HOME to a folder you can write to."
     )
 

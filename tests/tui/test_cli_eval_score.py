@@ -93,7 +93,7 @@ def test_common_leaves_out_what_only_one_file_has(files: tuple[str, ...], tmp_pa
     assert (code, err.count("the first of"), err.count("--common")) == (2, 0, 1)
     code, out, err = score(*arguments, "--common", "--json")
     assert (code, json.loads(out)["n"]) == (0, 1)
-    assert err == "rolellm: Left out, since only one of the files has them: 2 rows.\n"
+    assert err == "rolellm: Left out, because only one of the files has them: 2 rows.\n"
 
 
 def test_the_benchmark_of_scoring_prints_a_row_for_each_measure() -> None:

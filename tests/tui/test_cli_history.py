@@ -265,11 +265,12 @@ def test_a_backup_of_everything_comes_back_as_it_was(tmp_path: Path) -> None:
         (None, "cannot be read (No such file or directory); name another file."),
         (
             "Dear diary",
-            "is no conversation of rolellm's, SillyTavern's or ShareGPT's; export it as one of these.",
+            "is not a conversation in the format of rolellm, SillyTavern or ShareGPT; export it in "
+            "one of these.",
         ),
         (
             '{"conversations": [{"from": "human", "value": "Hi"}]}',
-            "does not tell whom it is with; name the persona with --persona.",
+            "does not name its persona; name it with --persona.",
         ),
     ],
 )

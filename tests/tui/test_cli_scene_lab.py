@@ -181,5 +181,5 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path, asked: list[Asked]
     lab(scene, *BOTH, "--out", str(out), seeds=1, turns=1)
     asked.clear()
     other = lab(scene, *BOTH, "--out", str(out), "--temperature", "0", seeds=1, turns=1)
-    assert complaint(other).startswith(f"The run in {out} was begun with another sampling ")
+    assert complaint(other).startswith(f"The run in {out} was started with another sampling ")
     assert asked == []

@@ -137,7 +137,7 @@ def test_a_file_that_breaks_off_is_told_and_replays_up_to_there(file: Path) -> N
     said = replay(file)
 
     assert said.returncode == 0
-    assert said.stderr.startswith(f"rolellm: {file} breaks off in line ")
+    assert said.stderr.startswith(f"rolellm: {file} is truncated in line ")
     assert said.stdout.startswith("Identical: ")
 
 

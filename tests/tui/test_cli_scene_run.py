@@ -237,7 +237,7 @@ def test_a_file_that_was_cut_is_told_and_replays_when_it_is_finished(whole: dict
 
     said = play_on(whole["natural"].with_name("market.yaml"), out)
 
-    assert said.stderr == f"rolellm: {out} breaks off in line {lines}; it was read up to there.\n"
+    assert said.stderr == f"rolellm: {out} is truncated in line {lines}; it was read up to there.\n"
     assert rolellm_here("scene", "replay", str(out)).stdout == f"Identical: {lines - 1} lines.\n"
 
 
@@ -303,10 +303,10 @@ def test_a_file_of_another_run_is_refused_and_left_as_it_is(
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"A poem.\nIt has two lines.\n", "{file}, line 1: it is no JSON; "),
-        (b"A poem of one line", "{file} holds no whole line; "),
+        (b"A poem.\nIt has two lines.\n", "{file}, line 1: it is not JSON; "),
+        (b"A poem of one line", "{file} has no complete line; "),
         (b'{"turn": 0}\n', "{file}, line 1: "),
-        (b"\xff\xfe\x00", "{file} holds no whole line; "),
+        (b"\xff\xfe\x00", "{file} has no complete line; "),
     ],
 )
 def test_a_file_that_is_no_run_is_refused_and_left_as_it_is(
@@ -357,7 +357,8 @@ def test_places_that_cannot_be_written(tmp_path: Path, asked: list[Asked]) -> No
         f"{tmp_path} cannot be read (Is a directory); name another file."
     )
     assert complaint(run(scene, "--out", str(tmp_path), "--force")) == (
-        f"{tmp_path} cannot be written (Is a directory); free it, or name another file."
+        f"{tmp_path} cannot be written (Is a directory); check permissions and free space, or name "
+        "another file."
     )
     assert asked == []
 

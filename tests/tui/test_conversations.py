@@ -638,7 +638,7 @@ async def test_what_is_brought_in_is_highlighted(
     [
         ("", "Enter a file name first."),
         ("missing.json", "missing.json cannot be read (No such file or directory)"),
-        ("nobody.json", "does not tell whom it is with"),
+        ("nobody.json", "does not name its persona"),
     ],
 )
 async def test_what_cannot_be_brought_in_is_told_and_stays_to_be_put_right(

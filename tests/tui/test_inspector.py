@@ -737,7 +737,7 @@ async def test_a_demonstration_that_is_gone_since_is_told(lamp: WrittenLine) -> 
         (
             "ada",
             {"sillytavern": {"extra": {}}},
-            "This message was imported; what wrote it is not known.",
+            "This message was imported; its model is unknown.",
         ),
         (USER, {}, "You wrote this message."),
     ],

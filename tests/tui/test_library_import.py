@@ -331,7 +331,7 @@ def test_a_card_of_other_people_is_seen_as_it_comes_in() -> None:
     assert (came.id, came.lore) == ("seraphina", 4)
     (seen,) = look(str(file))
     assert seen.replaces
-    with pytest.raises(PersonaError, match="is there already"):
+    with pytest.raises(PersonaError, match="exists already"):
         bring_in(str(file), replace=False)
 
 

@@ -220,8 +220,8 @@ def test_help_and_quit() -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("/again", "There is nothing to answer yet; say something first."),
-        ("/continue", "There is nothing to answer yet; say something first."),
+        ("/again", "There is nothing to answer yet; send a message first."),
+        ("/continue", "There is nothing to answer yet; send a message first."),
         ("/swipe left", "There is no answer yet; type a line, or /again."),
         ("/why", "There is no answer yet; type a line, or /again."),
         ("/edit 1 Other words.", "There is no message 1; /history prints the numbers."),

@@ -153,7 +153,7 @@ def test_what_is_no_file_is_not_read(name: str) -> None:
     found = ada(name=name)
     if name == "pipe":
         os.mkfifo(found.path.parent / name)
-    with pytest.raises(PersonaError, match="is no file"):
+    with pytest.raises(PersonaError, match="is not a file"):
         load_portrait(found)
 
 
@@ -339,9 +339,7 @@ async def test_a_damaged_picture_leaves_the_initials_and_is_told() -> None:
         app.portrait.found = ada(b"no picture")
         await until(pilot, lambda: app.failed)
         assert app.initials() == "A"
-        assert app.failed == [
-            "The portrait ada.png is damaged, or no picture that can be shown; give another."
-        ]
+        assert app.failed == ["The portrait ada.png is damaged, or not a supported picture; use another."]
 
 
 async def test_the_library_notes_a_damaged_picture_on_the_card_and_only_there() -> None:

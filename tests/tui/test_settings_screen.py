@@ -477,7 +477,7 @@ async def test_a_name_is_needed() -> None:
         await pilot.press("n")
         await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: text_of(pilot, "#complaint").startswith("A name is needed"))
+        await until(pilot, lambda: text_of(pilot, "#complaint").startswith("A name is required;"))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
     assert user_personas() == []

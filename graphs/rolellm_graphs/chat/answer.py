@@ -153,7 +153,7 @@ class PendingAnswer:
         if self._complete is None:
             error: RoleLLMError = MessageError("The answer was stopped before its first word.")
         else:
-            error = ModelError(f"{self._voice.model_name} had nothing to say; let it answer again.")
+            error = ModelError(f"{self._voice.model_name} returned an empty answer; let it answer again.")
         return TurnFailed(error=error, message=None)
 
 

@@ -10,7 +10,7 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import Kind
 from rolellm_agents.transcript.store import MAIN
 
-STILL_ANSWERING = "An answer is still on its way; stop it first, or wait for its end."
+STILL_ANSWERING = "An answer is still being generated; stop it first, or wait for its end."
 
 
 class ConversationCursor(ABC):

@@ -209,7 +209,7 @@ class Session(ConversationCursor):
         def last_answer() -> Opening:
             path = self._path_to_line()
             if len(self._path) != len(path) + 1:
-                raise MessageError("There is no answer to go on with; say something first.")
+                raise MessageError("There is no answer to continue; send a message first.")
             return Opening(path, prefix=self._path[-1].text)
 
         return self._answer(last_answer)
@@ -407,7 +407,7 @@ class Session(ConversationCursor):
         """The path up to the user's last line."""
         places = [place for place, message in enumerate(self._path) if message.speaker == USER]
         if not places:
-            raise MessageError("There is nothing to answer yet; say something first.")
+            raise MessageError("There is nothing to answer yet; send a message first.")
         return self._path[: places[-1] + 1]
 
     @contextmanager
@@ -432,5 +432,5 @@ async def _words(model: BaseChatModel, prompt: list[BaseMessage]) -> AsyncGenera
 
 def _checked(text: str) -> str:
     if not text.strip():
-        raise MessageError("The message is empty; type something to say.")
+        raise MessageError("The message is empty; type some text.")
     return text.strip()

@@ -277,7 +277,7 @@ async def _judge(
         for key, turns, reply in _judged_turns(one, back)
     ]
     own = folder / FOLDER / judge.name
-    callbacks.notice(f"The judge {judge.name} is at work.")
+    callbacks.notice(f"The judge {judge.name} is running.")
     try:
         return await judge_replies(
             [cast(ReplyJudge, judge.judge)],
@@ -288,7 +288,7 @@ async def _judge(
             progress=callbacks.progress,
         ), ""
     except ModelError as error:
-        return read_verdicts(own).verdicts, f"The judge {judge.name} gave up: {error}"
+        return read_verdicts(own).verdicts, f"The judge {judge.name} stopped: {error}"
 
 
 def _judged_turns(

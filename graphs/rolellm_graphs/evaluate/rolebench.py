@@ -135,7 +135,7 @@ def _check(request: RoleBenchRequest, systems: Sequence[SystemUnderTest]) -> Non
             raise SettingsError(f"No {what} is named; name at least one.")
     if any(system.name == BASELINE.model for system in systems):
         raise SettingsError(
-            f"{BASELINE.model!r} is the name of the published answers; name the model else."
+            f"{BASELINE.model!r} is the name of the published answers; choose another name for the model."
         )
 
 
@@ -211,13 +211,13 @@ async def _judge(
     """The replies with their verdicts, and a sentence for each judge that stopped early."""
     judge_failures = []
     for named in judges:
-        callbacks.notice(f"The judge {named.name} is at work.")
+        callbacks.notice(f"The judge {named.name} is running.")
         outcome = await judge_scored(
             named, replies, first, folder, at_once=limits.at_once, callbacks=callbacks
         )
         replies = outcome.scored
         if outcome.failure:
-            judge_failures.append(f"The judge {named.name} gave up: {outcome.failure}")
+            judge_failures.append(f"The judge {named.name} stopped: {outcome.failure}")
     return replies, judge_failures
 
 

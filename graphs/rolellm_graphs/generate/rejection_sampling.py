@@ -68,7 +68,7 @@ async def rejection_sampling(
     """
     if describe_sampling(model).get("temperature") == 0:
         raise SettingsError(
-            "At temperature 0 all answers to a question are the same; name a higher --temperature."
+            "At temperature 0 all answers to a question are the same; set a higher --temperature."
         )
     asked = _asked(request)
     plan = GenerationPlan(
@@ -98,7 +98,8 @@ def _asked(request: RejectionSamplingRequest) -> list[Sample]:
     known = [sample for sample in once.values() if sample.role in request.personas]
     if not known:
         raise RoleBenchError(
-            "None of the questions is to somebody who is a persona; “rolellm persona build” makes one."
+            "None of the questions belongs to a role that is a persona; “rolellm persona build” "
+            "creates a persona."
         )
     return sorted(known, key=lambda sample: sample.role)
 

@@ -237,7 +237,8 @@ def _check(request: RoleGPTRequest) -> None:
 def _check_strategy(strategy: str) -> None:
     if strategy not in ROLEGPT_STRATEGIES:
         raise SettingsError(
-            f"RoleGPT does not answer by {strategy!r}{did_you_mean(strategy, ROLEGPT_STRATEGIES)}; "
+            f"RoleGPT does not support the strategy "
+            f"{strategy!r}{did_you_mean(strategy, ROLEGPT_STRATEGIES)}; "
             f"it knows {', '.join(ROLEGPT_STRATEGIES)}."
         )
 

@@ -128,7 +128,7 @@ def _answer(question: JudgeQuestion[Read], reply: ModelReply) -> JudgeReply[Read
     if read is None:
         cut = ", which reached its limit" if reply.unfinished else ""
         said = one_line(reply.text, _SHOWN) or "nothing"
-        trouble = f"No judgement can be read out of the answer{cut}: {said}"
+        trouble = f"No judgement can be parsed from the answer{cut}: {said}"
     return JudgeReply(
         read=read,
         status="unparsed" if read is None else "scored",

@@ -91,7 +91,7 @@ class _JudgingRun:
         if failed and self._failed_in_a_row >= MAX_FAILURES:
             raise ModelError(
                 f"The judge's model failed {MAX_FAILURES} times in a row ({failed.reason.rstrip('.')}); "
-                "the same command goes on with what is left."
+                "run the same command again to continue."
             )
         if not failed and self._run is not None:
             self._run.append(work.key, item_to_json(self._places[work.key], work.about, verdicts))

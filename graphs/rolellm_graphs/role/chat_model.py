@@ -291,7 +291,8 @@ class RoleChatModel(BaseChatModel):
         through = with_model(chain, self.model, self)
         if through is None:
             raise NotImplementedError(
-                f"{describe_model(self.model)} does this in a way that a persona cannot; use another model."
+                f"{describe_model(self.model)} does this in a way that does not work for a persona; "
+                "use another model."
             )
         return through
 

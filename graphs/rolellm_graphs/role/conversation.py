@@ -31,10 +31,7 @@ def conversation_of(messages: Sequence[BaseMessage]) -> Conversation:
     """
     at = next((at for at, one in reversed([*enumerate(messages)]) if isinstance(one, HumanMessage)), None)
     if at is None:
-        raise MessageError(
-            "None of the messages is the user's, so that the persona has nothing to answer; "
-            "add a HumanMessage."
-        )
+        raise MessageError("There is no user message that the persona could answer; add a HumanMessage.")
     for message in messages[: at + 1]:
         if isinstance(message, HumanMessage):
             _refuse_more_than_words(message)
@@ -49,6 +46,6 @@ def _refuse_more_than_words(message: HumanMessage) -> None:
         kind = block.get("type", "unknown") if isinstance(block, dict) else "text"
         if kind != "text":
             raise MessageError(
-                f"A user's message holds a part of the type {kind!r}, and a persona is spoken to in words; "
-                "leave it out, or say what it shows."
+                f"A user message contains a part of the type {kind!r}, but a persona accepts only text; "
+                "leave it out, or describe its content."
             )

@@ -107,7 +107,7 @@ def _situation(ensemble: Ensemble, state: SceneState, seed: int) -> Situation | 
     if called := state.get("called"):
         return NextSpeaker(seat=check_present(ensemble.loaded, called, state["lines"]), why="You chose.")
     if not present:
-        return NextSpeaker(seat=None, why="Nobody is there who wants to speak.")
+        return NextSpeaker(seat=None, why="Nobody who is present wants to speak.")
     turn = len(turns(state["lines"]))
     return Situation(
         scene=scene,
@@ -139,7 +139,9 @@ def _named(ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
     if answer is not None and answer.next in seats:
         return NextSpeaker(seat=seats[answer.next], why="The director's model chose.")
     fallback = DIRECTORS["natural"](found)
-    return NextSpeaker(seat=fallback.seat, why=f"The director's model named nobody there. {fallback.why}")
+    return NextSpeaker(
+        seat=fallback.seat, why=f"The director's model named nobody who is present. {fallback.why}"
+    )
 
 
 def _bidding(ensemble: Ensemble, found: Situation, persons: Collection[str]) -> ModelRequest:

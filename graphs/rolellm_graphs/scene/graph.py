@@ -196,7 +196,9 @@ class _SceneNodes:
             seat = state.get("speaker")
             return {"passed": [*(state.get("passed") or []), *([seat] if seat else [])], "called": None}
         if not keys >= {"seat", "kind", "text"}:
-            raise MessageError('That is no line; resume with seat, kind and text, with "pass", or "next".')
+            raise MessageError(
+                'This is not a line; resume with seat, kind and text, with "pass", or "next".'
+            )
         _persons_turn(self._loaded, state["lines"], value)
         return {"persons_line": value}
 
@@ -266,8 +268,8 @@ def _persons_turn(loaded: LoadedScene, lines: Sequence[SceneLine], said: Persons
     if kind == "leave":
         return leave_event(loaded, loaded.check_seat(seat), text)._replace(made_by={"person": True})
     if not text:
-        raise MessageError("The message is empty; type something to say.")
+        raise MessageError("The message is empty; type some text.")
     addressed = kinds[kind].perceived_by == "addressees"
     if addressed and not {*present_in(loaded.scene, lines)} & {*to} - {seat}:
-        raise MessageError(f"Nobody would hear this {kind}; name somebody who is there.")
+        raise MessageError(f"Nobody would hear this {kind}; name somebody who is present.")
     return ScheduledEvent(seat, kind, to, text, {"person": True})

@@ -180,7 +180,7 @@ class Stage(ConversationCursor):
             if self._seat(said["seat"]) != NARRATOR:
                 check_present(self.loaded, said["seat"], self.lines)
             if not said["text"].strip():
-                raise MessageError("The message is empty; type something to say.")
+                raise MessageError("The message is empty; type some text.")
             return TurnRequest(SceneInput(said=said), self._path)
 
         return self._play(checked)
@@ -211,7 +211,9 @@ class Stage(ConversationCursor):
             MessageError: the scene already has lines.
         """
         if self._path:
-            raise MessageError("This scene has begun; what happened elsewhere can only come first.")
+            raise MessageError(
+                "This scene already has lines; existing lines can only be added at its start."
+            )
         with self._turn():
             for line in lines:
                 self._record(line)
@@ -224,7 +226,7 @@ class Stage(ConversationCursor):
             SceneError: there is no such seat.
         """
         if self.loaded.check_seat(seat) in self.present:
-            raise MessageError(f"{self.loaded.names[seat]} is there already.")
+            raise MessageError(f"{self.loaded.names[seat]} is present already.")
         with self._turn():
             return self._record(event_line(self.loaded, self.lines, join_event(self.loaded, seat, text)))
 
@@ -363,7 +365,9 @@ def stored_scene(
     """
     kept = transcript.extensions(conversation)
     if "scene" not in kept:
-        raise SceneError(f"The conversation {conversation} is no scene; “rolellm history list” shows all.")
+        raise SceneError(
+            f"The conversation {conversation} is not a scene; “rolellm history list” shows all."
+        )
     path = Path(kept["path"]) if "path" in kept else None
     try:
         scene = Scene.model_validate(kept["scene"], context={"turn_kinds": turn_kinds})

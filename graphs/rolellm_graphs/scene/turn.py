@@ -196,7 +196,9 @@ class SceneTurn:
         if recording.started and set(self._audience) != set(line["audience"]):
             # The audience has changed, so the first words are kept as a rejected answer.
             aside = recording.end("complete", None, {SET_ASIDE: True})
-            events.append(Retried(message=aside, fault="It is for others than it seemed at first."))
+            events.append(
+                Retried(message=aside, fault="Its audience differs from that of its first words.")
+            )
             recording = self._recorder()
         if not recording.started:
             events.append(

@@ -45,7 +45,7 @@ from rolellm_graphs.server.wire import (
 
 _ABOUT = """\
 Characters and scenes as models of OpenAI's API. `model` is a persona's id (`sherlock-holmes`) or a scene's
-(`scene:last-booth`); behind an `@` stand a strategy, a model, or in a scene the seat that you take.
+(`scene:last-booth`); after an `@` follows a strategy, a model, or in a scene the seat that you take.
 """
 _PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
 
@@ -113,9 +113,9 @@ class _Service:
     async def agent(self, body: GenerationRequest, request: Request) -> Agent:
         name = agent_named(body.model, request.headers, self.options.models)
         if name.is_scene and body.n > 1:
-            raise ApiError(400, "A scene is played once at a time; leave n out.", param="n")
+            raise ApiError(400, "A scene returns one answer; leave out n.", param="n")
         if body.stream and body.n > 1:
-            raise ApiError(400, "A stream holds one answer; leave n or stream out.", param="n")
+            raise ApiError(400, "A stream returns one answer; leave out n or stream.", param="n")
         return await asyncio.to_thread(self.agents.find, name)
 
     def streamed_answer(self, agent: Agent, body: ChatRequest) -> StreamedAnswer:

@@ -15,7 +15,7 @@ from rolellm_agents.text import one_line
 
 _log = logging.getLogger(__name__)
 _SHOWN = 300
-_UNKNOWN = "Something went wrong here; the server's log has it."
+_UNKNOWN = "An internal error occurred; see the server's log."
 _TYPES: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
@@ -91,7 +91,8 @@ def api_error(error: Exception) -> ApiError:
         case TimeoutError():
             return ApiError(
                 HTTPStatus.GATEWAY_TIMEOUT,
-                "The answer took too long; ask for fewer tokens, or try again when less is asked here.",
+                "The answer took too long; request fewer tokens, or try again when the server is "
+                "less busy.",
                 code="timeout",
             )
         case RoleLLMError():
@@ -115,7 +116,7 @@ def _invalid(error: RequestValidationError) -> ApiError:
     """The path and message of the first invalid field."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return ApiError(HTTPStatus.BAD_REQUEST, "The request is no JSON; send a JSON object.")
+        return ApiError(HTTPStatus.BAD_REQUEST, "The request is not JSON; send a JSON object.")
     path = [str(part) for part in first["loc"][1:]]
     field = ".".join(path) or "the body"
     message = one_line(f"{field}: {first['msg'].removeprefix('Value error, ')}.", _SHOWN)

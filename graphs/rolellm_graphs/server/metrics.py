@@ -26,21 +26,19 @@ class Metrics:
         self.waiting = Gauge("rolellm_waiting", "Requests in the queue.", registry=self.registry)
         self.waited = Histogram(
             "rolellm_waited_seconds",
-            "How long requests waited in the queue before they were answered.",
+            "Time that requests waited in the queue, in seconds.",
             buckets=_SECONDS,
             registry=self.registry,
         )
         self.refused = Counter(
             "rolellm_refused",
-            "Requests that got no turn: they had `waited` too long, or the queue was full (`queue_full`).",
+            "Rejected requests: they had `waited` too long, or the queue was full (`queue_full`).",
             ["reason"],
             registry=self.registry,
         )
         for reason in _REFUSED:
             self.refused.labels(reason)
-        self.tokens = Counter(
-            "rolellm_tokens", "Tokens by what they were.", ["kind"], registry=self.registry
-        )
+        self.tokens = Counter("rolellm_tokens", "Tokens by kind.", ["kind"], registry=self.registry)
         self.first_words = Histogram(
             "rolellm_first_words_seconds",
             "From the end of a request's waiting to the first words of its answer.",

@@ -186,7 +186,7 @@ def _total_usage(messages: Iterable[Message]) -> Usage:
 def _scene_over_error(reason: str) -> ApiError:
     return ApiError(
         HTTPStatus.BAD_REQUEST,
-        f"The scene is over ({reason}); begin it anew in a new conversation.",
+        f"The scene is over ({reason}); start it again in a new conversation.",
         code="scene_over",
         param="messages",
     )

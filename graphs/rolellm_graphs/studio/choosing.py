@@ -30,12 +30,13 @@ ModelSpec: TypeAlias = Annotated[
     ),
 ]
 Temperature: TypeAlias = Annotated[
-    float | None, Field(ge=0, le=5, description="Of the model's answers; its own when empty.")
+    float | None, Field(ge=0, le=5, description="The sampling temperature; the model's own when empty.")
 ]
 MaxTokens: TypeAlias = Annotated[
-    int | None, Field(ge=1, description="Of one answer, at most; the model's own when empty.")
+    int | None,
+    Field(ge=1, description="The maximum length of an answer in tokens; the model's own when empty."),
 ]
-Seed: TypeAlias = Annotated[int, Field(description="Of all chance; another one gives other answers.")]
+Seed: TypeAlias = Annotated[int, Field(description="The sampling seed; another seed gives other answers.")]
 
 _KEPT: Final = 4
 """The most cached models of each kind; each may hold weights and a KV cache."""

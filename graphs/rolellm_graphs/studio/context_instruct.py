@@ -35,13 +35,17 @@ class ContextChoice:
     model: ModelSpec = None
     temperature: Temperature = None
     max_tokens: MaxTokens = 160
-    questions: Annotated[int, Field(ge=1, description="That one request asks for, at most.")] = QUESTIONS
-    segment_tokens: Annotated[int, Field(ge=50, description="Of a segment of the profile, at most.")] = 800
+    questions: Annotated[
+        int, Field(ge=1, description="The maximum number of questions of one request.")
+    ] = QUESTIONS
+    segment_tokens: Annotated[
+        int, Field(ge=50, description="The maximum length of a segment of the profile in tokens.")
+    ] = 800
     guided: Annotated[
         bool | None,
         Field(
-            description="Prescribe how questions begin, for models too small to find it; "
-            "when empty, for the embedded one."
+            description="Prescribe how questions begin, for small models; "
+            "when empty, only for the embedded model."
         ),
     ] = None
     seed: Seed = 0

@@ -37,9 +37,9 @@ _KEY: Final = "reply"
 class JudgeChoice:
     """The persona, the judge and the judging model."""
 
-    persona: Annotated[str, Field(description="Whose reply it is: an id, a name or a path.")] = (
-        "sherlock-holmes"
-    )
+    persona: Annotated[
+        str, Field(description="The persona that gave the reply: an id, a name or a path.")
+    ] = "sherlock-holmes"
     judge: Annotated[
         Literal["rubric", "likelihood"] | None,
         Field(description="When empty, likelihood where the model gives probabilities, else rubric."),

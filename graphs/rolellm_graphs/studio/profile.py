@@ -18,7 +18,7 @@ class ProfileChoice:
         str | None,
         Field(
             description="A model spec, or a name from models.toml; it writes knowledge and a description. "
-            "When empty the script is read and counted alone."
+            "When empty, the profile is extracted from the script without a model."
         ),
     ] = None
     temperature: Temperature = 0.3

@@ -35,10 +35,10 @@ class RoleChoice(RoleContext):
         str | None,
         Field(
             description="zero-shot, few-shot-prompt, few-shot-dialogue, system or retrieval; "
-            "that of your settings or what suits the model when empty."
+            "when empty, that of your settings, or the model's preferred strategy."
         ),
     ] = None
-    user: Annotated[str, Field(description="What the persona calls whoever talks with it.")] = DEFAULT_USER
+    user: Annotated[str, Field(description="The user's name for the persona.")] = DEFAULT_USER
 
 
 async def role(config: RunnableConfig) -> RoleGraph:

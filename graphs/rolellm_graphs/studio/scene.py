@@ -31,7 +31,7 @@ class SceneChoice(SceneContext):
     ] = None
     temperature: Temperature = None
     max_tokens: MaxTokens = None
-    strategy: Annotated[str | None, Field(description="How personas reach the model.")] = None
+    strategy: Annotated[str | None, Field(description="The prompting strategy of the personas.")] = None
 
 
 async def scene(config: RunnableConfig) -> SceneGraph:

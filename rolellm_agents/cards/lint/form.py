@@ -23,7 +23,7 @@ def missing(view: View) -> Spots:
     for where, value, shape in view.objects:
         for name, kind in shape.required.items():
             if name not in value:
-                yield json_path(where, name), f"is missing; it must be there, and be {kind}."
+                yield json_path(where, name), f"is missing; it is required, and must be {kind}."
 
 
 def null(view: View) -> Spots:
@@ -33,7 +33,7 @@ def null(view: View) -> Spots:
             if name in value and value[name] is None:
                 yield (
                     json_path(where, name),
-                    f"is null, at which other programs stumble; it must be {kind}.",
+                    f"is null, which other programs cannot read; it must be {kind}.",
                 )
 
 
@@ -44,7 +44,7 @@ def wrong_kind(view: View) -> Spots:
             if value.get(name) is not None and not KINDS[kind](value[name]):
                 yield (
                     json_path(where, name),
-                    f"is not {kind}, as it must be; strict programs refuse the card.",
+                    f"is not {kind}; strict programs reject the card.",
                 )
 
 
@@ -56,14 +56,17 @@ def own_fields(view: View) -> Spots:
             if name not in known:
                 is_newer = shape is V2 and name in {*V3.required, *V3.optional}
                 why = "is a field of V3 in a V2 card" if is_newer else "is in no specification"
-                yield json_path(where, name), f"{why}, and may get lost; own fields belong in extensions."
+                yield (
+                    json_path(where, name),
+                    f"{why}, and may get lost; put fields of your own into extensions.",
+                )
 
 
 def unknown_spec(view: View) -> Spots:
     """An unknown `spec`."""
     said = view.card.document.get("spec")
     if isinstance(said, str) and said not in _SPECS:
-        yield "spec", f"is {listed([said])}, which is no version of cards; write {' or '.join(_SPECS)}."
+        yield "spec", f"is {listed([said])}, which is not a card version; write {' or '.join(_SPECS)}."
 
 
 def wrong_version(view: View) -> Spots:
@@ -79,30 +82,30 @@ def newer_version(view: View) -> Spots:
     """A version newer than V3."""
     said = view.card.document.get("spec_version")
     if view.card.spec == "v3" and number(said) > 3:
-        yield "spec_version", f"is {listed([text(said)])}, newer than 3.0; what is new there is not used."
+        yield "spec_version", f"is {listed([text(said)])}, newer than 3.0; new features are ignored."
 
 
 def lost_in_v2(view: View) -> Spots:
     """Data that V2 programs do not see."""
     if lost := lost_fields(view.card.document, "v2"):
-        yield "data", f"holds what programs of V2 do not see: {', '.join(lost)}."
+        yield "data", f"has data that V2 programs ignore: {', '.join(lost)}."
 
 
 def no_notes(view: View) -> Spots:
     """A card without notes for users."""
     if view.root and not view.card.creator_notes.strip():
-        yield "data.creator_notes", "is empty; tell people there what the card is for."
+        yield "data.creator_notes", "is empty; describe there what the card is for."
 
 
 def main_assets(view: View) -> Spots:
-    """Several icons of which not exactly one is the main icon, or several main backgrounds."""
+    """Check that exactly one of several icons is the main one, and at most one background."""
     names: dict[str, list[str]] = {"icon": [], "background": []}
     for _, asset, _ in _assets(view):
         names.setdefault(text(asset.get("type")), []).append(text(asset.get("name")))
     if len(names["icon"]) > 1 and names["icon"].count("main") != 1:
         yield "data.assets", "has several icons, of which exactly one must be named “main”."
     if names["background"].count("main") > 1:
-        yield "data.assets", "has several backgrounds named “main”, of which there may be one."
+        yield "data.assets", "has several backgrounds named “main”, but only one is allowed."
 
 
 def schemes(view: View) -> Spots:
@@ -111,7 +114,7 @@ def schemes(view: View) -> Spots:
         is_known = uri.casefold().startswith(_WEB) or uri.startswith(("data:", EMBEDDED, LEGACY))
         if not is_known and uri != DEFAULT_URI:
             more = ", which is spelled “embeded://” in cards" if uri.startswith("embedded://") else ""
-            yield f"{where}.uri", f"is {listed([uri])}, no address that V3 knows{more}."
+            yield f"{where}.uri", f"is {listed([uri])}, which is not a URI of V3{more}."
 
 
 def lost_assets(view: View) -> Spots:
@@ -120,9 +123,9 @@ def lost_assets(view: View) -> Spots:
     for where, _, uri in _assets(view):
         path = uri.removeprefix(EMBEDDED).removeprefix(LEGACY)
         if path != uri and path not in files:
-            yield f"{where}.uri", f"is {listed([uri])}, but no such file came with the card; add it."
+            yield f"{where}.uri", f"is {listed([uri])}, but the card does not contain this file; add it."
         elif uri.startswith("data:") and asset_bytes(view.card, uri) is None:
-            yield f"{where}.uri", "holds no base64, as a data: address must; put the file in anew."
+            yield f"{where}.uri", "is not valid base64, which a data: URI requires; embed the file again."
 
 
 def extensions(view: View) -> Spots:
@@ -137,7 +140,7 @@ def remote_assets(view: View) -> Spots:
     """Assets on other servers."""
     for where, _, uri in _assets(view):
         if uri.casefold().startswith(_WEB):
-            yield f"{where}.uri", f"is {listed([uri])}, whose server sees who fetches it; embed the file."
+            yield f"{where}.uri", f"is {listed([uri])}, whose server sees who loads it; embed the file."
 
 
 def damaged_image(view: View) -> Spots:
@@ -156,7 +159,7 @@ def image_texts(view: View) -> Spots:
         return
     for keyword in ("chara", "ccv3"):
         if (times := keywords[keyword]) > 1:
-            yield "image", f"has {times} texts “{keyword}”, and programs differ in which they read."
+            yield "image", f"has {times} texts “{keyword}”, and programs differ in which one they read."
 
 
 def _assets(view: View) -> Iterator[tuple[str, Mapping[str, Json], str]]:

@@ -54,7 +54,7 @@ def decorator_values(view: View) -> Spots:
             if _name(line) in _JUDGED and parse_decorators(own)[0] == NO_DECORATORS:
                 yield (
                     f"{one.where}.content",
-                    f"has {listed([line])}, whose value is wrong, so it is ignored.",
+                    f"has {listed([line])}, whose value is invalid, so it is ignored.",
                 )
 
 
@@ -65,7 +65,7 @@ def late_decorators(view: View) -> Spots:
         if late := [line for line in lines if _name(line) in _V3]:
             yield (
                 f"{one.where}.content",
-                f"has {listed(late)} where it is text already; move it to the top.",
+                f"has {listed(late)} after the start of the text; move it to the top.",
             )
 
 
@@ -73,7 +73,10 @@ def foreign_decorators(view: View) -> Spots:
     """Decorators that SillyTavern does not know."""
     for one in view.lore:
         if unknown := [line for line in one.head if _name(line) not in _SILLYTAVERN]:
-            yield f"{one.where}.content", f"has {listed(unknown)}, which SillyTavern cuts off unread."
+            yield (
+                f"{one.where}.content",
+                f"has {listed(unknown)}, which SillyTavern removes without using it.",
+            )
 
 
 def bad_keys(view: View) -> Spots:
@@ -82,7 +85,10 @@ def bad_keys(view: View) -> Spots:
     for one in view.lore:
         for where, key in one.keys:
             if key in bad:
-                yield where, f"has {listed([key])}, which is no valid expression and never matches."
+                yield (
+                    where,
+                    f"has {listed([key])}, which is not a valid regular expression and never matches.",
+                )
 
 
 def slow_keys(view: View) -> Spots:
@@ -91,7 +97,7 @@ def slow_keys(view: View) -> Spots:
         for where, words in one.keys:
             key = parse_key(words)
             if key is not None and key.source is not None and _is_nested(key.source):
-                yield where, f"has {listed([words])}, which repeats a repetition and may hang programs."
+                yield where, f"has {listed([words])}, a nested repetition that can make programs hang."
 
 
 def plain_regex(view: View) -> Spots:
@@ -121,10 +127,10 @@ def never_active(view: View) -> Spots:
     reasons: dict[str, Callable[[Lore], bool]] = {
         "its probability is 0": lambda one: _chance(one) <= 0,
         "@@dont_activate forbids it": lambda one: one.decorators.dont_activate,
-        "it waits for other entries, which are not to call it": lambda one: (
+        "only other entries may activate it, but they are not allowed to": lambda one: (
             one.entry.delay_until_recursion > 0 and one.entry.exclude_recursion
         ),
-        "there is no such greeting as @@is_greeting asks for": lambda one: (
+        "the greeting that @@is_greeting names does not exist": lambda one: (
             (one.decorators.greeting or 0) >= len(view.card.greetings)
         ),
         "none of its keys is a valid expression": lambda one: (
@@ -143,7 +149,7 @@ def same_ids(view: View) -> Spots:
     for one in view.lore:
         known = text(one.entry.raw.get("id"))
         if known and first.setdefault(known, one.where) != one.where:
-            yield f"{one.where}.id", f"is {listed([known])}, as that of {first[known]}; one may get lost."
+            yield f"{one.where}.id", f"is {listed([known])}, like that of {first[known]}; one may get lost."
 
 
 def same_orders(view: View) -> Spots:
@@ -151,7 +157,11 @@ def same_orders(view: View) -> Spots:
     orders = Counter(one.entry.order for one in view.lore if one.entry.enabled)
     if len(orders) == 1 and orders.total() > 1:
         where = json_path(json_path(view.root, "character_book"), "entries")
-        yield where, "all have one insertion_order, so programs differ in their order; number them."
+        yield (
+            where,
+            "all have the same insertion_order, so programs may order them differently; give them "
+            "different numbers.",
+        )
 
 
 def _name(line: str) -> str:

@@ -36,7 +36,7 @@ def controls(view: View) -> Spots:
     """Control characters."""
     for where, words in view.texts:
         if found := _CONTROLS.findall(words):
-            yield where, f"has control characters ({listed(found)}), which confuse programs; remove them."
+            yield where, f"has control characters ({listed(found)}), which can break programs; remove them."
 
 
 def lone_surrogates(view: View) -> Spots:
@@ -61,7 +61,7 @@ def remote_media(view: View) -> Spots:
     """Pictures and styles on other servers."""
     for where, words in view.texts:
         if hosts := _SHOWN.findall(words):
-            yield where, f"loads what lies at {listed(hosts)}, where readers are seen; take it out."
+            yield where, f"loads what lies at {listed(hosts)}, whose server sees each reader; remove it."
 
 
 def links(view: View) -> Spots:
@@ -78,7 +78,7 @@ def macros(view: View) -> Spots:
     lore = ((f"{one.where}.content", one.body) for one in view.lore)
     for where, words in (*prompts, *lore):
         if names := unknown_macros(words):
-            yield where, f"has macros {listed(names)}, which are unknown here and stay as they stand."
+            yield where, f"has macros {listed(names)}, which are unknown and are not replaced."
 
 
 def literal_names(view: View) -> Spots:

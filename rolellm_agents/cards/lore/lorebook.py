@@ -154,7 +154,7 @@ def read_lorebook(document: Json) -> Lorebook:
         return _book(book, items(book.get("data")), _risu_entry)
     if "entries" not in book:
         raise CardError(
-            "This is no lorebook: it has no “entries”; give a card, a lorebook or a world-info file."
+            "This is not a lorebook: it has no “entries”; give a card, a lorebook or a world-info file."
         )
     entries = items(book["entries"])
     first = mapping(next(iter(entries), {}))

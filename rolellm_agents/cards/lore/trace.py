@@ -49,15 +49,15 @@ _SENTENCES: dict[Why, str] = {
     "dont_activate": "its decorator @@dont_activate forbids it",
     "matched_before": "it was active once, and its decorator allows no second time",
     "condition": "a condition of its decorators is not met",
-    "recursion_only": "only other entries' content may bring it up, and none did",
-    "not_by_recursion": "other entries' content may not bring it up",
-    "condition_keys": "its decorators ask for other words in the text, or for their absence",
+    "recursion_only": "only other entries' content may activate it, and none did",
+    "not_by_recursion": "other entries' content may not activate it",
+    "condition_keys": "its decorators require other keys, or the absence of keys",
     "no_key": "none of its keys was found",
     "bad_regex": "none of its keys was found, and {key} is no valid regular expression",
     "regex_timeout": "none of its keys was found, and the time ran out for {key}",
     "secondary_keys": "its key {key} was found, but its secondary keys decide against it",
     "group": "another entry of its group was chosen",
-    "probability": "chance decided against it",
+    "probability": "its probability decided against it",
     "budget": "there was no room left for its {tokens} tokens",
     "key": "its key {key} was found",
     "constant": "it always is",
@@ -97,5 +97,5 @@ class LoreTrace:
         return (
             f" in another entry's content (round {self.round})"
             if self.round
-            else " in a text beside the chat"
+            else " in a text outside the chat"
         )

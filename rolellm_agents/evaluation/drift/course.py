@@ -68,7 +68,7 @@ class Course(_CoursePart):
         if len(set(ids)) < len(ids):
             raise ValueError("two questions have one id")
         if unknown := {one.repeats for one in self.closing if one.repeats} - set(ids):
-            raise ValueError(f"{min(unknown)!r} is repeated and is none of the questions")
+            raise ValueError(f"{min(unknown)!r} is repeated, but is not the id of a question")
         return self
 
 
@@ -108,7 +108,7 @@ def planned_questions(
     if lacking and not more:
         raise JudgingError(
             f"The course has no more than {1 + len(course.middle) + len(closing)} questions; "
-            "ask for fewer turns."
+            "use fewer turns."
         )
     further = [CourseQuestion(id=f"more-{n}", text=more[n % len(more)]) for n in range(lacking)]
     middle = _rotated([*course.middle, *further], number)[:places]

@@ -42,7 +42,7 @@ class LlamaModel:
             advice = (
                 "close other programs, or use a smaller model"
                 if "allocate" in reason
-                else "the file may be cut short or damaged, so fetch it again, or use another model"
+                else "the file may be truncated or damaged, so download it again, or use another model"
             )
             raise ModelError(f"llama.cpp cannot load {path}: {reason}; {advice}.")
         self.close = weakref.finalize(self, llama_cpp.llama_model_free, self.handle)

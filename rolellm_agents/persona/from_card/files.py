@@ -104,7 +104,9 @@ def _import_card(card: Card, folder: Path, *, force: bool) -> ImportedFile:
     except ValueError as error:
         raise PersonaError(f"The card of {card.name!r} cannot become a persona ({error}).") from error
     except OSError as error:
-        raise PersonaError(f"{folder} cannot be written ({error.strerror}); free it.") from error
+        raise PersonaError(
+            f"{folder} cannot be written ({error.strerror}); check permissions and free space."
+        ) from error
     return ImportedFile("persona", name, persona.name, target, card.notes, lore)
 
 
@@ -181,8 +183,9 @@ def find_lorebook(reference: str) -> Lorebook:
     if not path.exists() and not imported.is_file():
         known = sorted(file.stem for file in user_paths().lorebooks.glob("*.json"))
         raise PersonaError(
-            f"There is no lorebook {reference!r}{did_you_mean(reference, known)}; name a file, or one that "
-            "“rolellm persona import” has brought in."
+            f"There is no lorebook {reference!r}{did_you_mean(reference, known)}; name a file, or "
+            "one that was "
+            "imported with “rolellm persona import”."
         )
     try:
         return read_lorebook_file(path if path.exists() else imported)
@@ -254,7 +257,7 @@ def _files(found: FoundPersona) -> Mapping[str, bytes]:
 
 def _check_free(target: Path, *, force: bool) -> None:
     if target.exists() and not force:
-        raise PersonaError(f"{target} is there already; use --force to replace it, or --to another folder.")
+        raise PersonaError(f"{target} exists already; use --force to replace it, or --to another folder.")
 
 
 @contextlib.contextmanager

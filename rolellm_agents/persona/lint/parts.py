@@ -39,14 +39,15 @@ def check_parts(persona: Persona) -> Iterator[PersonaFinding]:
         count = len(getattr(persona, part))
         if count < least:
             yield finding(
-                "part-thin" if count else "part-missing", f"{count} {part}, at least {least} are wanted"
+                "part-thin" if count else "part-missing", f"{count} {part}, at least {least} are required"
             )
     if len(persona.catchphrases) > _CATCHPHRASES:
         yield finding(
             "part-thin",
-            f"{len(persona.catchphrases)} catchphrases, more than {_CATCHPHRASES} make a caricature",
+            f"{len(persona.catchphrases)} catchphrases, more than {_CATCHPHRASES}, which makes a "
+            "caricature",
         )
     least, most, unit = _DESCRIPTION[persona.language]
     length = len(persona.description.split()) if unit == "words" else len(persona.description)
     if not least <= length <= most:
-        yield finding("part-thin", f"the description has {length} {unit}; {least} to {most} are wanted")
+        yield finding("part-thin", f"the description has {length} {unit}; {least} to {most} are required")

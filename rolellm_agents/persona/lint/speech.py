@@ -77,5 +77,5 @@ def _check_catchphrases(persona: Persona) -> Iterator[PersonaFinding]:
         yield PersonaFinding(
             persona.id,
             "unheard-catchphrase",
-            f"{len(unheard)} of {len(persona.catchphrases)} catchphrases are heard in no reply: {named}",
+            f"{len(unheard)} of {len(persona.catchphrases)} catchphrases occur in no reply: {named}",
         )

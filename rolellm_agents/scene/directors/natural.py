@@ -81,5 +81,6 @@ def _willing(situation: Situation, others: Collection[str]) -> NextSpeaker:
             return NextSpeaker(seat=seat, why=f"Felt like talking (talkativeness {talkativeness[seat]:g}).")
     talkers = [seat for seat in others if talkativeness[seat] > 0]
     return NextSpeaker(
-        seat=situation.chance.choice(talkers or [*others]), why="By chance, as nobody felt like it."
+        seat=situation.chance.choice(talkers or [*others]),
+        why="By chance, because nobody felt like talking.",
     )

@@ -54,7 +54,7 @@ class EnglishNames:
         self._introduced: set[str] = set()
 
     def call(self, seat: str) -> str:
-        """The name of a seat inside a sentence."""
+        """A seat's name as it is written inside a sentence."""
         full = self._full.get(seat, seat)
         name = self._short.get(seat, full) if seat in self._introduced else full
         self._introduced.add(seat)

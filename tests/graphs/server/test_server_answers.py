@@ -233,7 +233,7 @@ async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
     [
         (ModelError("The model is away; start it."), 502, "The model is away; start it."),
         (ModelError("The message is too long; shorten it."), 400, "too long"),
-        (KeyError("secret detail"), 500, "Something went wrong here; the server's log has it."),
+        (KeyError("secret detail"), 500, "An internal error occurred; see the server's log."),
     ],
 )
 async def test_a_model_that_fails_is_told_and_nothing_of_the_inside(

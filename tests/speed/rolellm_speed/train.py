@@ -56,7 +56,7 @@ def _in_a_process(name: str, steps: int) -> dict[str, Any]:
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-        hint = "; “pip install trl” brings it" if "trl" in last[0] else ""
+        hint = "; “pip install trl” installs it" if "trl" in last[0] else ""
         raise TrainingError(f"{name} could not be measured ({one_line(last[0], 160)}){hint}.")
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures

@@ -45,7 +45,7 @@ def find_base(name: str) -> FoundBase:
         StorageError: the parts of the base model's file cannot be joined.
     """
     if not name:
-        raise ModelError("The adapter does not say what it was tuned from; name that with --base.")
+        raise ModelError("The adapter does not name its base model; name it with --base.")
     named = named_models().get(name)
     provider, _, rest = (named.spec if named else name).rpartition(":")
     path = Path(rest).expanduser()
@@ -85,7 +85,8 @@ def write_base(base: FoundBase, folder: Path) -> None:
             (folder / file.name).symlink_to(file.resolve())
     if not any(folder.glob("*.safetensors")):
         raise ModelError(
-            f"The weights in {base.folder} are no safetensors; save the model with transformers."
+            f"The weights in {base.folder} are not in the format safetensors; save the model with "
+            "transformers."
         )
 
 
@@ -103,7 +104,7 @@ def count_base_weights(base: FoundBase) -> int:
         return sum(_safetensors_weights(file) for file in (base.folder or Path()).glob("*.safetensors"))
     except Exception as error:  # each reader raises its own
         raise ModelError(
-            f"The base {base.name} is damaged ({one_line(str(error), 120)}); fetch it again."
+            f"The base {base.name} is damaged ({one_line(str(error), 120)}); download it again."
         ) from error
 
 

@@ -18,7 +18,7 @@ _UNSAYABLE: Final = {
     "use_dora": "DoRA",
     "use_rslora": "rank-stabilized scaling (rslora)",
     "alpha_pattern": "an alpha for each layer",
-    "modules_to_save": "whole layers beside the LoRA weights",
+    "modules_to_save": "complete layers in addition to the LoRA weights",
     "trainable_token_indices": "tokens of its own",
     "lora_bias": "biases",
     "target_parameters": "experts' weights",
@@ -52,14 +52,17 @@ def read_adapter(folder: Path) -> PeftAdapter:
     for key, description in _UNSAYABLE.items():
         if config.get(key):
             raise ModelError(
-                f"The adapter {folder} has {description}, which GGUF cannot hold; tune one without it."
+                f"The adapter {folder} has {description}, which GGUF does not support; tune an "
+                "adapter without it."
             )
     if config.get("bias", "none") != "none":
-        raise ModelError(f"The adapter {folder} has biases, which GGUF cannot hold; tune one without them.")
+        raise ModelError(
+            f"The adapter {folder} has biases, which GGUF does not support; tune an adapter without them."
+        )
     weights = _read_weights(folder / _WEIGHTS)
     rank, alpha = config.get("r"), config.get("lora_alpha")
     if not isinstance(rank, int) or not isinstance(alpha, int | float):
-        raise ModelError(f"{folder / CONFIG} tells no rank and alpha; train the adapter again.")
+        raise ModelError(f"{folder / CONFIG} has no rank and alpha; train the adapter again.")
     base = config.get("base_model_name_or_path") or ""
     return PeftAdapter(folder, base, _shapes(folder, weights), rank, float(alpha))
 
@@ -80,9 +83,9 @@ def check_fits(adapter: PeftAdapter, base: Path, name: str) -> None:
         if shapes.get(weight) not in (shape, shape[::-1]):  # GPT-2's are the other way round
             actual = " × ".join(map(str, shapes[weight])) if weight in shapes else "not there"
             raise ModelError(
-                f"The adapter {adapter.folder} was made for another base than {name} ({weight} is "
+                f"The adapter {adapter.folder} was made for another base model than {name} ({weight} is "
                 f"{' × '.join(map(str, shape))} in one and {actual} in the other); "
-                "name its own with --base."
+                "name its own base model with --base."
             )
 
 
@@ -118,7 +121,8 @@ def _shapes(folder: Path, weights: "Mapping[str, torch.Tensor]") -> dict[str, tu
     for name, tensor in weights.items():
         if not bool(tensor.isfinite().all()):
             raise ModelError(
-                f"The adapter {folder} holds NaN or infinity in {name}; train it again, more slowly."
+                f"The adapter {folder} holds NaN or infinity in {name}; train it again with a lower "
+                "learning rate."
             )
         weight, mark, _ = name.removeprefix("base_model.model.").partition(".lora_A.")
         if mark:

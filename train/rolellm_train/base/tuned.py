@@ -58,8 +58,9 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
             tuned = PeftModel.from_pretrained(model, str(adapter)).eval()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ModelError(
-            f"transformers cannot load the adapter {adapter} over its base ({one_line(str(error), 160)}); "
-            "name the base it was tuned from with --base."
+            f"transformers cannot load the adapter {adapter} over its base model "
+            f"({one_line(str(error), 160)}); "
+            "name its base model with --base."
         ) from error
     tokenizer.chat_template = template or tokenizer.chat_template or usual_template(marks_of(tokenizer))
     return TunedModel(tuned, tokenizer, str(dtype).removeprefix("torch."))

@@ -28,7 +28,7 @@ def unpack_gguf(gguf: Path, folder: Path) -> None:
     except ImportError as error:
         raise ModelError(
             f"Reading {gguf.name} needs the extra “hf” ({error.name} is missing); "
-            "“pip install 'rolellm-agents[hf]'” brings it."
+            "“pip install 'rolellm-agents[hf]'” installs it."
         ) from error
     source = {"gguf_file": gguf.name, "local_files_only": True}
     try:

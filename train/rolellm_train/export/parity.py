@@ -105,7 +105,7 @@ def failure_of(parity: Parity) -> str:
     if not parity.same_template:
         wrong.append("the chat template is another one")
     if parity.largest_difference is None:
-        wrong.append("some logits are no numbers")
+        wrong.append("some logits are not finite")
     if parity.agreement < (parity.required or 0.0):
         wrong.append(f"top-1 agreement is {parity.agreement:.3f} and must be {parity.required}")
     return ", ".join(wrong)

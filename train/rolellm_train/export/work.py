@@ -87,10 +87,10 @@ def prepare_base(work: ExportWork) -> Path:
     Raises:
         ModelError: the adapter was made for another base model, or the base model cannot be converted.
     """
-    with work.step("base", f"Laying out the base {work.base.name}."):
+    with work.step("base", f"Preparing the base model {work.base.name}."):
         write_base(work.base, work.base_folder)
         check_fits(work.adapter, work.base_folder, work.base.name)
-    with work.step("base in F16", "Converting the base to F16, to compare over."):
+    with work.step("base in F16", "Converting the base model to F16 for the comparison."):
         file = work.place / BASE_FILE
         if work.base.gguf is not None:
             # Only 16-bit weights, and nothing that a converter could misread.
@@ -126,7 +126,7 @@ def record(work: ExportWork) -> Reference:
         )
         reference = record_reference(tuned, parity_chats(), work.place / "logits")
     if work.merged:
-        with work.step("merging", "Merging the adapter into the base."):
+        with work.step("merging", "Merging the adapter into the base model."):
             save_merged(tuned, _merged_folder(work))
     return reference
 

@@ -53,7 +53,7 @@ def open_base(recipe: Recipe) -> OpenBase:
     except ImportError as error:
         raise ModelError(
             f"Training needs the extra “train” ({error.name} is missing); "
-            "“pip install 'rolellm-agents[train]'” brings it."
+            "“pip install 'rolellm-agents[train]'” installs it."
         ) from error
     attention.register()
     source, options = base_source(recipe.base)
@@ -88,8 +88,8 @@ def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
 def _template(recipe: Recipe, tokenizer: Any) -> str:
     if recipe.chat_template == "gemma" and usual_template(marks_of(tokenizer)) != TEMPLATES["gemma"]:
         raise TrainingError(
-            f"The base {recipe.base} does not know the marks of Gemma's chat template; "
-            "say “chat_template: own” or “chat_template: chatml” in the recipe."
+            f"The base {recipe.base} does not have the control tokens of Gemma's chat template; "
+            "set “chat_template: own” or “chat_template: chatml” in the recipe."
         )
     if recipe.chat_template != "own":
         return TEMPLATES[recipe.chat_template]
@@ -120,8 +120,8 @@ def with_adapter(model: Any, recipe: Recipe) -> Any:
                 return PeftModel.from_pretrained(model, recipe.start, is_trainable=True)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ModelError(
-                f"The adapter {recipe.start} cannot be gone on with ({one_line(str(error), 160)}); "
-                "name one of the same base with --from."
+                f"The adapter {recipe.start}cannot be continued ({one_line(str(error), 160)}); "
+                "name one of the same base model with --from."
             ) from error
     config = LoraConfig(
         r=recipe.rank,

@@ -39,5 +39,5 @@ def write_loss_curve(file: Path, items: Iterable[Mapping[str, Any]]) -> None:
         if recorded:
             axes.legend()
 
-    alt = "The loss of each step, and of what is held out."
+    alt = "The training loss of each step, and the held-out loss."
     write_atomically(file, svg_file(svg_picture(draw, _WIDTH, _HEIGHT, alt)), StorageError)

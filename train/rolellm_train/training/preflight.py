@@ -78,8 +78,8 @@ def _check_architecture(recipe: Recipe, model: Any) -> None:
     name = type(model).__name__
     if name not in known:
         raise TrainingError(
-            f"{recipe.base} is a {name}, which llama.cpp's converters do not take, so that it could not be "
-            "exported; choose another base."
+            f"{recipe.base} is a {name}, which llama.cpp's converters do not support, so it could not be "
+            "exported; choose another base model."
         )
 
 
@@ -90,7 +90,7 @@ def _check_attention(recipe: Recipe, model: Any) -> None:
     if others or getattr(config, "attn_logit_softcapping", None):
         raise TrainingError(
             f"{recipe.base} has layers that cannot be trained here "
-            f"({', '.join(sorted(others)) or 'with soft-capped attention'}); choose another base."
+            f"({', '.join(sorted(others)) or 'with soft-capped attention'}); choose another base model."
         )
     window = getattr(config, "sliding_window", None)
     knows_window = any(isinstance(getattr(layer, "sliding_window", None), int) for layer in model.modules())
@@ -102,7 +102,8 @@ def _check_attention(recipe: Recipe, model: Any) -> None:
         and window < recipe.longest
     ):
         raise TrainingError(
-            f"Layers of {recipe.base} see {window} tokens back; set “longest: {window}” in the recipe."
+            f"Layers of {recipe.base} see {window} tokens back at most; set “longest: {window}” in "
+            "the recipe."
         )
     longest = getattr(config, "max_position_embeddings", None)
     if longest and longest < recipe.longest:

@@ -27,7 +27,7 @@ def continued_recipe(place: Path, recipe: Recipe) -> Recipe:
     if not _same_base(base, recipe.base):
         raise TrainingError(
             f"The adapter in {place} is one of {base or 'an unnamed base'}, and the recipe {recipe.id} "
-            f"tunes {recipe.base}; name the adapter's base with --base."
+            f"tunes {recipe.base}; name the adapter's base model with --base."
         )
     start = str(source.adapter.resolve())
     return recipe.model_copy(update={"start": start, "rank": adapter.rank, "alpha": adapter.alpha})

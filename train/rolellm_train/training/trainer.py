@@ -53,8 +53,8 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         loss = self.summed_loss(model, inputs) / (num_items_in_batch or inputs["labels"].numel())
         if not math.isfinite(float(loss.detach())):
             raise TrainingError(
-                f"The loss is no number any more after step {self.state.global_step}; "
-                "lower learning_rate in the recipe and train anew."
+                f"The loss became NaN or infinite after step {self.state.global_step}; "
+                "set a lower learning_rate in the recipe and train again."
             )
         # torch averages the gradients of all processes, and each process has divided by the labels of all.
         return loss * self.accelerator.num_processes
@@ -72,7 +72,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         except OSError as error:
             raise StorageError(
                 f"A checkpoint could not be written to {self.args.output_dir} ({error.strerror or error}); "
-                "make room and start again: training goes on from the one before."
+                "free disk space and run the command again: it continues from the previous checkpoint."
             ) from error
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:

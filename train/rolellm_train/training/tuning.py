@@ -130,6 +130,8 @@ def _save_adapter(model: Any, place: Path) -> None:
     try:
         save_adapter(model, part)
     except OSError as error:
-        raise StorageError(f"The adapter cannot be written to {place} ({error}); make room.") from error
+        raise StorageError(
+            f"The adapter cannot be written to {place} ({error}); free disk space."
+        ) from error
     shutil.rmtree(place, ignore_errors=True)
     part.replace(place)

@@ -276,7 +276,9 @@ class ChatScreen(Screen[None]):
     @work(group="note", exclusive=True, exit_on_error=False)
     async def action_note(self) -> None:
         """Write the author's note."""
-        hint = "It stands in each prompt, a few messages before the end: a mood, a place, a direction."
+        hint = (
+            "It is inserted into each prompt, a few messages before the end: a mood, a place, a direction."
+        )
         text = await self.app.push_screen_wait(AskScreen("Author's note", self.session.note, hint=hint))
         if text is not None:
             self.session.set_note(text)

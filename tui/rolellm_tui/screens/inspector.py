@@ -297,4 +297,4 @@ def _origin(message: Message) -> str:
         return "You wrote this message."
     if "model" in made_by:
         return "This answer is from an earlier session; its prompt was not saved."
-    return "This message was imported; what wrote it is not known."
+    return "This message was imported; its model is unknown."

@@ -68,7 +68,7 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
             yield Static("Description, for the model:", classes="help", markup=False)
             yield TextArea(self._user_persona.about, soft_wrap=True, id="about")
             yield Complaint(id="complaint")
-            yield Static("Ctrl+S keeps it · Esc close it as it was", classes="keys", markup=False)
+            yield Static("Ctrl+S save · Esc cancel", classes="keys", markup=False)
 
     @on(Input.Submitted)
     def _name_entered(self) -> None:

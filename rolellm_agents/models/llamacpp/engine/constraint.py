@@ -40,7 +40,7 @@ class Constraint:
         self._matcher = LLMatcher(model.guide, grammar)
         if self._matcher.is_error():
             raise ModelError(
-                f"The answer's form cannot be used: {one_line(self._matcher.get_error(), 300)}."
+                f"The answer's format cannot be used: {one_line(self._matcher.get_error(), 300)}."
             )
 
     def allowed(self) -> npt.NDArray[np.bool_]:
@@ -54,8 +54,8 @@ class Constraint:
         if self._matcher.is_error() or not bits.any():
             wrong = one_line(self._matcher.get_error() or "no token fits", 200)
             raise ModelError(
-                f"{self._model.path.name} cannot write the prescribed form ({wrong}); "
-                "use another form or model."
+                f"{self._model.path.name} cannot write the prescribed format ({wrong}); "
+                "use another format or model."
             )
         return bits.astype(np.bool_)
 
@@ -101,7 +101,7 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
         raise ModelError(f"The answer's schema is not JSON ({error}); give one that is.") from error
     if len(document) > _LONGEST:
         raise ModelError(
-            f"The answer's schema is longer than {_LONGEST:,} characters; ask for less at once."
+            f"The answer's schema is longer than {_LONGEST:,} characters; use a smaller schema."
         )
     return _checked(
         LLMatcher.grammar_from_json_schema(json.dumps(finite(json.loads(document))), overrides=_COMPACT)
@@ -123,5 +123,5 @@ def choice_grammar(choices: Sequence[str]) -> str:
 def _checked(grammar: str) -> str:
     wrong = LLMatcher.validate_grammar(grammar)
     if wrong:
-        raise ModelError(f"The answer's form cannot be prescribed: {wrong.splitlines()[0]}; change it.")
+        raise ModelError(f"The answer's format cannot be prescribed: {wrong.splitlines()[0]}; change it.")
     return grammar

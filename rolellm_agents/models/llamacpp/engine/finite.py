@@ -32,9 +32,7 @@ def finite(schema: Mapping[str, Any]) -> dict[str, Any]:
     unrolled = _Unrolled(schema)
     root = unrolled.of(schema, _DEEPEST)
     if root is False:
-        raise ModelError(
-            "The answer's schema has no end, because it requires itself; make that part optional."
-        )
+        raise ModelError("The answer's schema is infinitely recursive; make the recursive part optional.")
     kept = {name: part for name, part in unrolled.definitions.items() if part is not False}
     return {**root, "$defs": kept} if kept else root
 

@@ -226,7 +226,9 @@ class AnswerJob(Job):
         if self._text.stopped:
             self._finish("stop")
         elif self._constrained and self._n_generated >= self._max_output:
-            self.fail(ModelError("The prescribed form does not fit into the context; ask for less."))
+            self.fail(
+                ModelError("The prescribed format does not fit into the context; use a smaller schema.")
+            )
         elif self._n_generated >= self._limit and not self._constrained:
             self._finish("length")
         else:

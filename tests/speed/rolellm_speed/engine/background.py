@@ -48,7 +48,7 @@ def require(kind: str) -> None:
     if needed and not find_spec(needed):
         raise ModelError(
             f"The background process {kind!r} needs {needed}, which is not installed; "
-            "“pip install 'rolellm-agents[hf]'” brings it."
+            "“pip install 'rolellm-agents[hf]'” installs it."
         )
 
 

@@ -102,7 +102,7 @@ class LlamaServer:
         said = [(moment, json.loads(line.removeprefix(b"data: "))) for moment, line in events]
         last = said[-1][1] if said else {}
         if "timings" not in last:
-            raise ModelError(f"llama.cpp's server gave up: {json.dumps(last)[:500]}")
+            raise ModelError(f"llama.cpp's server stopped: {json.dumps(last)[:500]}")
         return _ServerReply(
             tokens=[token for _, event in said for token in event["tokens"]],
             text="".join(event["content"] for _, event in said),

@@ -224,7 +224,7 @@ def _report_incomplete(outcome: "GenerationOutcome") -> None:
         given_up = "; too many in a row, so the rest was not tried" if outcome.stopped == "failures" else ""
         raise ModelError(
             f"{outcome.failures.count} items failed{given_up} ({outcome.failures.first.rstrip('.')}): "
-            "the same command tries them again and pays for nothing twice."
+            "run the same command again to retry them; finished items are not computed again."
         )
     if outcome.stopped == "budget":
         complain(

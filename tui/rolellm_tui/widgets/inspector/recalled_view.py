@@ -19,7 +19,7 @@ _MOST = 200
 """Maximum number of listed inactive entries."""
 _NOTHING = "Nothing was recalled: no retrieval, or nothing above the relevance floor."
 _NOT_KNOWN = (
-    "It is unknown why the other entries stayed inactive: something beside this prompt had a "
+    "It is unknown why the other entries stayed inactive: something outside this prompt had an "
     "part in it, such as an entry that stays active for some messages, or another lorebook."
 )
 _HEADINGS = {

@@ -43,7 +43,7 @@ def load_portrait(found: FoundPersona) -> "Image | None":
         reason = getattr(error, "strerror", None) or "its name cannot be one"
         raise PersonaError(f"The portrait {path.name} cannot be read ({reason}).") from error
     if not stat.S_ISREG(facts.st_mode):
-        raise PersonaError(f"The portrait {path.name} is no file.")
+        raise PersonaError(f"The portrait {path.name} is not a file.")
     if facts.st_size > PICTURE_BYTES:
         raise PersonaError(
             f"The portrait {path.name} is larger than {PICTURE_BYTES // 2**20} MB; save it smaller."
@@ -78,7 +78,7 @@ def decode(content: bytes, name: str) -> "Image":
     except Exception as error:
         # Decoders raise many types of exceptions for damaged files.
         raise PersonaError(
-            f"The portrait {name} is damaged, or no picture that can be shown; give another."
+            f"The portrait {name} is damaged, or not a supported picture; use another."
         ) from error
 
 
