@@ -10,7 +10,7 @@ from rolellm_agents.corpus.plan import CONVERSATIONS, EXCHANGES, OF_TOPIC, SINGL
 from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.text import one_line
 from rolellm_agents.text.ai_talk import ai_talk
-from rolellm_agents.text.language import Language, is_in_other_language
+from rolellm_agents.text.language import Language, is_in_other_language, language_of
 from rolellm_agents.text.near_copies import near_copies
 from rolellm_agents.text.phrases import bare, is_heard
 
@@ -75,11 +75,12 @@ def check_corpus(corpus: PersonaCorpus, persona: Persona) -> list[CorpusFinding]
 
 
 def check_copies_between(corpora: Sequence[PersonaCorpus]) -> Iterator[CorpusFinding]:
-    """Find replies that are near copies of another persona's reply."""
+    """Find replies that are near copies of another persona's reply; a few words may be the same."""
     replies = [
         (corpus.persona, conversation.line, exchange.reply)
         for corpus in corpora
         for conversation, exchange in corpus.exchanges
+        if length_of(exchange.reply, language := language_of(exchange.reply)) > _LENGTH[language][0]
     ]
     for first, second, share in near_copies([reply for *_, reply in replies], at_least=_COPY["reply"]):
         one, line, text = replies[first]
