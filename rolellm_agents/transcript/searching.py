@@ -47,7 +47,7 @@ def search_messages(
     """
     if len(query) > _LONGEST_QUERY:
         raise MessageError(
-            f"A search of {len(query):,} characters is too long ; use at most {_LONGEST_QUERY:,}."
+            f"A search of {len(query):,} characters is too long; use at most {_LONGEST_QUERY:,}."
         )
     sought = read_query(query)
     if not sought or limit < 1:

@@ -271,7 +271,7 @@ async def test_a_search_that_is_too_long_is_told(transcript: Transcript, three: 
     async with Conversations(transcript).run_test(size=NARROW) as pilot:
         await until(pilot, lambda: listed(pilot))
         find(pilot).value = "x" * 2_000
-        await until(pilot, lambda: "is too long; look for at most 1,000" in text_of(pilot, "#status"))
+        await until(pilot, lambda: "is too long; use at most 1,000" in text_of(pilot, "#status"))
         find(pilot).value = "pipe"
         await until(pilot, lambda: text_of(pilot, "#status") == "")
 

@@ -534,7 +534,7 @@ async def test_what_is_typed_is_whispered_done_thought_and_narrated(transcript: 
         ("/dance", "There is no command /dance"),
         ("/next zoe", "No one is named 'zoe'"),
         ("/in", "/in needs a name"),
-        ("/act", "There is nothing after /act"),
+        ("/act", "There is no text after /act"),
     ],
 )
 async def test_what_cannot_be_understood_stays_in_the_line(
@@ -554,7 +554,7 @@ async def test_words_of_somebody_who_is_not_there_come_back(transcript: Transcri
     async with app_of(stage).run_test(size=WIDE) as pilot:
         await opened(pilot)
         await type_in(pilot, "Hello?")
-        await until(pilot, lambda: "Dan Wells is not there" in status(pilot))
+        await until(pilot, lambda: "Dan Wells is not present" in status(pilot))
         assert prompt(pilot).text == "Hello?"
 
 
