@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene.line import SceneLine, Summary
 from rolellm_agents.scene.loading import LoadedScene
-from rolellm_agents.scene.view import render_line
+from rolellm_agents.scene.view import render_line, turn_cue
 from rolellm_agents.scene.witness import witnessed
 
 
@@ -46,8 +46,13 @@ def summary_needed(
     """
     before = latest_summary(lines, seat)
     past = before["lines"] if before else 0
-    rendered = [render_line(loaded, line, seat) for line in witnessed(lines, seat)[past:]]
-    sizes = [count(line) for line in rendered]
+    unread = witnessed(lines, seat)[past:]
+    rendered = [render_line(loaded, line, seat) for line in unread]
+    cue = turn_cue(loaded, seat)  # stands before each of the seat's own lines
+    sizes = [
+        count(f"{cue}\n{text}" if line["speaker"] == seat else text)
+        for text, line in zip(rendered, unread, strict=True)
+    ]
     size = sum(sizes) + (count(before["text"]) if before else 0)
     if size <= room:
         return None

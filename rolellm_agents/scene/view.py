@@ -39,7 +39,7 @@ def instruction_for(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine]) 
         *([_filled("scene-about", language, name=name, text=about)] if about else []),
         *(
             _filled(f"scene-{what}", language, name=name, text=_SENTENCES[language].join(texts))
-            for what, texts in (("goals", own.goals), ("knows", own.knows), ("secrets", own.secrets))
+            for what, texts in (("knows", own.knows), ("secrets", own.secrets))
             if texts
         ),
         *(
@@ -64,12 +64,13 @@ def history_for(
 ) -> list[AnyMessage]:
     """The lines that a seat witnessed as chat messages, ending with a user message to answer.
 
-    The seat's own turns are AI messages. All lines between them are one user message. Later lines never
-    change earlier messages, so the prompt cache stays valid.
+    The seat's own turns are AI messages. All lines between them are one user message, which ends with the
+    cue of `turn_cue`. Later lines never change earlier messages, so the prompt cache stays valid.
 
     The summary replaces the first witnessed lines.
     """
     language = loaded.scene.language
+    cue = turn_cue(loaded, seat)
     seen = witnessed(lines, seat)
     turns: list[AnyMessage] = []
     pending: list[str] = []
@@ -82,11 +83,19 @@ def history_for(
             continue
         for line in group:
             opened = _GOES_ON[language] if turns else _BEGINS[language]
-            turns.append(HumanMessage("\n".join(pending) or opened))
+            turns.append(HumanMessage("\n".join([*(pending or [opened]), cue])))
             turns.append(AIMessage(render_own_line(loaded, line)))
             pending = []
     opened = _GOES_ON[language] if turns else _BEGINS[language]
-    return [*turns, HumanMessage("\n".join(pending) or opened)]
+    return [*turns, HumanMessage("\n".join([*(pending or [opened]), cue]))]
+
+
+def turn_cue(loaded: LoadedScene, seat: str) -> str:
+    """The last line of each user message: that it is the seat's turn, and what the seat wants."""
+    own, language = loaded.seats[seat], loaded.scene.language
+    goals = _SENTENCES[language].join(own.goals)
+    wanted = _SENTENCES[language] + _filled("scene-goals", language, text=goals) if goals else ""
+    return _filled("scene-turn", language, name=own.name, goals=wanted)
 
 
 def render_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -> str:

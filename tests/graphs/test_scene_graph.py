@@ -85,7 +85,9 @@ def test_each_speaker_reads_what_the_others_said() -> None:
     first, second = models["ben"].calls
     assert [message.type for message in second] == ["system", "human", "ai", "human"]
     assert [one.text for one in second[:3]] == [*(one.text for one in first), lines[1]["text"]]
-    assert (first[1].text, second[3].text) == (f"Ada: {lines[0]['text']}", f"Ada: {lines[2]['text']}")
+    cue = "[Ben speaks next.]"
+    assert first[1].text == f"Ada: {lines[0]['text']}\n{cue}"
+    assert second[3].text == f"Ada: {lines[2]['text']}\n{cue}"
     assert "A small room with one lamp." in second[0].text
 
 

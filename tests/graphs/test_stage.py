@@ -134,7 +134,9 @@ async def test_a_turn_tells_who_speaks_what_they_read_their_words_and_the_line(
     assert chosen == SpeakerChosen(seat="ada", why="Next in the order of the cast.")
     assert recalled == Recalled(items=())
     assert isinstance(prompted, Prompted)
-    assert [part.text for part in prompted.parts if part.part == "line"] == ["[It is late.]"]
+    assert [part.text for part in prompted.parts if part.part == "line"] == [
+        "[It is late.]\n[Ada speaks next.]"
+    ]
     assert isinstance(done, MessageDone)
     deltas = [event for event in words if isinstance(event, TokenDelta)]
     assert len(deltas) == len(words) > 1

@@ -18,7 +18,7 @@ from rolellm_agents.scene.export import write_novel, write_script
 from rolellm_agents.scene.message_kinds import BUILT_IN, TURN_KINDS, MessageKind, turn_kind_named
 from rolellm_agents.scene.turns import random_for
 from rolellm_agents.scene.utterances import Utterance, parse_typed_line
-from rolellm_agents.scene.view import history_for, instruction_for, render_line
+from rolellm_agents.scene.view import history_for, instruction_for, render_line, turn_cue
 from rolellm_graphs import SceneContext, scene_graph
 from rolellm_graphs.scene.state import SceneInput
 
@@ -34,7 +34,9 @@ def said(loaded: LoadedScene, kind: str, text: str, *to: str) -> SceneLine:
 
 
 def history(loaded: LoadedScene, seat: str, line: SceneLine) -> str:
-    return "\n".join(message.text for message in history_for(loaded, seat, [line]))
+    """What the seat reads, without the cue."""
+    text = "\n".join(message.text for message in history_for(loaded, seat, [line]))
+    return text.removesuffix("\n" + turn_cue(loaded, seat))
 
 
 def test_ours_are_objects_of_the_same_class() -> None:

@@ -17,7 +17,7 @@ from rolellm_agents.scene.events import check_present
 from rolellm_agents.scene.scene import DirectorKind
 from rolellm_agents.scene.summaries import latest_summary
 from rolellm_agents.scene.turns import last_speaker, random_for, turns
-from rolellm_agents.scene.view import history_for, instruction_for, render_line
+from rolellm_agents.scene.view import history_for, instruction_for, render_line, turn_cue
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -159,7 +159,8 @@ def _bid(ensemble: Ensemble, found: Situation, seat: str, _: Any) -> Bid | None:
     *before, last = history_for(loaded, seat, found.lines, latest_summary(found.lines, seat))
     asked = load_prompt("scene-bid", loaded.scene.language).fill(name=loaded.names[seat])
     known = instruction_for(loaded, seat, found.lines)
-    prompt = voice.prompting.compose(before, [], f"{last.text}\n{asked}", scene=known)
+    seen = last.text.removesuffix(turn_cue(loaded, seat))  # it is nobody's turn yet
+    prompt = voice.prompting.compose(before, [], f"{seen}{asked}", scene=known)
     return fill_form(voice.model, Bid, prompt)
 
 
