@@ -16,6 +16,9 @@ from helpers.user_files import conversation_ids, kept, write_config
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolellm_agents.scene.run_file import read_run_file
+from rolellm_graphs.scene.run import missing_narration
+
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 KINDS = {"say", "whisper", "think", "act", "narrate", "join", "leave"}
 MODEL = ("--model", "improvising:one")
@@ -211,6 +214,22 @@ def test_a_file_that_was_cut_anywhere_becomes_what_it_would_have_been(
     assert said.returncode == 0, said.stderr
     assert lasting(in_file(out)) == lasting(in_file(file))
     assert out.read_bytes().startswith(content[: max([0, *(end for end in ends if end <= cut)])])
+
+
+@pytest.mark.parametrize("director", ["natural", "bidding"])
+def test_a_narration_that_is_missing_is_restored_as_it_was(whole: dict[str, Path], director: str) -> None:
+    content = whole[director].read_bytes().splitlines(keepends=True)
+    restored = []
+    for place, line in enumerate(in_file(whole[director])):
+        if line.get("kind") != "narrate" or "calls" not in (before := json.loads(content[place - 1])):
+            continue
+        cut = whole[director].with_name("before.jsonl")
+        cut.write_bytes(b"".join(content[:place]))
+        found = missing_narration(read_run_file(cut))
+        assert found is not None
+        assert (found["text"], found["made_by"]) == (line["text"], line.get("made_by", {}))
+        restored.append(sum(call["by"] == "narrate" for call in before["calls"]))
+    assert restored
 
 
 @pytest.mark.parametrize("director", ["natural", "bidding"])

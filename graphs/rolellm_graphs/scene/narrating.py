@@ -1,12 +1,12 @@
 """The narrator's node, which tells the results of acts and the passing of time."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.prompting.prompts import load_prompt
-from rolellm_agents.scene import NARRATOR, Scene, SceneLine
+from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, event_line
 from rolellm_agents.scene.guards import narration_fault
 from rolellm_agents.scene.scene import Narrator
@@ -52,18 +52,36 @@ def narrator_node(
         return ModelRequest(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
-        text = " ".join(answer.text.split())
-        if not text:
+        if not answer.text.strip():
             return {"narration_tries": 0}
         tries = (state.get("narration_tries") or 0) + 1
-        read = _known_to_all(scene, state["lines"])
-        if narration_fault(text, lines=read, names=loaded.names, language=scene.language):
+        usage = {"usage": dict(answer.usage_metadata or {})}
+        line = narration_line(loaded, state["lines"], answer.text, tries=tries, made_by=usage)
+        if line is None:
             return {"narration_tries": tries if tries <= RETRIES else 0}
-        made_by = {"usage": dict(answer.usage_metadata or {}), **({"tries": tries} if tries > 1 else {})}
-        line = event_line(loaded, state["lines"], ScheduledEvent(NARRATOR, "narrate", (), text, made_by))
         return {"lines": [line], "narration_tries": 0}
 
     return ModelNode(ask, take, name="narrate")
+
+
+def narration_line(
+    loaded: LoadedScene, lines: Sequence[SceneLine], answer: str, *, tries: int, made_by: Mapping[str, Any]
+) -> SceneLine | None:
+    """The line of a narrator's answer; None if the answer is empty or has a fault.
+
+    Args:
+        loaded: the scene.
+        lines: all lines before it.
+        answer: the model's text.
+        tries: how many answers the narrator gave, including this one.
+        made_by: further provenance of the line.
+    """
+    text = " ".join(answer.split())
+    read = _known_to_all(loaded.scene, lines)
+    if not text or narration_fault(text, lines=read, names=loaded.names, language=loaded.scene.language):
+        return None
+    provenance = {**made_by, **({"tries": tries} if tries > 1 else {})}
+    return event_line(loaded, lines, ScheduledEvent(NARRATOR, "narrate", (), text, provenance))
 
 
 def _known_to_all(scene: Scene, lines: Sequence[SceneLine]) -> list[SceneLine]:

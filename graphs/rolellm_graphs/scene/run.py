@@ -1,14 +1,14 @@
 """Plays a scene without a front end, for files and labs."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from rolellm_agents.scene import NARRATOR, SceneLine
-from rolellm_agents.scene.events import ScheduledEvent, event_line
+from rolellm_agents.scene import SceneLine
 from rolellm_agents.scene.run_file import RunFile
 from rolellm_agents.transcript import Message
 from rolellm_graphs.events import MessageDone, SceneEvent, TurnFailed, YourTurn
+from rolellm_graphs.scene.narrating import narration_line
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.tape import Call
 
@@ -68,9 +68,8 @@ def _played(happened: list[Message], before: int, calls: tuple[Call, ...]) -> li
 
 def missing_narration(record: RunFile) -> SceneLine | None:
     """The narrator's line that an interrupted run file lacks, restored from the recorded call."""
-    calls = record.records[-1].get("calls") if record.records else None
-    if not calls or calls[-1]["by"] != "narrate":
+    calls: Sequence[Call] = record.records[-1].get("calls") or () if record.records else ()
+    answers = [call["text"] for call in calls if call["by"] == "narrate"]
+    if not answers:
         return None
-    text = " ".join(calls[-1]["text"].split())
-    narration = ScheduledEvent(NARRATOR, "narrate", (), text, {})
-    return event_line(record.loaded, record.lines, narration) if text else None
+    return narration_line(record.loaded, record.lines, answers[-1], tries=len(answers), made_by={})
