@@ -3,6 +3,7 @@
 import typer
 
 from rolellm_tui.cli.eval.drift import drift
+from rolellm_tui.cli.eval.reading import app as reading
 from rolellm_tui.cli.eval.report import report
 from rolellm_tui.cli.eval.rolebench import rolebench
 from rolellm_tui.cli.eval.score import score
@@ -19,5 +20,6 @@ app.command("rolebench")(rolebench)
 app.command("drift")(drift)
 app.command("strategies")(strategies)
 app.command("speakers")(speakers)
+app.add_typer(reading)
 app.command("score")(score)
 app.command("report")(report)

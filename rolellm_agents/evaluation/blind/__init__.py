@@ -1,0 +1,1 @@
+"""Blind reading: people compare answers without knowing which system gave them."""
