@@ -41,6 +41,8 @@ class Agreement:
     """Agreement of a judge with human labels."""
 
     what: Literal["scores", "preferences"]
+    aspect: str
+    """What was labelled; empty if the labels do not say."""
     n: int
     correlations: Mapping[str, Correlated] = field(default_factory=dict)
     """Correlations of the judge's values with the people's mean scores, by name."""
@@ -51,6 +53,26 @@ class Agreement:
     """
     people_alpha: float | None = None
     """Krippendorff's alpha among the people; None when no reply was labelled by two people."""
+
+    @property
+    def strength(self) -> Literal["none shown", "weak", "moderate", "strong", "unknown"]:
+        """What the judge is good for, by the lower end of the interval.
+
+        `none shown` if chance explains the agreement, `unknown` if there is no interval.
+        """
+        if self.agreement is not None:
+            low = self.agreement.ci95[0] if self.agreement.ci95 else None
+            above_chance = None if low is None else 2 * low - 1
+        else:
+            above_chance = self.correlations["spearman"].low if self.correlations else None
+        if above_chance is None:
+            return "unknown"
+        limits: tuple[tuple[float, Literal["none shown", "weak", "moderate"]], ...] = (
+            (0.0, "none shown"),
+            (0.3, "weak"),
+            (0.6, "moderate"),
+        )
+        return next((name for limit, name in limits if above_chance <= limit), "strong")
 
 
 def preference(clean: float | None, faulty: float | None) -> float | None:
@@ -81,7 +103,7 @@ def length_correlation(
 
 
 def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | None]) -> Agreement:
-    """Agreement of a judge's values with the scores that people gave.
+    """Agreement of a judge's values with the scores that people gave to one aspect; at least one label.
 
     The judge's values are in the order of the labels; None where it gave none.
     """
@@ -90,6 +112,7 @@ def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | N
     personas = [label.persona for label, _ in known]
     return Agreement(
         what="scores",
+        aspect=labels[0].aspect,
         n=len(known),
         correlations={
             name: correlated(correlation, pairs, personas) for name, correlation in CORRELATIONS.items()
@@ -101,7 +124,7 @@ def agreement_on_scores(labels: Sequence[HumanLabel], values: Sequence[float | N
 
 
 def agreement_on_preferences(labels: Sequence[HumanLabel], preferred: Sequence[float | None]) -> Agreement:
-    """Agreement of a judge's preferences with those of most people.
+    """Agreement of a judge's preferences with those of most people on one aspect; at least one label.
 
     The judge's preferences are in the order of the labels: 1, 0 or 0.5; None where it gave none.
     """
@@ -111,7 +134,13 @@ def agreement_on_preferences(labels: Sequence[HumanLabel], preferred: Sequence[f
         if label.value != 0.5
     ]
     rate = _rate(decided)
-    return Agreement(what="preferences", n=rate.n, agreement=rate, people_alpha=_alpha(labels, "nominal"))
+    return Agreement(
+        what="preferences",
+        aspect=labels[0].aspect,
+        n=rate.n,
+        agreement=rate,
+        people_alpha=_alpha(labels, "nominal"),
+    )
 
 
 def _alpha(labels: Iterable[HumanLabel], level: Level) -> float | None:

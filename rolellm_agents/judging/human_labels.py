@@ -1,16 +1,19 @@
 """Human labels of replies in a JSONL file: a score of one reply, or a preference between two."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, StrictFloat, StrictInt, model_validator
+from pydantic import Field, StrictFloat, StrictInt, field_validator, model_validator
 
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.json_rows import JsonRow, read_rows
-from rolellm_agents.persona import Line
+from rolellm_agents.judging.judged import ConversationTurn
+from rolellm_agents.persona import Line, Persona
+from rolellm_agents.text.language import Language
 
 Preferred = Literal["reply", "other", "tie"]
 _Score = Annotated[StrictInt | StrictFloat, Field(ge=-1e9, le=1e9)]
@@ -24,13 +27,18 @@ class HumanLabel:
     key: str
     """Unique within the file."""
     persona: str
-    """A persona's id or name."""
-    question: str
+    """A persona's id or name; clusters of the statistics."""
+    described: Persona | None = None
+    """A character that the file describes; None for one of the library."""
+    turns: tuple[ConversationTurn, ...]
+    """The conversation; the reply answers the last turn."""
     reply: str
     other: str | None
     """The reply that it was compared with; None for scores."""
     by_person: Mapping[str, float]
     """By person, the score; in a pair 1 when the reply is better, 0 when the other is, 0.5 for a tie."""
+    aspect: str = ""
+    """What was labelled, such as `memory`; agreement is measured for each aspect by itself."""
 
     @property
     def value(self) -> float:
@@ -38,10 +46,24 @@ class HumanLabel:
         return math.fsum(self.by_person.values()) / len(self.by_person)
 
 
+class _Described(JsonRow):
+    name: Line
+    description: Line
+    language: Language = "en"
+
+    @property
+    def persona(self) -> Persona:
+        slug = re.sub(r"[^a-z0-9]+", "-", self.name.casefold()).strip("-")[:40] or "described"
+        return Persona(id=slug, name=self.name, description=self.description, language=self.language)
+
+
 class _LabelRow(JsonRow):
-    persona: Line
-    question: Line
+    persona: Line | None = None
+    character: _Described | None = None
+    question: Line | None = None
+    turns: tuple[Line, ...] = ()
     reply: Line
+    aspect: str = Field(default="", max_length=60)
     other: Line | None = None
     score: _Score | None = None
     scores: dict[str, _Score] = Field(default_factory=dict)
@@ -55,7 +77,25 @@ class _LabelRow(JsonRow):
             raise ValueError("a row must have exactly one of score, scores and preferred")
         if ("preferred" in said) != ("other" in row):
             raise ValueError("preferred requires other, and score and scores do not allow it")
+        for one, other in (("persona", "character"), ("question", "turns")):
+            if (one in row) == (other in row):
+                raise ValueError(f"a row must have either {one} or {other}")
         return row
+
+    @field_validator("turns")
+    @classmethod
+    def _ends_with_the_user(cls, turns: tuple[str, ...]) -> tuple[str, ...]:
+        if len(turns) % 2 == 0:
+            raise ValueError("turns must alternate between user and persona, and end with the user")
+        return turns
+
+    @property
+    def conversation(self) -> tuple[ConversationTurn, ...]:
+        """The turns with their speakers."""
+        texts = self.turns if self.question is None else (self.question,)
+        return tuple(
+            ConversationTurn("persona" if place % 2 else "user", text) for place, text in enumerate(texts)
+        )
 
     @property
     def by_person(self) -> dict[str, float]:
@@ -71,8 +111,10 @@ class _LabelRow(JsonRow):
 def read_labels(file: Path) -> list[HumanLabel]:
     """Read a file of human labels.
 
-    A row has `persona`, `question` and `reply`. It also has either `score`, or `scores` by person's name,
-    or an `other` reply with `preferred`: `reply`, `other` or `tie`, or one of these by person's name.
+    A row has `persona` (an id or a name) or `character` (an object with `name`, `description` and
+    `language`), `reply`, and `question` or `turns`: the texts of user and persona in turn, ending with the
+    user's. It also has either `score`, or `scores` by person's name, or an `other` reply with `preferred`:
+    `reply`, `other` or `tie`, or one of these by person's name. `aspect` says what was labelled.
 
     Raises:
         JudgingError: the file cannot be read, a line is damaged, or the file has no rows.
@@ -80,11 +122,13 @@ def read_labels(file: Path) -> list[HumanLabel]:
     labels = [
         HumanLabel(
             key=f"label/{number}",
-            persona=row.persona,
-            question=row.question,
+            persona=row.character.name if row.character else row.persona or "",
+            described=row.character.persona if row.character else None,
+            turns=row.conversation,
             reply=row.reply,
             other=row.other,
             by_person=row.by_person,
+            aspect=row.aspect,
         )
         for number, row in read_rows(file, _LabelRow)
     ]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rolellm_agents.judging import Judged, Verdict
 from rolellm_agents.judging.checking import ALL
 from rolellm_agents.judging.faults import Fault, bundled_faults, some_of_each_kind
 from rolellm_agents.judging.human_labels import HumanLabel
+from rolellm_agents.judging.judged import ConversationTurn
+from rolellm_agents.persona import load_persona
 from rolellm_graphs.judge.check import check_pair_judge, check_reply_judge
 from rolellm_graphs.judge.likelihood import LikelihoodJudge
 
@@ -31,7 +34,12 @@ def fault(kind: str, clean: str, faulty: str, persona: str = "shrek") -> Fault:
 
 def label(key: str, reply: str, value: float, other: str | None = None) -> HumanLabel:
     return HumanLabel(
-        key=key, persona="shrek", question="Cold?", reply=reply, other=other, by_person={"Ana": value}
+        key=key,
+        persona="shrek",
+        turns=(ConversationTurn("user", "Cold?"),),
+        reply=reply,
+        other=other,
+        by_person={"Ana": value},
     )
 
 
@@ -122,6 +130,21 @@ def test_what_people_said_is_laid_beside_values_and_preferences() -> None:
     assert preferences.agreement is not None
     assert preferences.agreement.value == 0.5
     assert length.length is None
+
+
+def test_each_aspect_is_measured_by_itself_in_its_conversation() -> None:
+    turns = tuple(
+        ConversationTurn(*one) for one in (("user", "Hi."), ("persona", "Aye."), ("user", "Who?"))
+    )
+    mira = load_persona("shrek").model_copy(update={"id": "mira", "name": "Mira"})
+    given = [(1.0, "memory"), (2.0, "memory"), (2.0, "voice"), (1.0, "voice")]
+    labels = [
+        replace(label(str(number), "word " * number, by), turns=turns, described=mira, aspect=aspect)
+        for number, (by, aspect) in enumerate(given)
+    ]
+    length, _ = asyncio.run(check_reply_judge(ByLength(), [], labels))
+    assert [one.aspect for one in length.labels] == ["memory", "voice"]
+    assert [round(one.correlations["spearman"].value or 0) for one in length.labels] == [1, -1]
 
 
 def test_a_stopped_check_asks_nothing_twice(tmp_path: Path) -> None:

@@ -71,3 +71,41 @@ def test_a_score_is_a_number(tmp_path: Path, number: str) -> None:
 def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(JudgingError, match="holds no labels"):
         read_labels(write(tmp_path / "labels.jsonl"))
+
+
+def test_conversations_and_described_characters_are_read(tmp_path: Path) -> None:
+    mira = {"name": "Mira", "description": "A lighthouse keeper who counts ships."}
+    file = write(
+        tmp_path / "labels.jsonl",
+        {
+            "persona": mira,
+            "turns": ["Hello?", "Aye.", "Who?"],
+            "reply": "I.",
+            "score": 3,
+            "aspect": "memory",
+        },
+    )
+    (found,) = read_labels(file)
+    assert [turn.speaker for turn in found.turns] == ["user", "persona", "user"]
+    assert (found.persona, found.aspect) == ("Mira", "memory")
+    assert found.described is not None
+    assert (found.described.name, found.described.description) == (mira["name"], mira["description"])
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ({"turns": ["Hello?", "Aye."]}, "end with the user"),
+        ({"turns": ["Hello?"], "question": "Hello?"}, "either question or turns"),
+        ({}, "either question or turns"),
+        ({"question": "Hello?", "character": {}}, "either persona or character"),
+        ({"question": "Hello?", "persona": None, "character": {"name": "Mira"}}, "description"),
+    ],
+)
+def test_turns_that_cannot_be_meant_are_refused(tmp_path: Path, row: dict[str, Any], what: str) -> None:
+    whole = {"persona": "shrek", "reply": "Aye.", "score": 1, **row}
+    file = write(
+        tmp_path / "labels.jsonl", {key: value for key, value in whole.items() if value is not None}
+    )
+    with pytest.raises(JudgingError, match=what):
+        read_labels(file)

@@ -16,13 +16,14 @@ from rolellm_agents.judging.checking import (
     unscored,
 )
 from rolellm_agents.judging.human_labels import HumanLabel
+from rolellm_agents.judging.judged import ConversationTurn
 
 
 def label(number: int, people: dict[str, float], other: str | None = None) -> HumanLabel:
     return HumanLabel(
         key=f"label/{number}",
         persona=f"p{number % 3}",
-        question="Cold?",
+        turns=(ConversationTurn("user", "Cold?"),),
         reply="Aye.",
         other=other,
         by_person=people,
@@ -93,6 +94,17 @@ def test_scores_go_with_peoples_as_far_as_they_do() -> None:
     unlike = agreement_on_scores(labels, [-number * 2.0 for number in range(5)] + [None])
     assert unlike.n == 5
     assert unlike.correlations["kendall"].value == pytest.approx(-1.0)
+
+
+def test_what_a_judge_is_good_for_follows_from_the_lower_end_of_its_interval() -> None:
+    labels = [label(number, {"Ana": float(number)}) for number in range(30)]
+    assert agreement_on_scores(labels, [float(number) for number in range(30)]).strength == "strong"
+    random = [float(number * 7 % 11) for number in range(30)]
+    assert agreement_on_scores(labels, random).strength == "none shown"
+    assert agreement_on_scores(labels[:1], [1.0]).strength == "unknown"
+    pairs = [label(number, {"Ana": 1.0}, "b") for number in range(30)]
+    assert agreement_on_preferences(pairs, [1.0] * 30).strength == "strong"
+    assert agreement_on_preferences(pairs, [0.5] * 30).strength == "none shown"
 
 
 def test_without_any_value_there_is_no_correlation() -> None:

@@ -135,6 +135,10 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
             key=key, persona=find(persona), turns=(ConversationTurn("user", question),), reply=reply
         )
 
+    def labelled(key: str, label: HumanLabel, reply: str) -> Judged:
+        persona = label.described or find(label.persona)
+        return Judged(key=key, persona=persona, turns=label.turns, reply=reply)
+
     return _Material(
         faults=faults,
         labels=labels,
@@ -150,7 +154,7 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
         },
         faulty={one.key: judged(one.key, one.persona, one.question, one.faulty) for one in faults},
         labelled={
-            key: judged(key, one.persona, one.question, reply)
+            key: labelled(key, one, reply)
             for one in labels
             for key, reply in ((one.key, one.reply), (f"{one.key}/{_OTHER}", one.other))
             if reply is not None
@@ -181,15 +185,21 @@ def _of_replies(material: _Material, measure: str, verdicts: Sequence[Verdict]) 
     ]
     alone = [one for one in material.labels if one.other is None]
     beside = [one for one in material.labels if one.other is not None]
-    preferred = [preference(values[one.key], values[f"{one.key}/{_OTHER}"]) for one in beside]
+
+    def prefer(labels: Sequence[HumanLabel]) -> list[float | None]:
+        return [preference(values[one.key], values[f"{one.key}/{_OTHER}"]) for one in labels]
+
     return MeasureCheck(
         measure=measure,
         detected=detections(outcomes),
         length=_length(material, values),
         orders=None,
         labels=(
-            *([agreement_on_scores(alone, [values[one.key] for one in alone])] if alone else []),
-            *([agreement_on_preferences(beside, preferred)] if beside else []),
+            *(
+                agreement_on_scores(labels, [values[one.key] for one in labels])
+                for labels in _by_aspect(alone)
+            ),
+            *(agreement_on_preferences(labels, prefer(labels)) for labels in _by_aspect(beside)),
         ),
         unscored=unscored(one.status for one in verdicts),
     )
@@ -198,15 +208,22 @@ def _of_replies(material: _Material, measure: str, verdicts: Sequence[Verdict]) 
 def _of_pairs(material: _Material, measure: str, verdicts: Mapping[str, Verdict]) -> MeasureCheck:
     outcomes = [FaultOutcome(one.kind, one.persona, verdicts[one.key].value) for one in material.faults]
     beside = [one for one in material.labels if one.other is not None]
-    preferred = [verdicts[one.key].value for one in beside]
     return MeasureCheck(
         measure=measure,
         detected=detections(outcomes),
         length=None,
         orders=position_bias(verdicts.values()),
-        labels=(agreement_on_preferences(beside, preferred),) if beside else (),
+        labels=tuple(
+            agreement_on_preferences(labels, [verdicts[one.key].value for one in labels])
+            for labels in _by_aspect(beside)
+        ),
         unscored=unscored(one.status for one in verdicts.values()),
     )
+
+
+def _by_aspect(labels: Sequence[HumanLabel]) -> list[list[HumanLabel]]:
+    aspects = sorted({one.aspect for one in labels})
+    return [[one for one in labels if one.aspect == aspect] for aspect in aspects]
 
 
 def _length(material: _Material, values: Mapping[str, float | None]) -> Correlated | None:

@@ -44,7 +44,9 @@ def check(
     """Run a judge on planted faults and on human labels, and measure how often it is right.
 
     A row of --labels has persona, question, reply and score (or scores, by annotator); or it has other,
-    another reply, and preferred: reply, other or tie. The same command resumes a stopped run.
+    another reply, and preferred: reply, other or tie. A conversation is turns instead of question: user and
+    persona alternate, and the user is last. A character that is no persona here is character, an object with
+    name and description, instead of persona. aspect says what was labelled. The same command resumes a stopped run.
 
     \b
     Examples:
@@ -143,15 +145,17 @@ def _lines(found: "MeasureCheck") -> list[str]:
 
 
 def _agreement(found: "Agreement") -> list[str]:
+    about = f"{found.aspect}: " if found.aspect else ""
     lines = [
-        f"Correlation with people, {name}: {_correlated(one)}" for name, one in found.correlations.items()
+        f"{about}Correlation with people, {name}: {_correlated(one)}"
+        for name, one in found.correlations.items()
     ]
     if found.agreement is not None:
         value, interval, n, _ = _rate(found.agreement)
-        lines.append(f"Agreement with the majority of people: {value} {interval} (n {n})")
+        lines.append(f"{about}Agreement with the majority of people: {value} {interval} (n {n})")
     if found.people_alpha is not None:
-        lines.append(f"Agreement of people: alpha {found.people_alpha:.2f}")
-    return lines
+        lines.append(f"{about}Agreement of people: alpha {found.people_alpha:.2f}")
+    return [*lines, f"{about}Agreement of the judge with people: {found.strength}"]
 
 
 def _rate(rate: "Rate") -> tuple[str, str, str, str]:
