@@ -78,7 +78,7 @@ def test_conversations_and_described_characters_are_read(tmp_path: Path) -> None
     file = write(
         tmp_path / "labels.jsonl",
         {
-            "persona": mira,
+            "character": mira,
             "turns": ["Hello?", "Aye.", "Who?"],
             "reply": "I.",
             "score": 3,

@@ -43,10 +43,10 @@ def check(
 ) -> None:
     """Run a judge on planted faults and on human labels, and measure how often it is right.
 
-    A row of --labels has persona, question, reply and score (or scores, by annotator); or it has other,
-    another reply, and preferred: reply, other or tie. A conversation is turns instead of question: user and
-    persona alternate, and the user is last. A character that is no persona here is character, an object with
-    name and description, instead of persona. aspect says what was labelled. The same command resumes a stopped run.
+    A row of --labels has persona, question, reply and score (or scores, by annotator). A pair has other,
+    another reply, and preferred: reply, other or tie. Instead of persona, a row may have character, an
+    object with name and description; instead of question, turns: texts of user and persona in turn, ending
+    with the user's. aspect says what was labelled. The same command resumes a stopped run.
 
     \b
     Examples:
