@@ -133,6 +133,9 @@ class FakeContext:
     def choose_nearest_end(self, row: int, sampler: Any) -> int:
         return END
 
+    def logits(self, row: int) -> np.ndarray:
+        return np.eye(N_VOCABULARY, dtype=np.float32)[self._following[row]]
+
     def log_probabilities(self, row: int) -> np.ndarray:
         return np.arange(N_VOCABULARY, dtype=np.float64) - self._following[row]
 

@@ -47,6 +47,9 @@ class Context(Protocol):
     def choose_nearest_end(self, row: int, sampler: Sampler) -> int:
         """Choose the token after row `row` that completes constrained output soonest."""
 
+    def logits(self, row: int) -> np.ndarray:
+        """A copy of the next token's logits after row `row`, shape `(n_vocabulary,)`."""
+
     def log_probabilities(self, row: int) -> np.ndarray:
         """Natural logarithms of the next token's probabilities after row `row`, shape `(n_vocabulary,)`."""
 
@@ -119,10 +122,13 @@ class LlamaContext:
         """See `Context`."""
         return sampler.choose_nearest_end(self._handle, row)
 
+    def logits(self, row: int) -> np.ndarray:
+        """See `Context`."""
+        return self._logits(row).copy()
+
     def log_probabilities(self, row: int) -> np.ndarray:
         """See `Context`."""
-        pointer = llama_cpp.llama_get_logits_ith(self._handle, row)
-        logits = np.ctypeslib.as_array(pointer, shape=(self.model.n_vocabulary,))
+        logits = self._logits(row)
         # In 32 bits like the logits, because this runs over the complete vocabulary for each scored token.
         shifted = logits - logits.max()
         logarithms: np.ndarray = shifted - np.float32(np.log(np.exp(shifted).sum(dtype=np.float64)))
@@ -155,6 +161,11 @@ class LlamaContext:
             return True
         self.truncate(sequence, 0)
         return False
+
+    def _logits(self, row: int) -> np.ndarray:
+        """A view of llama.cpp's buffer, which the next batch overwrites."""
+        pointer = llama_cpp.llama_get_logits_ith(self._handle, row)
+        return np.ctypeslib.as_array(pointer, shape=(self.model.n_vocabulary,))
 
     def _make(self, tuning: Tuning) -> Any:
         params = llama_cpp.llama_context_default_params()

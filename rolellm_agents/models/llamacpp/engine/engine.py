@@ -17,6 +17,7 @@ from rolellm_agents.models.llamacpp.engine.context import BatchToken
 from rolellm_agents.models.llamacpp.engine.jobs import (
     AnswerJob,
     Job,
+    NeutralJob,
     PrefillJob,
     ScoringJob,
     StreamItem,
@@ -104,6 +105,7 @@ class Engine:
         *,
         adapter: str | None = None,
         cacheable: int = 0,
+        neutral: Sequence[int] = (),
     ) -> AnswerJob:
         """Request an answer.
 
@@ -114,14 +116,22 @@ class Engine:
                 error; no piece ends inside a character or contains a part of a stop string.
             adapter: LoRA weights for this request, by `LlamaModel.load_adapter`'s name.
             cacheable: length of the prompt's prefix that belongs into the prompt cache.
+            neutral: a prompt with which the answer is contrasted; empty for none.
 
         Returns:
             The job, whose `cancel` ends the answer.
 
         Raises:
-            ModelError: the prompt does not fit, the grammar is invalid, or the engine is closed.
+            ModelError: a prompt does not fit, the grammar is invalid, the engine is closed, or has only one
+                sequence for an answer with contrast.
         """
         self._check_length(prompt)
+        if neutral:
+            self._check_length(neutral)
+            if self._cache.limits.slots < 2:
+                raise ModelError(
+                    "An answer with contrast needs two sequences; set sequences to 2 or more, or to 0."
+                )
         answer = AnswerJob(
             prompt,
             adapter,
@@ -131,6 +141,7 @@ class Engine:
             n_ctx=self._cache.limits.n_ctx,
             on_item=on_item,
             cacheable=cacheable,
+            neutral=neutral,
         )
         self._enqueue(answer)
         return answer
@@ -195,14 +206,19 @@ class Engine:
         with self._lock:
             if self._closed:
                 raise ModelError("The model is closed; load it again.")
-            self._submitted += 1
-            job.number = self._submitted
+            self._number(job)
+            if isinstance(job, AnswerJob) and job.neutral:
+                self._number(job.neutral)
             self._inbox.append(job)
             if self._idle_timer:
                 self._idle_timer.cancel()
             if self._worker is None:
                 self._worker = threading.Thread(target=self._run, name="llama.cpp")
                 self._worker.start()
+
+    def _number(self, job: Job) -> None:
+        self._submitted += 1
+        job.number = self._submitted
 
     # Called from the worker thread
 
@@ -254,7 +270,11 @@ class Engine:
 
     def _remove_done(self) -> None:
         self._waiting = [job for job in self._waiting if not job.done]
-        self._running = [job for job in self._running if not job.done]
+        self._running = [
+            job
+            for job in self._running
+            if not (job.done or (isinstance(job, NeutralJob) and job.answer.done))
+        ]
 
     def _admit(self) -> None:
         """Start waiting jobs as far as there are sequences, urgent ones first."""
@@ -275,10 +295,33 @@ class Engine:
                 break
             self._start(job, sequence)
             self._running.append(job)
+            if isinstance(job, AnswerJob):
+                if job.neutral and not self._admit_neutral(job, job.neutral):
+                    break
+                self._count_up(requests=1, prompt=len(job.tokens), reused=job.reused)
             if not job.remaining:  # restored completely from the prompt cache
                 job.end()
         self._waiting = [job for job in self._waiting if not job.done and job.is_waiting]
         self._remove_done()
+
+    def _admit_neutral(self, answer: AnswerJob, neutral: NeutralJob) -> bool:
+        """Start the neutral prompt of an answer that was just started.
+
+        Without a sequence for it, the answer waits again, so that two such answers never wait for each
+        other.
+        """
+        try:
+            sequence = self._acquire_sequence(neutral)
+        except ModelError as error:
+            answer.fail(error)
+            return True
+        if sequence is None:
+            self._running.remove(answer)
+            answer.wait_again()
+            return False
+        self._start(neutral, sequence)
+        self._running.append(neutral)
+        return True
 
     def _waits_for_prefix(self, job: Job) -> bool:
         """Whether a running job is computing a long prefix of this prompt, which can be copied soon."""
@@ -340,8 +383,6 @@ class Engine:
         job.sequence = sequence
         self._restore_prefix(job, sequence)
         job.computed = job.reused = len(sequence.tokens)
-        if isinstance(job, AnswerJob):
-            self._count_up(requests=1, prompt=len(job.tokens), reused=job.reused)
 
     def _restore_prefix(self, job: Job, sequence: CachedSequence) -> None:
         """Load the prompt's cacheable prefix from disk if that saves prefill, or plan to save it there."""
@@ -361,6 +402,7 @@ class Engine:
         pending = [
             Pending(job.number, job.remaining, job.adapter, job.urgent, job.last_step)
             for job in self._running
+            if job.remaining
         ]
         shares = plan(pending, self._n_batch, self._pace.chunk)
         # In the order of slots, because llama.cpp computes neighbouring slots together.
@@ -399,7 +441,7 @@ class Engine:
                 self._count_up(generated=isinstance(job, AnswerJob))
         except ModelError as error:
             job.fail(error)
-        if not job.done and not job.remaining:
+        if not job.done and not job.remaining and not job.is_paused:
             job.end()
 
     def _count_up(self, **increments: int) -> None:

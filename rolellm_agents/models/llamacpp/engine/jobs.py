@@ -7,6 +7,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.context import Context
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence
@@ -93,6 +95,11 @@ class Job:
         self._sequence = sequence
 
     @property
+    def is_paused(self) -> bool:
+        """Whether the job waits for the logits of another job."""
+        return False
+
+    @property
     def remaining(self) -> int:
         """Tokens to compute before the next checkpoint or output."""
         end = self.checkpoint if self.computed < self.checkpoint else len(self.tokens)
@@ -102,6 +109,11 @@ class Job:
     def max_length(self) -> int:
         """The sequence's final length in tokens, at most."""
         return len(self.tokens)
+
+    def wait_again(self) -> None:
+        """Give the sequence back before anything was computed in it."""
+        self._sequence = None
+        self.computed = self.reused = self.checkpoint = 0
 
     def recompute_from(self, kept: int) -> None:
         """Continue after all but the first `kept` tokens were lost."""
@@ -176,6 +188,50 @@ class ScoringJob(Job):
         self.result.set_exception(error)
 
 
+class NeutralJob(Job):
+    """The answer of another job after a neutral prompt; it lives as long as that job."""
+
+    def __init__(self, answer: "AnswerJob", prompt: Sequence[int]) -> None:
+        """Compute `prompt`, and then each token that `answer` chooses."""
+        super().__init__(prompt, answer.adapter, first_logits=len(prompt) - 1)
+        self.answer = answer
+        self.logits: np.ndarray | None = None
+        """The logits of the next token, until the answer has chosen it."""
+        self._room = answer.max_length - len(answer.tokens)
+
+    @property
+    def max_length(self) -> int:
+        """See `Job`."""
+        return len(self.tokens) + self._room
+
+    @property
+    def is_paused(self) -> bool:
+        """See `Job`."""
+        return self.logits is not None
+
+    def recompute_from(self, kept: int) -> None:
+        """See `Job`; the logits are computed again, too."""
+        self.logits = None
+        super().recompute_from(kept)
+
+    def process_logits(self, context: Context, row: int) -> None:
+        """Keep the logits for the answer."""
+        self.logits = context.logits(row)
+        self.answer.contrast()
+
+    def end(self) -> None:
+        """See `Job`; the answer cannot go on without it."""
+        super().end()
+        if not self.answer.done:
+            self.answer.end()
+
+    def fail(self, error: ModelError) -> None:
+        """See `Job`; the answer fails, too."""
+        super().fail(error)
+        if not self.answer.done:
+            self.answer.fail(error)
+
+
 class AnswerJob(Job):
     """A prompt and the generated answer."""
 
@@ -190,12 +246,16 @@ class AnswerJob(Job):
         n_ctx: int,
         on_item: Callable[[StreamItem], None],
         cacheable: int = 0,
+        neutral: Sequence[int] = (),
     ) -> None:
-        """Create a job that calls `on_item` from the engine's thread; it must not block."""
+        """Create a job that calls `on_item` from the engine's thread; it must not block.
+
+        `neutral` is a prompt with whose logits each token is contrasted; empty for none.
+        """
         super().__init__(prompt, adapter, first_logits=len(prompt) - 1, cacheable=cacheable)
         self._prompt_tokens = len(prompt)
-        self._limit = min(sampling.max_tokens, n_ctx - len(prompt))
-        self._max_output = n_ctx - len(prompt)
+        self._max_output = n_ctx - max(len(prompt), len(neutral))
+        self._limit = min(sampling.max_tokens, self._max_output)
         self._constrained = bool(sampling.grammar)
         self._sampler = sampler
         self._vocabulary = vocabulary
@@ -204,6 +264,9 @@ class AnswerJob(Job):
         self._submitted_at = time.perf_counter()
         self._first_token_s = 0.0
         self._text = StoppingText(sampling.stop)
+        self._logits: np.ndarray | None = None
+        self.neutral = NeutralJob(self, neutral) if len(neutral) else None
+        """Computes the neutral prompt's logits for the same answer."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @property
@@ -213,10 +276,36 @@ class AnswerJob(Job):
 
     def process_logits(self, context: Context, row: int) -> None:
         """Sample the next token and emit the text that no stop string can revoke."""
+        if self.neutral is not None:
+            self._logits = context.logits(row)
+            self.contrast()
+            return
         # Constrained output is closed even beyond the limit, because half a JSON object is useless.
         overtime = self._constrained and self._n_generated >= self._limit
         choose = context.choose_nearest_end if overtime else context.choose
-        token = choose(row, self._sampler)
+        self._take(choose(row, self._sampler), overtime=overtime)
+
+    @property
+    def is_paused(self) -> bool:
+        """See `Job`."""
+        return self._logits is not None
+
+    def recompute_from(self, kept: int) -> None:
+        """See `Job`; the logits are computed again, too."""
+        self._logits = None
+        super().recompute_from(kept)
+
+    def contrast(self) -> None:
+        """Sample the next token as soon as the logits of both prompts are known."""
+        neutral = self.neutral
+        if neutral is None or neutral.logits is None or self._logits is None:
+            return
+        token = self._sampler.choose_contrasted(self._logits, neutral.logits)
+        self._logits = neutral.logits = None
+        neutral.tokens.append(token)
+        self._take(token, overtime=False)
+
+    def _take(self, token: int, *, overtime: bool) -> None:
         self._first_token_s = self._first_token_s or time.perf_counter() - self._submitted_at
         if self._vocabulary.is_end(token):
             self._finish("length" if overtime else "stop")

@@ -1,6 +1,7 @@
 """Sampling of the next token: llama.cpp's samplers, restricted to the tokens that a grammar allows."""
 
 import ctypes
+import math
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,6 +40,11 @@ class Sampling:
     seed: int = 0
     max_tokens: int = 256
     stop: tuple[str, ...] = ()
+    contrast: float = 0.0
+    """Weight of the persona's prompt against a neutral one (`rolellm_agents.models.llamacpp.contrast`); 0
+    is off, 1 is no contrast, 1.5 speaks more in character."""
+    contrast_floor: float = 0.15
+    """With contrast: the least probability of a token, as a share of the likeliest token's."""
     grammar: str = ""
     """A grammar of `constraint`, or any other in llguidance's format; empty for unconstrained output."""
 
@@ -55,6 +61,7 @@ class Sampler:
             ModelError: the grammar cannot be read.
         """
         self._n_vocabulary = model.n_vocabulary
+        self._sampling = sampling
         self._constraint = Constraint(model, sampling.grammar) if sampling.grammar else None
         self._chain = _make_chain(model, sampling, prompt)
         weakref.finalize(self, llama_cpp.llama_sampler_free, self._chain)
@@ -72,6 +79,21 @@ class Sampler:
         candidates["id"] = allowed
         candidates["logit"] = self._logits(context, row)[allowed]
         return self._accept(self._constraint, _apply(self._chain, candidates))
+
+    def choose_contrasted(self, logits: npt.NDArray[np.float32], neutral: npt.NDArray[np.float32]) -> int:
+        """Sample a token by the contrast of two prompts' logits, each of shape `(n_vocabulary,)`.
+
+        The score is neutral + contrast × (logits − neutral), over the tokens that are likely enough under
+        the first prompt (contrastive decoding, Li et al., arXiv 2210.15097, §3).
+        """
+        likely = np.flatnonzero(logits >= logits.max() + math.log(self._sampling.contrast_floor))
+        own, other = logits[likely], neutral[likely]
+        candidates = np.zeros(len(likely), _CANDIDATE)
+        candidates["id"] = likely
+        candidates["logit"] = other + self._sampling.contrast * (own - other)
+        token = _apply(self._chain, candidates)
+        llama_cpp.llama_sampler_accept(self._chain, token)
+        return token
 
     def choose_nearest_end(self, context: Any, row: int) -> int:
         """Choose the next token that completes constrained output soonest.
