@@ -13,7 +13,7 @@ def default_strategy(model: BaseChatModel | str) -> str:
     """The strategy that a model was tuned for, otherwise the general default.
 
     Args:
-        model: a name, as for `get_model`; a model object gets the general default.
+        model: a name, as for `get_model`, or a model object.
 
     Raises:
         ModelError: there is no model of this name.
@@ -22,7 +22,9 @@ def default_strategy(model: BaseChatModel | str) -> str:
     from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
 
     if not isinstance(model, str):
-        return DEFAULT_STRATEGY
+        adapter = getattr(model, "adapter_path", None)
+        tuned = (one for one in BUNDLED.values() if one.adapter is not None and one.adapter == adapter)
+        return next((one.strategy for one in tuned if one.strategy), DEFAULT_STRATEGY)
     spec = model
     if ":" not in model:
         named = resolve_model(model)

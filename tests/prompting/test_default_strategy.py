@@ -35,7 +35,8 @@ def transcript() -> Iterator[Transcript]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("llamacpp:rolesmol", DEFAULT_STRATEGY),
+        ("llamacpp:rolesmol", "system"),
+        ("llamacpp:smollm2", DEFAULT_STRATEGY),
         ("llamacpp:rolegemma", "system"),
         ("llamacpp:gemma3-270m", DEFAULT_STRATEGY),
         ("openai:rolegemma", DEFAULT_STRATEGY),
@@ -53,8 +54,10 @@ def test_it_is_the_models_own_or_the_usual_one(name: str, expected: str) -> None
     assert expected in STRATEGIES
 
 
-def test_a_model_that_is_made_already_is_asked_as_most() -> None:
+def test_a_model_object_is_asked_like_the_model_of_its_name() -> None:
     assert default_strategy(get_model("scripted:Hello.")) == DEFAULT_STRATEGY
+    assert default_strategy(get_model("llamacpp:rolesmol")) == "system"
+    assert default_strategy(get_model("llamacpp:smollm2")) == DEFAULT_STRATEGY
 
 
 def test_a_name_that_nobody_has_is_told() -> None:

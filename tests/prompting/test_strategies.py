@@ -416,7 +416,18 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
     of_strategies = {"name", "profile", "user", "reply", "examples", "catchphrases", "recalled"}
     of_generators = {"count", "lines", "theme"}
     of_profiles = {"title", "passage", "facts", "traits", "description"}
-    of_scenes = {"setting", "time", "present", "private", "manners", "other", "text", "before", "about"}
+    of_scenes = {
+        "goals",
+        "setting",
+        "time",
+        "present",
+        "private",
+        "manners",
+        "other",
+        "text",
+        "before",
+        "about",
+    }
     of_interviews = {"goal", "visitor"}
     of_judges = {
         "conversation",

@@ -35,7 +35,7 @@ def test_all_is_well_with_a_fresh_home_and_looking_leaves_only_a_cache_behind(ho
         *("config folder", "data folder", "cache folder"),
     }
     assert set(found["model"]) == {"what", "state", "found", "advice"}
-    assert found["model"]["found"] == "llamacpp:rolesmol works; preferred strategy few-shot-dialogue"
+    assert found["model"]["found"] == "llamacpp:rolesmol works; preferred strategy system"
     assert found["data folder"]["found"] == str(home / "data")
     assert [place.name for place in home.iterdir()] == ["cache"]
 
