@@ -143,9 +143,10 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
     if (known := known_gguf(base)) is not None:
-        # Models this small lose the thread in long answers or at high temperatures
-        # (docs/experiments.md), and prefilling more than half of SmolLM2's context is slow.
-        calm = {"temperature": 0.5, "min_p": 0.1, "max_tokens": 160, "n_ctx": 4096}
+        # Models this small lose the thread in long answers (docs/experiments.md), and prefilling more
+        # than half of SmolLM2's context is slow.
+        temperature = bundled.temperature if bundled else 0.5
+        calm = {"temperature": temperature, "min_p": 0.1, "max_tokens": 160, "n_ctx": 4096}
         return ChatLlamaCpp(model_path=known, **{**calm, **options})
     path = Path(base).expanduser()
     if not base.endswith(".gguf") and not path.exists():

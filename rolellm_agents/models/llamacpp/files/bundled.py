@@ -22,6 +22,8 @@ class Bundled(NamedTuple):
     """A short description for lists."""
     strategy: str | None = None
     """The default strategy for the model; the general default when None."""
+    temperature: float = 0.5
+    """The default sampling temperature; models this small lose the thread at higher ones."""
 
 
 BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
@@ -33,8 +35,9 @@ BUNDLED: Final[Mapping[str, Bundled]] = MappingProxyType(
                 EMBEDDED,
                 _HERE / "rolesmol.gguf",
                 "SmolLM2-135M tuned to speak in role; installed with the package",
-                # In a blind reading, three times as many answers made sense (docs/experiments.md).
+                # Both were preferred in blind readings (docs/experiments.md).
                 strategy="system",
+                temperature=0.3,
             ),
             Bundled(EMBEDDED, EMBEDDED, None, "its base model, before tuning"),
             # Its notice and its license terms are in the same folder.
