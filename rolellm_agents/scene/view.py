@@ -5,7 +5,6 @@ the seat's own data.
 """
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -77,15 +76,14 @@ def history_for(
     if summary is not None:
         pending.append(_REMEMBERED[language].format(text=summary["text"]))
         seen = seen[summary["lines"] :]
-    for is_own, group in groupby(seen, key=lambda line: line["speaker"] == seat and is_turn(line)):
-        if not is_own:
-            pending += [render_line(loaded, line, seat) for line in group]
+    for line in seen:
+        if line["speaker"] != seat or not is_turn(line):
+            pending.append(render_line(loaded, line, seat))
             continue
-        for line in group:
-            opened = _GOES_ON[language] if turns else _BEGINS[language]
-            turns.append(HumanMessage("\n".join([*(pending or [opened]), cue])))
-            turns.append(AIMessage(render_own_line(loaded, line)))
-            pending = []
+        opened = _GOES_ON[language] if turns else _BEGINS[language]
+        turns.append(HumanMessage("\n".join([*(pending or [opened]), cue])))
+        turns.append(AIMessage(render_own_line(loaded, line)))
+        pending = []
     opened = _GOES_ON[language] if turns else _BEGINS[language]
     return [*turns, HumanMessage("\n".join([*(pending or [opened]), cue]))]
 
@@ -93,9 +91,11 @@ def history_for(
 def turn_cue(loaded: LoadedScene, seat: str) -> str:
     """The last line of each user message: that it is the seat's turn, and what the seat wants."""
     own, language = loaded.seats[seat], loaded.scene.language
-    goals = _SENTENCES[language].join(own.goals)
-    wanted = _SENTENCES[language] + _filled("scene-goals", language, text=goals) if goals else ""
-    return _filled("scene-turn", language, name=own.name, goals=wanted)
+    goals = ""
+    if own.goals:
+        between = _SENTENCES[language]
+        goals = between + load_prompt("scene-goals", language).fill(text=between.join(own.goals))
+    return load_prompt("scene-turn", language).fill(name=own.name, goals=goals)
 
 
 def render_line(loaded: LoadedScene, line: SceneLine, seat: str | None = None) -> str:

@@ -123,7 +123,9 @@ def checked(loaded: LoadedScene, seat: str, lines: Sequence[SceneLine], attempt:
     others = known_names(loaded, seat, lines)
     own = [loaded.names[seat]]
     cut = cut_at_others(attempt["text"], own, [*others.values()])
-    utterance = parse_utterance(cut, loaded.scene.turn_kinds, addressee_names(loaded, seat, lines), own)
+    there = present_in(loaded.scene, lines)
+    addressees = {one: name for one, name in others.items() if one in there}
+    utterance = parse_utterance(cut, loaded.scene.turn_kinds, addressees, own)
     kind = loaded.kinds[utterance.kind]
     fault = fault_in(
         utterance.text,

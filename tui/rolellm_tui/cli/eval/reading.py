@@ -111,7 +111,7 @@ def sheet(folder: FolderArgument) -> None:
 
     \b
     Examples:
-      rolellm eval reading sheet runs/reading > sheet.json
+      rolellm eval reading sheet runs/reading
     """
     from rolellm_agents.evaluation.blind.pairs import read_pairs
 
