@@ -25,6 +25,7 @@ CorpusRule = Literal[
     "action",
     "wrong-language",
     "copied-line",
+    "out-of-context",
 ]
 
 _LENGTH: dict[Language, tuple[int, int, int, str]] = {
@@ -70,6 +71,7 @@ def check_corpus(corpus: PersonaCorpus, persona: Persona) -> list[CorpusFinding]
         *_check_openings(corpus, persona.language),
         *_check_shares(corpus, persona),
         *_check_own_copies(corpus, persona),
+        *_check_context(corpus),
     ]
     return sorted(found, key=lambda finding: finding.line)
 
@@ -198,6 +200,14 @@ def _check_own_copies(corpus: PersonaCorpus, persona: Persona) -> Iterator[Corpu
             if line and length_of(text, persona.language) > _LENGTH[persona.language][0]:
                 message = f"{where} is {share:.0%} the same as {other}: {one_line(text, 60)!r}"
                 yield CorpusFinding(corpus.persona, "copied-line", line, message)
+
+
+def _check_context(corpus: PersonaCorpus) -> Iterator[CorpusFinding]:
+    """A conversation knows only itself, so that no model learns to remember what nobody said."""
+    for conversation in corpus.conversations:
+        if len(conversation.exchanges) == 1 and "callback" in conversation.topics:
+            message = "a single exchange refers to what nobody said before; make it a conversation"
+            yield CorpusFinding(corpus.persona, "out-of-context", conversation.line, message)
 
 
 def _part(pair: Demonstration, kind: str) -> str:

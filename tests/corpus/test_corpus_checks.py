@@ -55,6 +55,13 @@ def test_each_rule_is_found(replies: list[str], rule: str) -> None:
     assert rule in rules(corpus_of(*replies))
 
 
+def test_a_single_exchange_refers_to_nothing_before_it() -> None:
+    assert rules(corpus_of(GOOD, topic="callback")) == {"out-of-context"}
+    talk = f"> Where is it?\n{GOOD}\n\n> At what corner?\nThis one.\n"
+    whole = parse_persona_corpus(f"# sherlock-holmes\n## conversation: callback\n{talk}")
+    assert "out-of-context" not in rules(whole)
+
+
 def test_another_language_and_a_question_asked_again_may_be_what_a_conversation_is_about() -> None:
     spanish = "El conductor está en la esquina y los caballos no le esperan."
     assert "wrong-language" not in rules(corpus_of(spanish, topic="language"))
