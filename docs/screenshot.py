@@ -14,6 +14,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.scene import load_scene
 from rolellm_agents.transcript import Transcript
+from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.stage import Stage
@@ -60,14 +61,13 @@ async def draw() -> None:
             await pilot.press("enter")
             await pilot.pause(1)
             for line in LINES:
-                await pilot.press(*line, "enter")
-                await finished(pilot)
+                await answered(pilot, *line, "enter")
             save(app, "chat")
             await pilot.press("ctrl+o")
             await pilot.pause(2)
             save(app, "why")
-            await pilot.press("escape", "ctrl+r")
-            await finished(pilot)
+            await pilot.press("escape")
+            await answered(pilot, "ctrl+r")
             await pilot.press("ctrl+t")
             await pilot.pause(1)
             save(app, "tree")
@@ -75,16 +75,24 @@ async def draw() -> None:
             await pilot.pause(1)
             await pilot.press("enter")
             chat = next(screen for screen in app.screen_stack if isinstance(screen, ChatScreen))
-            await until(pilot, lambda: chat.session.answering)
-            await until(pilot, lambda: not chat.session.answering)
+            before = chat.session.messages[-1].id
+            await until(
+                pilot, lambda: chat.session.messages[-1].id != before and not chat.session.answering
+            )
             save(app, "compare")
 
 
-async def finished(pilot: Pilot[Any]) -> None:
-    """Wait for the end of an answer."""
+async def answered(pilot: Pilot[Any], *keys: str) -> None:
+    """Press the keys, and wait for the end of the answer, which may come before this function looks."""
     (chat,) = (screen for screen in pilot.app.screen_stack if isinstance(screen, ChatScreen))
-    await until(pilot, lambda: chat.answering)
-    await until(pilot, lambda: not chat.answering)
+    before = {message.id for message in chat.session.messages}
+    await pilot.press(*keys)
+
+    def is_new() -> bool:
+        last = chat.session.messages[-1]
+        return last.id not in before and last.speaker != USER and last.status == "complete"
+
+    await until(pilot, lambda: is_new() and not chat.answering)
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
