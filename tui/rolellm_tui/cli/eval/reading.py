@@ -1,7 +1,7 @@
 """`rolellm eval reading`: people read answers blind and say which is better."""
 
 import getpass
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -13,6 +13,7 @@ from rolellm_tui.output import complain, counted_progress, print_json, print_tab
 if TYPE_CHECKING:
     from rolellm_agents.evaluation.blind.pairs import AnswerPair
     from rolellm_agents.evaluation.blind.questions import OpenQuestion
+    from rolellm_agents.evaluation.blind.results import Comparison, Shares
     from rolellm_agents.metrics import Interval
     from rolellm_graphs.evaluate.blind import AnsweringSystem
 
@@ -259,62 +260,53 @@ def result(folder: FolderArgument, reader: ReaderOption = None, as_json: JsonOpt
         print_json(
             {
                 "readers": sorted({one.reader for one in verdicts}),
-                "comparisons": [
-                    {
-                        "system": one.system,
-                        "other": one.other,
-                        "split": one.split,
-                        "win_rate": _json(one.rate),
-                        "wins": one.wins,
-                        "losses": one.losses,
-                        "ties": one.ties,
-                    }
-                    for one in compared
-                ],
-                "answers": [
-                    {
-                        "system": one.system,
-                        "split": one.split,
-                        **{name: _json(share) for name, share in one.shares.items()},
-                    }
-                    for one in shares
-                ],
+                "comparisons": [_comparison_json(one) for one in compared],
+                "answers": [_shares_json(one) for one in shares],
             }
         )
-        return
-    if not verdicts:
+    elif verdicts:
+        _print_results(compared, shares)
+    else:
         print_text(f"No verdicts yet. Read the answers:  rolellm eval reading read {folder}")
-        return
+
+
+def _print_results(compared: "Sequence[Comparison]", shares: "Sequence[Shares]") -> None:
     if compared:
-        print_table(
-            ("SYSTEM", "AGAINST", "QUESTIONS", "N", "WIN RATE", "WON", "LOST", "TIED"),
-            (
-                (
-                    one.system,
-                    one.other,
-                    one.split or "all",
-                    str(one.rate.n),
-                    _share(one.rate),
-                    str(one.wins),
-                    str(one.losses),
-                    str(one.ties),
-                )
-                for one in compared
-            ),
+        rows = (
+            (one.system, one.other, one.split or "all", str(one.rate.n), _share(one.rate))
+            + (str(one.wins), str(one.losses), str(one.ties))
+            for one in compared
         )
+        print_table(("SYSTEM", "AGAINST", "QUESTIONS", "N", "WIN RATE", "WON", "LOST", "TIED"), rows)
     if shares:
         print_table(
             ("SYSTEM", "QUESTIONS", "N", "ANSWERS", "MAKES SENSE", "IN VOICE", "GOOD"),
             (
-                (
-                    one.system,
-                    one.split or "all",
-                    str(one.shares["good"].n),
-                    *(_share(share) for share in one.shares.values()),
-                )
+                (one.system, one.split or "all", str(one.shares["good"].n))
+                + tuple(_share(share) for share in one.shares.values())
                 for one in shares
             ),
         )
+
+
+def _comparison_json(one: "Comparison") -> dict[str, object]:
+    return {
+        "system": one.system,
+        "other": one.other,
+        "split": one.split,
+        "win_rate": _json(one.rate),
+        "wins": one.wins,
+        "losses": one.losses,
+        "ties": one.ties,
+    }
+
+
+def _shares_json(one: "Shares") -> dict[str, object]:
+    return {
+        "system": one.system,
+        "split": one.split,
+        **{name: _json(share) for name, share in one.shares.items()},
+    }
 
 
 def _questions(data: Path | None, limit: int, seed: int) -> "list[OpenQuestion]":
