@@ -273,8 +273,10 @@ def result(folder: FolderArgument, reader: ReaderOption = None, as_json: JsonOpt
 def _print_results(compared: "Sequence[Comparison]", shares: "Sequence[Shares]") -> None:
     if compared:
         rows = (
-            (one.system, one.other, one.split or "all", str(one.rate.n), _share(one.rate))
-            + (str(one.wins), str(one.losses), str(one.ties))
+            (
+                *(one.system, one.other, one.split or "all", str(one.rate.n), _share(one.rate)),
+                *(str(count) for count in (one.wins, one.losses, one.ties)),
+            )
             for one in compared
         )
         print_table(("SYSTEM", "AGAINST", "QUESTIONS", "N", "WIN RATE", "WON", "LOST", "TIED"), rows)
@@ -282,8 +284,10 @@ def _print_results(compared: "Sequence[Comparison]", shares: "Sequence[Shares]")
         print_table(
             ("SYSTEM", "QUESTIONS", "N", "ANSWERS", "MAKES SENSE", "IN VOICE", "GOOD"),
             (
-                (one.system, one.split or "all", str(one.shares["good"].n))
-                + tuple(_share(share) for share in one.shares.values())
+                (
+                    *(one.system, one.split or "all", str(one.shares["good"].n)),
+                    *(_share(share) for share in one.shares.values()),
+                )
                 for one in shares
             ),
         )
