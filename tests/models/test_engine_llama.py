@@ -373,11 +373,8 @@ def give_freed_memory_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-@pytest.mark.slow
-@pytest.mark.slow
-def test_memory_is_flat_over_ten_thousand_conversations(tiny: LlamaModel) -> None:
-    """Contexts grow and go meanwhile."""
-    engine = make_engine(tiny, n_ctx=512, sequences=4)
+def sizes_over_ten_thousand_conversations(tiny: LlamaModel, engine: Engine) -> list[int]:
+    """The process's resident bytes after each 500 conversations. Contexts grow and go meanwhile."""
     process = psutil.Process()
     sizes = []
     for number in range(10_000):
@@ -394,8 +391,21 @@ def test_memory_is_flat_over_ten_thousand_conversations(tiny: LlamaModel) -> Non
             engine.release()
             give_freed_memory_back()
             sizes.append(process.memory_info().rss)
-    grown = np.mean(sizes[-5:]) - np.mean(sizes[5:10])
-    assert grown < 8 * 2**20, sizes
+    return sizes
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_ten_thousand_conversations(tiny: LlamaModel) -> None:
+    """A leak grows in each round; an arena of the allocator that a new thread begins grows the process once."""
+    engine = make_engine(tiny, n_ctx=512, sequences=4)
+    rounds = []
+    for _ in range(3):
+        sizes = sizes_over_ten_thousand_conversations(tiny, engine)
+        rounds.append(np.median(sizes[-5:]) - np.median(sizes[5:10]))
+        if rounds[-1] < 8 * 2**20:
+            break
+    else:
+        pytest.fail(f"memory grew by {rounds} bytes in three rounds, in the last one so: {sizes}")
     engine.close()
 
 
