@@ -12,6 +12,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_train.base.gguf_adapter import load_into, read_gguf_adapter
 from rolellm_train.base.tuned import quiet
 from rolellm_train.export.converters import cached_converters
 from rolellm_train.export.export import ExportOptions, export
@@ -68,6 +69,24 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def check_that_the_adapter_reads_back(tuned: Path) -> None:
+    """A training continues the exported file with the weights of the adapter that was exported."""
+    import torch
+    from peft import LoraConfig, PeftModel, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    with quiet():
+        base = AutoModelForCausalLM.from_pretrained(tuned / "base")
+        own = dict(PeftModel.from_pretrained(base, tuned / "adapter").named_parameters())
+        base = AutoModelForCausalLM.from_pretrained(tuned / "base")
+        read = get_peft_model(base, LoraConfig(r=8, lora_alpha=16, target_modules="all-linear"))
+    load_into(read, read_gguf_adapter(tuned / "out" / "adapter.gguf"))
+    weights = {name: weight for name, weight in read.named_parameters() if ".lora_" in name}
+    assert weights
+    for name, weight in weights.items():
+        assert torch.allclose(weight, own[name], rtol=2e-3, atol=1e-5), name
+
+
 @pytest.mark.timeout(1800)
 def test_an_export_by_llama_cpps_converters_is_what_was_tuned(tuned: Path, converters: Path) -> None:
     options = ExportOptions(
@@ -88,6 +107,7 @@ def test_an_export_by_llama_cpps_converters_is_what_was_tuned(tuned: Path, conve
     for parity in exported.parities[:2]:
         assert parity.agreement >= 0.99
         assert parity.reply == parity.reference_reply
+    check_that_the_adapter_reads_back(tuned)
     assert exported.files["tiny-q8_0.gguf"] < 0.6 * exported.files["tiny-f16.gguf"]
     assert exported.spec == f"llamacpp:{tuned / 'out' / 'tiny-q8_0.gguf'}"
     assert get_model("tiny", temperature=0, max_tokens=4).invoke("Who are you?").text

@@ -70,7 +70,7 @@ class Recipe(BaseModel):
 
     # Training
     start: str = ""
-    """Folder of a PEFT adapter to continue (`--from`); empty for a new adapter."""
+    """Folder of a PEFT adapter, or an adapter in GGUF, to continue (`--from`); empty for a new adapter."""
     rank: int = Field(default=8, ge=1, le=512)
     alpha: float = Field(default=16, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)

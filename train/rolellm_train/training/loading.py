@@ -1,6 +1,7 @@
 """Opening the base model in transformers, and adding LoRA weights."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rolellm_agents.errors import ModelError
@@ -8,6 +9,7 @@ from rolellm_agents.models.llamacpp.template import TEMPLATES, ChatTemplate, usu
 from rolellm_agents.text import one_line
 from rolellm_train.base.base import find_base
 from rolellm_train.base.chat_form import answer_end, marks_of
+from rolellm_train.base.gguf_adapter import load_into, read_gguf_adapter
 from rolellm_train.base.tuned import quiet
 from rolellm_train.base.unpacking import unquantized
 from rolellm_train.data import attention
@@ -110,19 +112,30 @@ def with_adapter(model: Any, recipe: Recipe) -> Any:
     Raises:
         ModelError: the adapter to continue is missing or has another base model.
     """
-    from peft import LoraConfig, PeftModel, get_peft_model
+    from peft import PeftModel
 
     # The base as named in the adapter's file.
     model.name_or_path = recipe.base
+    if recipe.start.endswith(".gguf"):
+        adapter = read_gguf_adapter(Path(recipe.start))
+        tuned = _with_new_adapter(model, recipe)
+        load_into(tuned, adapter)
+        return tuned
     if recipe.start:
         try:
             with quiet():
                 return PeftModel.from_pretrained(model, recipe.start, is_trainable=True)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ModelError(
-                f"The adapter {recipe.start}cannot be continued ({one_line(str(error), 160)}); "
+                f"The adapter {recipe.start} cannot be continued ({one_line(str(error), 160)}); "
                 "name one of the same base model with --from."
             ) from error
+    return _with_new_adapter(model, recipe)
+
+
+def _with_new_adapter(model: Any, recipe: Recipe) -> Any:
+    from peft import LoraConfig, get_peft_model
+
     config = LoraConfig(
         r=recipe.rank,
         lora_alpha=recipe.alpha,

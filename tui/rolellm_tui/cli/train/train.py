@@ -37,7 +37,10 @@ def train(
     start: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="Continue training the adapter of this run instead of a new one.", metavar="RUN"
+            "--from",
+            help="Continue an adapter instead of a new one: a run, an adapter's folder or GGUF file, or a "
+            "bundled model (llamacpp:rolesmol).",
+            metavar="RUN",
         ),
     ] = None,
     limit: Annotated[
@@ -62,6 +65,7 @@ def train(
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
       rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
       rolellm train --recipe dpo --data runs/judged --from runs/rolesmol
+      rolellm train --recipe smollm2 --data RoleBench --from llamacpp:rolesmol
     """
     from rolellm_agents.persona import list_personas
     from rolellm_train.recipe import bundled_recipes, load_recipe
