@@ -74,20 +74,23 @@ def training(place: Path) -> Files:
         rows.append(TrainingRow(persona, "What do you keep?", "What I keep I keep.", "general"))
         (whole, *_) = sorted(conversations_of(rows, 1.0, seed=3), key=len, reverse=True)
         turns = [(prompts.of(row, whole[:before]), row.answer) for before, row in enumerate(whole)]
-        encoded = Encoder(_Letters(), _template(), ord("\n"), bos=None).encode(who, turns)
+        encoded = Encoder(_Letters(), _template(), ord(_END), bos=None).encode(who, turns)
         letters = [chr(one) for one in encoded.ids]
         for answer in encoded.answers:
             letters[answer.start] = "⟦" + letters[answer.start]
             letters[answer.stop - 1] += "⟧"
-        files[f"{who}-training.txt"] = "".join(letters)
+        files[f"{who}-training.txt"] = "".join(letters).replace(_END, "<|im_end|>")
     return files
 
 
+_END = "\ue000"
+
+
 class _Letters:
-    """A tokenizer whose tokens are letters."""
+    """A tokenizer whose tokens are letters and the end of a turn."""
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        return [ord(letter) for letter in text]
+        return [ord(letter) for letter in text.replace("<|im_end|>", _END)]
 
 
 def scenes(place: Path) -> Files:

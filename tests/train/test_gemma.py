@@ -16,7 +16,7 @@ from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
 from rolellm_agents.models.llamacpp.files.gemma import gemma_gguf, join
 from rolellm_agents.models.llamacpp.files.gguf import known_name
 from rolellm_agents.models.llamacpp.model import LlamaModel
-from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, turns_of, usual_template
+from rolellm_agents.models.llamacpp.template import CHATML, GEMMA, VICUNA, turns_of, usual_template
 from rolellm_agents.persona import list_personas
 from rolellm_train.base.base import find_base
 from rolellm_train.base.tuned import quiet
@@ -106,10 +106,19 @@ def test_it_is_begun_once_and_the_instruction_stands_before_the_first_question(f
     assert twice.count("<start_of_turn>user") == 1
 
 
-def test_a_vocabulary_without_gemmas_marks_is_spoken_to_in_chatml() -> None:
-    assert usual_template(lambda mark: mark in ("<start_of_turn>", "<end_of_turn>")) == GEMMA
-    assert usual_template(lambda mark: mark == "<start_of_turn>") == CHATML
-    assert usual_template(lambda _: False) == CHATML
+@pytest.mark.parametrize(
+    ("vocabulary", "template"),
+    [
+        (("<start_of_turn>", "<end_of_turn>"), GEMMA),
+        (("<start_of_turn>", "<|im_start|>", "<|im_end|>"), CHATML),
+        (("<|im_end|>",), VICUNA),
+        ((), VICUNA),
+    ],
+)
+def test_a_model_without_a_template_gets_one_whose_marks_it_has(
+    vocabulary: tuple[str, ...], template: str
+) -> None:
+    assert usual_template(lambda mark: mark in vocabulary) == template
 
 
 def test_gemmas_template_for_another_base_is_refused(tmp_path: Path) -> None:

@@ -78,7 +78,11 @@ def test_another_chat_template_fails(reference: Reference, base: Path, tmp_path:
 
 
 def figures(
-    *, agreement: float = 1.0, largest: float | None = 0.01, required: float | None = 0.99
+    *,
+    agreement: float = 1.0,
+    largest: float | None = 0.01,
+    required: float | None = 0.99,
+    stops: bool = True,
 ) -> Parity:
     return Parity(
         file="adapter.gguf",
@@ -86,6 +90,7 @@ def figures(
         chats=20,
         same_ids=20,
         same_template=True,
+        stops=stops,
         positions=100,
         agreement=agreement,
         largest_difference=largest,
@@ -98,6 +103,11 @@ def figures(
 def test_logits_that_are_no_numbers_fail() -> None:
     assert not figures(largest=None).passed
     assert failure_of(figures(largest=None)) == "some logits are not finite"
+
+
+def test_a_file_that_does_not_stop_where_the_training_did_fails() -> None:
+    assert not figures(stops=False).passed
+    assert failure_of(figures(stops=False)) == "the token that ends an answer does not stop llama.cpp"
 
 
 def test_quantized_weights_may_differ() -> None:

@@ -62,6 +62,20 @@ def test_too_little_memory_is_told_before_with_what_would_fit(
         check(saving, model)
 
 
+def test_the_base_counts_where_it_is_not_in_the_devices_memory_yet(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = open_base(recipe).model
+    needed = memory_needed(recipe, model)
+    monkeypatch.setattr(preflight, "_free_memory", lambda: needed.total - 1)
+    check(recipe, model)
+    monkeypatch.setattr(preflight, "_device", lambda: "cuda")
+    with pytest.raises(RoleLLMError, match=r"needs about .* GiB"):
+        check(recipe, model)
+    monkeypatch.setattr(preflight, "_free_memory", lambda: needed.total)
+    check(recipe, model)
+
+
 def test_checkpointing_and_shorter_packs_need_less(recipe: Recipe) -> None:
     model = open_base(recipe).model
     usual = memory_needed(recipe, model).total

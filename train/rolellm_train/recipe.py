@@ -36,8 +36,9 @@ class Recipe(BaseModel):
     """Source of the method."""
     base: str
     """A GGUF (`llamacpp:smollm2`, a path), a folder for transformers, or a name at a model hub."""
-    chat_template: Literal["own", "chatml", "gemma"] = "own"
-    """For a base without one. The template of Gemma needs Gemma's vocabulary."""
+    chat_template: Literal["own", "chatml", "gemma", "vicuna"] = "own"
+    """For a base without one. ChatML and Gemma's need their control tokens in the vocabulary; Vicuna's
+    suits any base."""
     language: Language = "en"
 
     objective: Literal["rocit", "dpo"] = "rocit"
@@ -82,8 +83,6 @@ class Recipe(BaseModel):
     """Maximum length of a row, in tokens; longer rows are left out and counted."""
     pack: int = Field(default=1024, ge=64)
     """Length of a packed sequence, in tokens."""
-    packs_per_batch: int = Field(default=1, ge=1)
-    """Packs per batch."""
     packs_per_step: int = Field(default=8, ge=1)
     """Packs per optimizer step."""
     checkpointing: bool = False

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams, LanguageModelInput
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
@@ -225,6 +225,7 @@ class ChatLlamaCpp(StreamedChatModel):
             cacheable=cacheable_tokens(prompt, _safe_prefix(kept, loaded.model), loaded.prompt),
             neutral=_neutral(kept, loaded) if _contrasts(sampling) else [],
             dropped=dropped,
+            continues=bool(kept) and isinstance(kept[-1], AIMessage),
         )
 
     def _sampling(self, stop: list[str] | None, options: dict[str, Any]) -> Sampling:
@@ -314,17 +315,34 @@ class _Request:
     cacheable: int
     neutral: list[int]
     dropped: int
+    continues: bool
+    """Whether the answer continues the model's last message."""
 
     def submit(self, on_item: Callable[[StreamItem], None]) -> AnswerJob:
         """Submit the call to the engine."""
         return self.loaded.engine.submit(
             self.prompt,
             self.sampling,
-            on_item,
+            on_item if self.continues or self.sampling.grammar else _without_leading_spaces(on_item),
             adapter=self.adapter,
             cacheable=self.cacheable,
             neutral=self.neutral,
         )
+
+
+def _without_leading_spaces(on_item: Callable[[StreamItem], None]) -> Callable[[StreamItem], None]:
+    """Templates of some SentencePiece models end at a colon, so their answers begin with a space."""
+    has_text = False
+
+    def on_trimmed_item(item: StreamItem) -> None:
+        nonlocal has_text
+        if isinstance(item, str):
+            item = item if has_text else item.lstrip(" ")
+            has_text = has_text or bool(item)
+        if item != "":
+            on_item(item)
+
+    return on_trimmed_item
 
 
 def _contrasts(sampling: Sampling) -> bool:

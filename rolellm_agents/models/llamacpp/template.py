@@ -20,7 +20,7 @@ CHATML = (
     " + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
     "{% endif %}"
 )
-"""The fallback for files without a template, as in llama.cpp."""
+"""For files without a template whose vocabulary has its control tokens."""
 
 GEMMA = (
     "{{ bos_token }}{% set about = '' %}{% set said = messages %}"
@@ -40,9 +40,19 @@ Used for the base models, whose vocabulary has the control tokens but whose file
 has no system role, so the instruction precedes the first question.
 """
 
-TEMPLATES: Mapping[str, str] = MappingProxyType({"chatml": CHATML, "gemma": GEMMA})
+VICUNA = (
+    "{% for message in messages %}"
+    "{% if message['role'] == 'system' %}{{ message['content'] + '\\n\\n' }}"
+    "{% elif message['role'] == 'user' %}{{ 'USER: ' + message['content'] + '\\n' }}"
+    "{% else %}{{ 'ASSISTANT: ' + message['content'] + eos_token + '\\n' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'ASSISTANT:' }}{% endif %}"
+)
+"""Vicuna's format as in llama.cpp, for base models without control tokens, such as LLaMA: EOS ends an answer."""
+
+TEMPLATES: Mapping[str, str] = MappingProxyType({"chatml": CHATML, "gemma": GEMMA, "vicuna": VICUNA})
 """Templates by the names that training recipes use."""
 _GEMMAS_MARKS = ("<start_of_turn>", "<end_of_turn>")
+_CHATMLS_MARKS = ("<|im_start|>", "<|im_end|>")
 
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
@@ -53,12 +63,14 @@ def turns_of(messages: Sequence[BaseMessage]) -> list[Turn]:
 
 
 def usual_template(is_mark: Callable[[str], bool]) -> str:
-    """The template for a model whose file has none.
+    """The template for a model whose file has none: one whose control tokens the vocabulary has.
 
     Args:
         is_mark: whether a text is a control token of the vocabulary.
     """
-    return GEMMA if all(map(is_mark, _GEMMAS_MARKS)) else CHATML
+    if all(map(is_mark, _GEMMAS_MARKS)):
+        return GEMMA
+    return CHATML if all(map(is_mark, _CHATMLS_MARKS)) else VICUNA
 
 
 class ChatTemplate:

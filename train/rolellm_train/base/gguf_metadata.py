@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import gguf
 
-Fact = str | Sequence[str]
+Fact = str | bool | Sequence[str]
 
 _TOKENIZER: Final = "tokenizer."
 _KEPT: Final = frozenset(
@@ -52,6 +52,8 @@ def write_with_metadata(
     for key, fact in facts.items():
         if isinstance(fact, str):
             writer.add_string(key, fact)
+        elif isinstance(fact, bool):
+            writer.add_bool(key, fact)
         else:
             writer.add_array(key, list(fact))
     _copy_tensors(reader, writer)

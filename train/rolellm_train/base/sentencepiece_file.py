@@ -1,9 +1,10 @@
-"""The vocabulary of a GGUF file as a SentencePiece file, which llama.cpp's converters read.
+"""The SentencePiece file of a merged model's vocabulary, which llama.cpp's converters read.
 
-A GGUF file contains the pieces but not the file from which they came. Without that file, the converters
-assume a vocabulary of another type.
+Without that file, the converters assume a vocabulary of another type. transformers does not save it, and a
+GGUF file contains the pieces but not the file from which they came.
 """
 
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,3 +43,17 @@ def write_sentencepiece(base: Path, folder: Path) -> None:
         model.trainer_spec.byte_fallback |= kind == gguf.TokenType.BYTE
     model.trainer_spec.model_type = model.trainer_spec.BPE
     (folder / _FILE).write_bytes(model.SerializeToString())
+
+
+def copy_sentencepiece(base: Path, folder: Path) -> None:
+    """Copy `tokenizer.model` into a folder for the converters, if the base has such a file.
+
+    Args:
+        base: a folder for transformers.
+        folder: a transformers model with the same vocabulary.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    if (base / _FILE).is_file():
+        shutil.copyfile(base / _FILE, folder / _FILE)

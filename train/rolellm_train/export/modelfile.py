@@ -84,9 +84,9 @@ def _expected(template: ChatTemplate, bos: str) -> str:
 def _each_by_itself(template: ChatTemplate, bos: str) -> _Written | None:
     """The template if every turn has its own markers."""
     around = _around(template, bos)
-    begin = around["assistant"][0]
+    begin = _generation_prompt(template)
     rendering = "".join(turn["content"].join(around[turn["role"]]) for turn in (_ABOUT, *_ASKED))
-    if not _are_plain(mark for pair in around.values() for mark in pair):
+    if not _are_plain([begin, *(mark for pair in around.values() for mark in pair)]):
         return None
     branches = "else ".join(
         f'if eq .Role "{role}" }}}}{before}{{{{ .Content }}}}{after}{{{{ '
@@ -122,6 +122,12 @@ def _instruction_before_question(template: ChatTemplate, bos: str) -> _Written |
         f"{{{{ end }}}}{{{{ end }}}}{begin}"
     )
     return _Written(go, rendering)
+
+
+def _generation_prompt(template: ChatTemplate) -> str:
+    """The text that asks for an answer. It may differ from the text before earlier answers by a space."""
+    question = [_turn("user", "user")]
+    return template.render(question).removeprefix(template.render(question, answer_follows=False))
 
 
 def _are_plain(marks: Iterable[str]) -> bool:

@@ -32,6 +32,8 @@ class Parity:
     same_ids: int
     """Chats with equal token ids."""
     same_template: bool
+    stops: bool
+    """Whether llama.cpp ends an answer at the token that the training learned as its end."""
     positions: int
     """Number of compared positions."""
     agreement: float
@@ -49,6 +51,7 @@ class Parity:
         return (
             self.same_ids == self.chats
             and self.same_template
+            and self.stops
             and self.largest_difference is not None
             and self.agreement >= (self.required or 0.0)
         )
@@ -85,6 +88,7 @@ def compare(
         chats=len(reference.chats),
         same_ids=same_ids,
         same_template=loaded.template.source == reference.template,
+        stops=loaded.is_end(reference.end),
         positions=positions,
         agreement=agreed / positions,
         largest_difference=largest,
@@ -104,6 +108,8 @@ def failure_of(parity: Parity) -> str:
         wrong.append(f"{parity.chats - parity.same_ids} of {parity.chats} chats have other token ids")
     if not parity.same_template:
         wrong.append("the chat template is another one")
+    if not parity.stops:
+        wrong.append("the token that ends an answer does not stop llama.cpp")
     if parity.largest_difference is None:
         wrong.append("some logits are not finite")
     if parity.agreement < (parity.required or 0.0):

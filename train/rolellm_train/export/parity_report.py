@@ -22,8 +22,8 @@ The same chats through transformers ({dtype}) and llama.cpp ({versions}):
 instruction, an exchange, a question, each to another character of the cast.
 Logits are compared at the last tokens of each chat.
 
-| file | over | token ids | chat template | positions | top-1 agreement | largest logit difference | |
-|---|---|---|---|---:|---:|---:|---|
+| file | over | token ids | chat template | end of an answer | positions | top-1 agreement | largest logit difference | |
+|---|---|---|---|---|---:|---:|---:|---|
 {rows}
 
 ## A reply to the first chat
@@ -42,7 +42,8 @@ def _row(parity: Parity) -> str:
     largest = "no number" if parity.largest_difference is None else f"{parity.largest_difference:.3f}"
     return (
         f"| {parity.file} | {parity.over or '–'} | {parity.same_ids} of {parity.chats} the same | "
-        f"{'the same' if parity.same_template else 'another'} | {parity.positions:,} | "
+        f"{'the same' if parity.same_template else 'another'} | "
+        f"{'stops' if parity.stops else 'does not stop'} | {parity.positions:,} | "
         f"{parity.agreement:.4f} | {largest} | {failure_of(parity) or 'passed'} |"
     )
 

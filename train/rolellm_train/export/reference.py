@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from jinja2 import TemplateError
 from langchain_core.messages import BaseMessage
 
-from rolellm_agents.models.llamacpp.template import ChatTemplate, Turn, fold, turns_of
-from rolellm_train.base.chat_form import answer_end
+from rolellm_agents.models.llamacpp.template import Turn, turns_of
+from rolellm_train.base.chat_form import bos_of
 from rolellm_train.base.tuned import TunedModel
+from rolellm_train.data.encoding import encoder_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,8 @@ class Reference:
     """Whether the tokenizer adds it."""
     eos: str
     """The EOS token of the tokenizer."""
+    end: int
+    """The token that the training learned as the end of an answer."""
     ends: tuple[str, ...]
     """Tokens that end an answer: the template's and EOS."""
     dtype: str
@@ -68,14 +70,16 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
         place: the folder for the logits, which is created.
 
     Raises:
+        TrainingError: the template ends answers with something that is no token of the base model.
         OSError: the disk is full.
     """
     import numpy as np
     import torch
 
     place.mkdir()
-    turns = tuple(tuple(turns_of(chat)) for chat in chats)
-    ids = tuple(tuple(_ids(tuned.tokenizer, chat)) for chat in turns)
+    # The training's own encoder: files are compared with what was learned.
+    encoder = encoder_of(tuned.tokenizer, tuned.template)
+    ids = tuple(tuple(encoder.prompt(chat)) for chat in chats)
     longest = min(_LONGEST, tuned.model.config.max_position_embeddings) - REPLY
     with torch.inference_mode():
         for number, tokens in enumerate(ids):
@@ -83,29 +87,23 @@ def record_reference(tuned: TunedModel, chats: Sequence[Sequence[BaseMessage]], 
             inputs = torch.tensor([tokens[:longest]])
             logits = tuned.model(inputs, logits_to_keep=POSITIONS).logits[0]
             np.save(_logits_file(place, number), logits.float().numpy())
-    ends = _ends(tuned)
+    eos = tuned.tokenizer.eos_token_id
+    ends = list(dict.fromkeys(token for token in (encoder.end, eos) if token is not None))
     reply = _reply(tuned, ids[0][:longest], ends)
     return Reference(
-        chats=turns,
+        chats=tuple(tuple(turns_of(chat)) for chat in chats),
         ids=ids,
         template=tuned.template,
         bos=tuned.tokenizer.bos_token or "",
-        adds_bos=_adds_bos(tuned.tokenizer),
+        adds_bos=bos_of(tuned.tokenizer) is not None,
         eos=tuned.tokenizer.eos_token or "",
+        end=encoder.end,
         ends=tuple(tuned.tokenizer.decode([end]) for end in ends),
         dtype=tuned.dtype,
         reply=reply,
         longest=longest,
         place=place,
     )
-
-
-def _ends(tuned: TunedModel) -> list[int]:
-    """The tokens that end an answer."""
-    tokenizer = tuned.tokenizer
-    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
-    end = answer_end(tokenizer, ChatTemplate(tuned.template, bos=bos, eos=eos))
-    return list(dict.fromkeys(token for token in (end, tokenizer.eos_token_id) if token is not None))
 
 
 def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str:
@@ -130,23 +128,3 @@ def _reply(tuned: TunedModel, prompt: Sequence[int], ends: Sequence[int]) -> str
 def _logits_file(place: Path, chat: int) -> Path:
     """The file of the logits of a chat."""
     return place / f"{chat:02}.npy"
-
-
-def _ids(tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
-    """The tokens of a prompt, with a single BOS token if the model uses one."""
-    text = _rendered(tokenizer, turns)
-    has_bos = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
-    ids: list[int] = tokenizer(text, add_special_tokens=not has_bos)["input_ids"]
-    return ids
-
-
-def _adds_bos(tokenizer: Any) -> bool:
-    return bool(tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id])
-
-
-def _rendered(tokenizer: Any, turns: Sequence[Turn]) -> str:
-    """Render the prompt; if the template rejects the turns, they are folded, as in a conversation."""
-    try:
-        return str(tokenizer.apply_chat_template(list(turns), add_generation_prompt=True, tokenize=False))
-    except TemplateError:
-        return str(tokenizer.apply_chat_template(fold(turns), add_generation_prompt=True, tokenize=False))

@@ -11,7 +11,7 @@ from rolellm_agents.models.llamacpp.template import TEMPLATES
 from rolellm_train.base.base import FoundBase, write_base
 from rolellm_train.base.gguf_metadata import Fact, write_with_metadata
 from rolellm_train.base.peft_adapter import PeftAdapter, check_fits
-from rolellm_train.base.sentencepiece_file import write_sentencepiece
+from rolellm_train.base.sentencepiece_file import copy_sentencepiece, write_sentencepiece
 from rolellm_train.base.tuned import load_tuned, save_merged
 from rolellm_train.export.converters import OnMessage
 from rolellm_train.export.converting import QUANTIZED, convert_adapter, convert_model, quantize
@@ -148,6 +148,8 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
         raw = work.place / "merged-raw.gguf"
         if work.base.gguf is not None:
             write_sentencepiece(work.base.gguf, _merged_folder(work))
+        else:
+            copy_sentencepiece(work.base_folder, _merged_folder(work))
         convert_model(work.converters, _merged_folder(work), raw)
         in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
         metadata = {**facts, "tokenizer.chat_template": template}

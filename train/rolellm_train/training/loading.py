@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.template import TEMPLATES, ChatTemplate, usual_template
+from rolellm_agents.models.llamacpp.template import TEMPLATES, usual_template
 from rolellm_agents.text import one_line
 from rolellm_train.base.base import find_base
-from rolellm_train.base.chat_form import answer_end, marks_of
+from rolellm_train.base.chat_form import marks_of
 from rolellm_train.base.gguf_adapter import load_into, read_gguf_adapter
 from rolellm_train.base.tuned import quiet
 from rolellm_train.base.unpacking import unquantized
 from rolellm_train.data import attention
-from rolellm_train.data.encoding import Encoder
+from rolellm_train.data.encoding import Encoder, encoder_of
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 
@@ -80,11 +80,9 @@ def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
     """Create the encoder for a base model, with the chat template that its conversations use.
 
     Raises:
-        TrainingError: the base model has no chat template, and the recipe none that fits.
+        TrainingError: the base model has no chat template, or an answer's end is none of its tokens.
     """
-    bos, eos = tokenizer.bos_token or "", tokenizer.eos_token or ""
-    template = ChatTemplate(_template(recipe, tokenizer), bos=bos, eos=eos)
-    return Encoder(tokenizer, template, answer_end(tokenizer, template), bos=None)
+    return encoder_of(tokenizer, _template(recipe, tokenizer))
 
 
 def _template(recipe: Recipe, tokenizer: Any) -> str:
@@ -98,7 +96,7 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
     if not tokenizer.chat_template:
         raise TrainingError(
             f"The base {recipe.base} has no chat template; "
-            "give it one with “chat_template: chatml” (“gemma” for Gemma) in the recipe."
+            "give it one with “chat_template: chatml” (“gemma” for Gemma, “vicuna” for LLaMA) in the recipe."
         )
     template: str = tokenizer.chat_template
     return template

@@ -46,8 +46,9 @@ def check(recipe: Recipe, model: Any) -> Needed:
     _check_attention(recipe, model)
     needed = memory_needed(recipe, model)
     free = _free_memory()
-    # The base is in memory already.
-    if needed.learning + needed.activations > free:
+    # The base model is in memory, and the trainer moves it to a GPU only after this check.
+    loaded = next(model.parameters()).device.type == _device()
+    if (0 if loaded else needed.weights) + needed.learning + needed.activations > free:
         raise TrainingError(
             f"Training {recipe.base} needs about {needed.total / _GIB:.1f} GiB, and {free / _GIB:.1f} are "
             f"free; {_advice(recipe, free)}."
@@ -112,11 +113,17 @@ def _check_attention(recipe: Recipe, model: Any) -> None:
         )
 
 
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def _free_memory() -> int:
     import psutil
     import torch
 
-    if torch.cuda.is_available():
+    if _device() == "cuda":
         free: int = torch.cuda.mem_get_info()[0]
         return free
     available: int = psutil.virtual_memory().available
