@@ -1,4 +1,4 @@
-"""Bases of other families: what is learned are the tokens that llama.cpp reads, and an answer's end stops it."""
+"""Bases of other families: training learns the tokens that llama.cpp reads, and an end that stops it."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,6 @@ from rolellm_agents.persona import Demonstration, list_personas, load_persona
 from rolellm_graphs import RoleChatModel
 from rolellm_train.base.gguf_metadata import write_with_metadata
 from rolellm_train.base.tuned import quiet
-from rolellm_train.data.encoding import encoder_of
 from rolellm_train.errors import TrainingError
 from rolellm_train.export.converters import cached_converters
 from rolellm_train.export.export import ExportOptions, export

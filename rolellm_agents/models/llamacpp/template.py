@@ -47,7 +47,7 @@ VICUNA = (
     "{% else %}{{ 'ASSISTANT: ' + message['content'] + eos_token + '\\n' }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'ASSISTANT:' }}{% endif %}"
 )
-"""Vicuna's format as in llama.cpp, for base models without control tokens, such as LLaMA: EOS ends an answer."""
+"""For base models without control tokens, such as LLaMA: Vicuna's format in llama.cpp, ended by EOS."""
 
 TEMPLATES: Mapping[str, str] = MappingProxyType({"chatml": CHATML, "gemma": GEMMA, "vicuna": VICUNA})
 """Templates by the names that training recipes use."""

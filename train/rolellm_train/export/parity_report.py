@@ -22,7 +22,7 @@ The same chats through transformers ({dtype}) and llama.cpp ({versions}):
 instruction, an exchange, a question, each to another character of the cast.
 Logits are compared at the last tokens of each chat.
 
-| file | over | token ids | chat template | end of an answer | positions | top-1 agreement | largest logit difference | |
+| file | over | token ids | template | end token | positions | top-1 | max. logit difference | |
 |---|---|---|---|---|---:|---:|---:|---|
 {rows}
 

@@ -96,7 +96,8 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
     if not tokenizer.chat_template:
         raise TrainingError(
             f"The base {recipe.base} has no chat template; "
-            "give it one with “chat_template: chatml” (“gemma” for Gemma, “vicuna” for LLaMA) in the recipe."
+            "give it one with “chat_template: chatml” in the recipe "
+            "(“gemma” for Gemma, “vicuna” for LLaMA)."
         )
     template: str = tokenizer.chat_template
     return template
