@@ -9,7 +9,7 @@ from rolellm_agents.datasets import Kind, Sample, Split
 from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.datasets.profiles import profile_descriptions
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.evaluation.questions import Questions, published_replies, read_questions, spread
+from rolellm_agents.evaluation.questions import Questions, draw_sample, published_replies, read_questions
 from rolellm_agents.evaluation.speakers import RolePersonas, chosen_roles, find_speakers, without_answers
 from rolellm_agents.evaluation.training_overlap import training_overlap
 from rolellm_agents.persona import list_personas
@@ -44,12 +44,13 @@ def gather_material(
     *,
     roles: Sequence[str] = (),
     limit: int | None = None,
+    seed: int = 0,
 ) -> EvaluationMaterial:
     """Read the material of an evaluation.
 
     The questions are those of the split's test set. `roles` are names of roles, or ids, names or files of
-    personas; all roles when empty. There are at most `limit` questions of each kind, spread over the roles;
-    all when None.
+    personas; all roles when empty. There are at most `limit` questions of each kind, drawn with `seed`
+    (`draw_sample`); all when None.
 
     Raises:
         RoleBenchError: there are no such questions, or a file is damaged.
@@ -67,7 +68,7 @@ def gather_material(
             "“rolellm persona list” shows the cast."
         )
     speakers = without_answers(speakers, answerable)
-    asked = spread(answerable, limit)
+    asked = draw_sample(answerable, limit, seed=seed)
     overlap = training_overlap(asked, questions.training)
     return EvaluationMaterial(
         asked=asked,

@@ -3,8 +3,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Final
 
 from rolellm_agents.datasets import Kind, Part, Sample, Split, find_file, read_samples
@@ -53,24 +54,43 @@ def read_questions(data: Path, split: Split, kinds: Sequence[Kind], language: La
     return _in_one_language(read, language)
 
 
-def spread(samples: Sequence[Sample], limit: int | None) -> list[Sample]:
-    """Choose at most `limit` samples of each kind, spread evenly over the roles.
+def draw_sample(samples: Sequence[Sample], limit: int | None, *, seed: int) -> list[Sample]:
+    """Draw at most `limit` samples of each kind at random, stratified by type and role.
 
-    There are at most `limit` samples of each kind; all when None.
+    The shares of `script_based` and `script_agnostic` questions, and of the roles within each type, are
+    those of all samples, to within one sample. Every sample is drawn with the same probability, so averages
+    over the sample estimate those over all samples without bias. (Systematic sampling from an ordered list:
+    Cochran, Sampling Techniques, 3rd ed., chapter 8.)
+
+    Args:
+        samples: the samples.
+        limit: the size of the sample for each kind; None takes all samples.
+        seed: the same seed draws the same sample.
 
     Returns:
-        The chosen samples, in their original order.
+        The drawn samples, in their original order.
     """
     if limit is None:
         return list(samples)
-    by_kind: dict[Kind, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    random = Random(seed)
+    by_kind: dict[Kind, list[int]] = defaultdict(list)
     for place, sample in enumerate(samples):
-        by_kind[sample.kind][role_key(sample.role)].append(place)
-    kept: set[int] = set()
-    for roles in by_kind.values():
-        in_turn = [place for some in zip_longest(*roles.values()) for place in some if place is not None]
-        kept.update(in_turn[:limit])
-    return [samples[place] for place in sorted(kept)]
+        by_kind[sample.kind].append(place)
+    drawn: list[int] = []
+    for places in by_kind.values():
+        random.shuffle(places)
+        roles = list(dict.fromkeys(role_key(samples[place].role) for place in places))
+        order = {role: number for number, role in enumerate(roles)}
+        places.sort(key=lambda place: (samples[place].types[:1], order[role_key(samples[place].role)]))
+        drawn += _every_nth(places, limit, random.random())
+    return [samples[place] for place in sorted(drawn)]
+
+
+def _every_nth(places: Sequence[int], limit: int, start: float) -> Sequence[int]:
+    """`limit` of the places at equal distances; `start` is the first one's, as a share of the distance."""
+    if limit >= len(places):
+        return places
+    return [places[int((number + start) * len(places) / limit)] for number in range(limit)]
 
 
 def published_replies(asked: Sequence[Sample], published: Iterable[Sample]) -> list[str | None]:

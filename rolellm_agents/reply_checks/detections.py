@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.reply_checks.catchphrases import piles_up_catchphrases
 from rolellm_agents.reply_checks.labels import answer_labels
 from rolellm_agents.reply_checks.user_turns import speaks_for_user
@@ -17,7 +18,7 @@ DETECTIONS: Final[Mapping[str, str]] = {
     "wrong-person": "speaks of the character in the third person",
     "copied": "repeats a demonstration, the description or the question",
     "repetitive": "goes round in a loop",
-    "leaked-template": "contains marks of the prompt",
+    "leaked-template": "contains marks of the prompt, or speaks its instruction aloud",
     "speaks-for-user": "continues with the user's turn, or narrates the user's actions",
     "catchphrases": "contains three or more catchphrases close together",
 }
@@ -29,13 +30,22 @@ OUT_OF_ROLE: Final = frozenset({"ai-talk", "out-of-role", "refusal", "wrong-lang
 
 def detect(reply: str, persona: Persona, question: str, *, user: str = "") -> frozenset[str]:
     """Find which of `DETECTIONS` apply to a reply."""
-    labels = answer_labels(reply, persona, question=question, templates=())
+    labels = answer_labels(reply, persona, question=question, templates=_instructions(persona))
     found: set[str] = DETECTIONS.keys() & labels
     if speaks_for_user(reply, user):
         found.add("speaks-for-user")
     if piles_up_catchphrases(reply, persona):
         found.add("catchphrases")
     return frozenset(found)
+
+
+_INSTRUCTIONS: Final = ("system", "custom-instruction", "catchphrases", "examples", "recalled")
+"""The prompts that frame a persona's conversations."""
+
+
+def _instructions(persona: Persona) -> list[str]:
+    prompts = (load_prompt(name, persona.language) for name in _INSTRUCTIONS)
+    return [prompt.text.replace("{name}", persona.name) for prompt in prompts]
 
 
 def is_in_role(detected: Collection[str]) -> bool:

@@ -44,10 +44,15 @@ _NEAR = 0.2
 _COPIED, _ECHOED = 0.6, 0.9
 """Minimum share of an answer's n-grams that are in a known text, or in the question, for a copy."""
 _RUN, _FEWEST_RUNS = 4, 4
+_COPIED_RUN: Final[dict[Language, int]] = {"en": 12, "zh": 20}
+"""Consecutive words, or Chinese characters, of a known text that count as a copy."""
 _FEWEST_UNITS: Final[dict[Language, int]] = {"en": 4, "zh": 5}
 _LEAKED_RUN: Final[dict[Language, int]] = {"en": 8, "zh": 12}
 """Consecutive words, or Chinese characters, of the prompt that count as leaked."""
 _FEWEST_LEAKED = 5
+_LEAKED_SENTENCE = 4
+"""The fewest words of a whole sentence of the prompt that counts as leaked."""
+_FEWEST_REPEATED = 3
 _REPEATED = 3
 """Occurrences of one sentence that count as a loop."""
 _LOOP_UNITS, _LOOP_DISTINCT = 40, 0.5
@@ -187,10 +192,20 @@ def is_repetitive(text: str) -> bool:
     return len(runs) >= _LOOP_UNITS and len(set(runs)) < _LOOP_DISTINCT * len(runs)
 
 
+def repeats_earlier(text: str, earlier: Sequence[str]) -> bool:
+    """Whether a line says again what one of the speaker's earlier lines said; short lines may recur."""
+    units = units_of(text)
+    return len(units) >= _FEWEST_REPEATED and any(
+        units == units_of(other) or _share(text, other) >= _COPIED for other in earlier
+    )
+
+
 def _common_labels(text: str, language: Language, templates: Sequence[str]) -> Iterator[Label]:
     if is_in_other_language(text, language):
         yield "wrong-language"
     if _TEMPLATE.search(text) or _shares_a_run(text, templates, _LEAKED_RUN[language]):
+        yield "leaked-template"
+    elif any(_contains(text, sentence) for template in templates for sentence in _short_sentences(template)):
         yield "leaked-template"
 
 
@@ -238,7 +253,12 @@ def _speaks_of_nobody(question: str, persona: Persona) -> bool:
 
 def _is_copied(answer: str, persona: Persona, question: str) -> bool:
     known = [persona.description, *(pair.reply for pair in persona.demonstrations)]
-    return _share(answer, question) >= _ECHOED or any(_share(answer, text) >= _COPIED for text in known)
+    run = _runs(answer, _COPIED_RUN[persona.language])
+    return _share(answer, question) >= _ECHOED or any(
+        _share(answer, text) >= _COPIED
+        or not run.isdisjoint(_known_runs(text, _COPIED_RUN[persona.language]))
+        for text in known
+    )
 
 
 def _share(text: str, other: str) -> float:
@@ -252,6 +272,17 @@ def _shares_a_run(text: str, others: Sequence[str], length: int) -> bool:
     length = min(length, max(_FEWEST_LEAKED, len(units_of(text))))
     own = _runs(text, length)
     return any(not own.isdisjoint(_known_runs(other, length)) for other in others)
+
+
+@lru_cache(maxsize=64)
+def _short_sentences(template: str) -> tuple[tuple[str, ...], ...]:
+    """The units of a prompt's sentences that are shorter than a leaked run."""
+    sentences = (tuple(units_of(part)) for part in re.split(r"[.!?:;。！？：；\n]+", template))
+    return tuple(one for one in sentences if _LEAKED_SENTENCE <= len(one) < max(_LEAKED_RUN.values()))
+
+
+def _contains(text: str, units: tuple[str, ...]) -> bool:
+    return units in _runs(text, len(units))
 
 
 def _runs(text: str, length: int) -> frozenset[tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """What a benchmark asks."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from rolellm_agents.datasets import Sample
 from rolellm_agents.datasets.held_out import HELD_OUT_ROLES, LEARNED_IN_GENERAL, is_held_out
 from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.errors import RoleBenchError
-from rolellm_agents.evaluation.questions import KINDS, published_replies, read_questions, spread
+from rolellm_agents.evaluation.questions import KINDS, draw_sample, published_replies, read_questions
 
 ENGLISH = "rolebench-eng/instruction-generalization"
 
@@ -125,35 +126,46 @@ def test_rolegpts_answers_are_found_by_role_and_question_each_for_its_own_row() 
     assert published_replies(questions, published) == ["first", "second", None, None, "third", "second"]
 
 
-def test_a_limit_takes_of_each_kind_as_many_from_one_role_as_from_another() -> None:
-    samples = [
-        *(sample("Ada", f"a{number}?") for number in range(4)),
-        *(sample("Ben", f"b{number}?") for number in range(2)),
-        sample("Ada", "general", kind="general"),
-        sample("Cat", "c0?"),
+def mixed(count: int) -> list[Sample]:
+    """Three questions without a script for each one from a script, four roles, both kinds."""
+    return [
+        replace(
+            sample(f"Role {number % 4}", f"{number}?", kind="general" if number % 10 == 9 else "role_specific"),
+            types=("script_based",) if number % 16 < 4 else ("script_agnostic",),
+        )
+        for number in range(count)
     ]
-    assert [one.question for one in spread(samples, 5)] == ["a0?", "a1?", "b0?", "b1?", "general", "c0?"]
-    assert [one.question for one in spread(samples, 1)] == ["a0?", "general"]
-    assert spread(samples, None) == samples
 
 
 @examples(0.3)
-@given(
-    st.lists(any_samples(st.sampled_from(("Ada", "ben", "Ben", "悟空"))), max_size=12), st.integers(1, 8)
-)
-def test_no_kind_has_more_than_the_limit_and_no_role_is_passed_over(
-    samples: list[Sample], limit: int
-) -> None:
-    kept = spread(samples, limit)
-    of_kind = Counter(one.kind for one in samples)
-    assert Counter(one.kind for one in kept) == {kind: min(limit, of_kind[kind]) for kind in of_kind}
-    for kind in of_kind:
-        had = Counter(role_key(one.role) for one in samples if one.kind == kind)
-        has = Counter(role_key(one.role) for one in kept if one.kind == kind)
-        most = max(has.values())
-        assert all(has[role] >= min(had[role], most - 1) for role in had)
-    places = [next(place for place, one in enumerate(samples) if one is kept_one) for kept_one in kept]
-    assert places == sorted(places)
+@given(count=st.integers(0, 400), limit=st.integers(1, 100), seed=st.integers(0, 2**32))
+def test_a_limit_draws_types_and_roles_in_their_shares(count: int, limit: int, seed: int) -> None:
+    samples = mixed(count)
+    drawn = draw_sample(samples, limit, seed=seed)
+    assert draw_sample(samples, limit, seed=seed) == drawn
+    assert [one for one in samples if one in drawn] == drawn
+    for kind in KINDS:
+        there, taken = ([one for one in some if one.kind == kind] for some in (samples, drawn))
+        assert len(taken) == min(limit, len(there))
+        for stratum in {one.types for one in there}:
+            expected = sum(one.types == stratum for one in there) * len(taken) / len(there)
+            assert abs(sum(one.types == stratum for one in taken) - expected) <= 1
+            for role in {one.role for one in there}:
+                expected = sum((one.types, one.role) == (stratum, role) for one in there)
+                expected *= len(taken) / len(there)
+                assert abs(sum((one.types, one.role) == (stratum, role) for one in taken) - expected) <= 1
+
+
+def test_each_sample_is_drawn_as_often_as_another() -> None:
+    samples = [one for one in mixed(40) if one.kind == "role_specific"]
+    times = Counter(one.question for seed in range(2_000) for one in draw_sample(samples, 9, seed=seed))
+    assert set(times) == {one.question for one in samples}
+    # 500 are expected, with a standard deviation below 20.
+    assert all(abs(count - 500) < 100 for count in times.values())
+
+
+def test_no_limit_takes_all() -> None:
+    assert draw_sample(mixed(20), None, seed=1) == mixed(20)
 
 
 def test_ten_roles_are_held_out_however_their_names_are_written() -> None:

@@ -63,6 +63,15 @@ async def test_what_has_a_fault_is_labelled_and_kept_apart(tmp_path: Path) -> No
     assert {"ai-talk", "faulty-turn"} <= set(row["labels"])
 
 
+async def test_a_dialogue_whose_interviewer_goes_round_in_a_circle_is_kept_apart(tmp_path: Path) -> None:
+    replies = [*REPLIES]
+    replies[3] = replies[1]
+    model = ScriptedChatModel(replies=replies)
+    await dialogues(request(each=1), model, model_name="scripted:", folder=tmp_path)
+    (row,) = samples(tmp_path, "left_out")
+    assert "repetitive" in row["labels"]
+
+
 async def test_a_run_that_is_stopped_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     _, guess = dialogues_guess(request())
     few = RunLimits(at_once=1, most_tokens=guess.total)

@@ -14,6 +14,7 @@ from rolellm_agents.reply_checks.labels import (
     is_incomplete,
     is_repetitive,
     question_labels,
+    repeats_earlier,
 )
 
 REPLY = "I light the lamp at dusk, upon my oath, and no storm has ever put it out while I was there."
@@ -216,3 +217,17 @@ def test_published_answers_are_nearly_all_clean(language: str) -> None:
         )
     ]
     assert len(faults) < 0.06 * len(samples)
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        ("Get up, please!", True),
+        ("The lamp is lit at dusk and nobody has put it out since, I tell you.", True),
+        ("Aye, aye.", False),
+        ("Get up, please, and help me with the oars.", False),
+    ],
+)
+def test_a_line_that_says_again_what_was_said_is_found(text: str, repeats: bool) -> None:
+    earlier = ["Get up, please.", "Aye, aye.", "The lamp is lit at dusk and nobody has put it out since."]
+    assert repeats_earlier(text, earlier) is repeats

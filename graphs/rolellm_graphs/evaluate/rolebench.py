@@ -53,11 +53,11 @@ class RoleBenchRequest:
     kinds: tuple[Kind, ...] = KINDS
     language: Language = "en"
     limit: int | None = None
-    """The most questions of each kind, spread over the roles; None for all."""
+    """The most questions of each kind, drawn by `seed`, stratified by type and role; None for all."""
     roles: tuple[str, ...] = ()
     """Names of roles, or ids, names or files of personas; empty for all roles of the data."""
     seed: int = 0
-    """Sampling seed."""
+    """Seed of the drawn questions and of the models' sampling."""
     recall: RecallOptions = field(default_factory=RecallOptions)
 
 
@@ -147,6 +147,7 @@ def _material(request: RoleBenchRequest) -> EvaluationMaterial:
         request.language,
         roles=request.roles,
         limit=request.limit,
+        seed=request.seed,
     )
 
 

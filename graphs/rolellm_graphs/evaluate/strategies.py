@@ -15,6 +15,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Kind, Sample, find_file, read_samples
 from rolellm_agents.errors import PersonaError, RoleLLMError
 from rolellm_agents.evaluation.formatting import bounds
+from rolellm_agents.evaluation.questions import draw_sample
 from rolellm_agents.metrics import difference_interval, mean_interval, paper_recall, rouge_l_f1, word_count
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.persona import Persona, list_personas, load_persona
@@ -112,7 +113,7 @@ def _questions(request: StrategiesRequest) -> Iterator[tuple[Persona, Sample]]:
             by_role.setdefault(sample.role, []).append(sample)
     found = False
     for persona in chosen:
-        for sample in by_role.get(persona.name, [])[: request.limit]:
+        for sample in draw_sample(by_role.get(persona.name, []), request.limit, seed=request.seed):
             found = True
             yield with_macros(with_noise(persona, cast, request.noise, request.seed), DEFAULT_USER), sample
     if not found:

@@ -20,7 +20,7 @@ from rolellm_agents.models.catalog import describe_sampling
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.prompts import load_prompt
-from rolellm_agents.reply_checks.labels import Label, answer_labels
+from rolellm_agents.reply_checks.labels import Label, answer_labels, repeats_earlier
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
@@ -214,14 +214,19 @@ def _messages(loaded: LoadedScene, persona: Persona, lines: Sequence[SceneLine])
 
 
 def _labels(persona: Persona, lines: Sequence[SceneLine]) -> list[str]:
-    """The labels of all of the character's answers, and `faulty-turn` where a guard found a fault."""
+    """The labels of the character's answers and of repeated lines; `faulty-turn` where a guard found a fault."""
     found: dict[str, None] = {}
+    earlier: dict[str, list[str]] = {}
     asked = ""
     for line in lines:
         if line["speaker"] == persona.id:
             answer = cleaned(line["text"], persona)
             labels: Sequence[Label] = answer_labels(answer, persona, question=asked, templates=[])
             found |= dict.fromkeys(labels)
+        said = earlier.setdefault(line["speaker"], [])
+        if repeats_earlier(line["text"], said):
+            found["repetitive"] = None
+        said.append(line["text"])
         if line["made_by"].get("fault"):
             found["faulty-turn"] = None
         asked = line["text"]

@@ -225,7 +225,7 @@ def sample_and_reject(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, help="Maximum number of questions of each kind, spread over the roles."
+            "--limit", min=1, help="Maximum number of questions of each kind, drawn at random by --seed."
         ),
     ] = None,
     language: Annotated[
@@ -254,7 +254,7 @@ def sample_and_reject(
     name, chat_model = generating_model(options)
     cast = [found.persona for found in list_personas().found]
     request = RejectionSamplingRequest(
-        samples=tuple(_training_questions(data, language, limit)),
+        samples=tuple(_training_questions(data, language, limit, options.seed)),
         personas={one.name: one for one in cast if one.language == language},
         each=each,
         seed=options.seed,
@@ -271,13 +271,16 @@ def sample_and_reject(
     )
 
 
-def _training_questions(data: Path, language: "Language", limit: int | None) -> "list[Sample]":
+def _training_questions(
+    data: Path, language: "Language", limit: int | None, seed: int
+) -> "list[Sample]":
     from rolellm_agents.datasets.held_out import is_held_out
-    from rolellm_agents.evaluation.questions import spread
+    from rolellm_agents.evaluation.questions import draw_sample
     from rolellm_train.data.rows import training_samples
 
     found = training_samples(data.expanduser(), language, ("role_specific", "general"))
-    return spread([one for one in found if not is_held_out(one.role, one.kind)], limit)
+    trained = [one for one in found if not is_held_out(one.role, one.kind)]
+    return draw_sample(trained, limit, seed=seed)
 
 
 def _is_embedded(model: "BaseChatModel") -> bool:

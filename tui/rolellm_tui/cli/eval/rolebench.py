@@ -57,7 +57,7 @@ def rolebench(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, help="Maximum number of questions of each kind, spread over the roles."
+            "--limit", min=1, help="Maximum number of questions of each kind, drawn at random by --seed."
         ),
     ] = None,
     personas: Annotated[
@@ -77,7 +77,7 @@ def rolebench(
     max_tokens: MaxTokensOption = _ANSWER_TOKENS,
     recall_method: RecallOption = None,
     embeddings: EmbeddingsOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Sampling seed.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the drawn questions and of sampling.")] = 0,
     out: RunFolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
