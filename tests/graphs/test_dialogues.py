@@ -65,7 +65,7 @@ async def test_what_has_a_fault_is_labelled_and_kept_apart(tmp_path: Path) -> No
 
 async def test_a_dialogue_whose_interviewer_goes_round_in_a_circle_is_kept_apart(tmp_path: Path) -> None:
     replies = [*REPLIES]
-    replies[3] = replies[1]
+    replies[1] = replies[3] = "Get up, please."
     model = ScriptedChatModel(replies=replies)
     await dialogues(request(each=1), model, model_name="scripted:", folder=tmp_path)
     (row,) = samples(tmp_path, "left_out")
