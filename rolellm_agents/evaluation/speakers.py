@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.datasets.near_duplicates import NEAR, near_duplicates
+from rolellm_agents.datasets.row_personas import RowPersonas
 from rolellm_agents.datasets.sample import Sample
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona, id_of, load_persona
@@ -44,7 +45,11 @@ def find_speakers(
 
     The cast may have any language; of two personas with the same name the first counts. `profiles` has
     descriptions by role name.
+
+    Raises:
+        PersonaError: questions were written for another persona.
     """
+    asked = list(asked)
     ours: dict[str, Persona] = {}
     for persona in cast:
         if persona.language == language:
@@ -57,6 +62,10 @@ def find_speakers(
             personas[key] = speaker
         else:
             without.append(role)
+    versions = RowPersonas(())
+    for sample in asked:
+        if (persona_of_role := personas.get(role_key(sample.role))) is not None:
+            versions.check(sample, persona_of_role)
     return RolePersonas(personas, frozenset(key for key in personas if key not in ours), tuple(without))
 
 

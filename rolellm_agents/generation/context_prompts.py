@@ -6,6 +6,7 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets.row_personas import persona_fields
 from rolellm_agents.generation.guiding import guided_form
 from rolellm_agents.generation.passes import Kind, Pass
 from rolellm_agents.generation.questions import GeneratedQuestion, question_form, read_questions
@@ -85,7 +86,7 @@ class ContextPrompts:
         questions = read_questions(words, most=count, lines=len(asked.segment.lines))
         kept: dict[str, Any] = {
             "role": self.persona.name,
-            "persona": self.persona.id,
+            **persona_fields(self.persona),
             "language": self.persona.language,
             "kind": asked.kind,
             "segment": f"{asked.segment.source} {asked.segment.number}",
@@ -131,7 +132,7 @@ class ContextPrompts:
         labels += answer_labels(answer.text, persona, question=question.text, templates=self._templates)
         return {
             "role": persona.name,
-            "persona": persona.id,
+            **persona_fields(persona),
             "language": persona.language,
             "kind": asked.kind,
             "segment": f"{asked.segment.source} {asked.segment.number}",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from rolellm_agents.datasets.near_duplicates import near_groups
+from rolellm_agents.datasets.row_personas import PERSONA, VERSION
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import StorageError
 from rolellm_agents.files.atomic_write import writing_atomically
@@ -116,7 +117,8 @@ def _general_row(
 
 
 def _about(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {"role": item["role"], "persona": item["persona"]}
+    # Items of earlier releases have no version.
+    return {key: item[key] for key in ("role", PERSONA, VERSION) if key in item}
 
 
 def _faults(labels: Iterable[str]) -> bool:

@@ -179,10 +179,8 @@ def test_every_question_is_asked_under_every_strategy_and_its_answer_kept(data: 
 def test_a_limit_is_for_each_persona(data: Path, folder: Path) -> None:
     rows = compare(request_of(data, limit=1), folder)
     assert [row["n"] for row in rows] == [2, 2, 2]
-    assert {item["question"] for item in items_of(folder)} == {
-        "Who keeps the bees, Ada?",
-        "Who keeps the mill?",
-    }
+    asked = {(item["persona"], item["question"]) for item in items_of(folder)}
+    assert len(asked) == len({persona for persona, _ in asked}) == 2
 
 
 def test_without_names_all_of_the_english_cast_that_are_in_the_data_are_asked(

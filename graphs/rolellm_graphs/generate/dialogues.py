@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 
+from rolellm_agents.datasets.row_personas import PERSONA, VERSION, persona_fields
 from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.generation.samples import SampleRow
 from rolellm_agents.generation.trimming import cleaned
@@ -152,7 +153,7 @@ async def _dialogue(
         generation.budget.settle(expected, used)
     return {
         "role": persona.name,
-        "persona": persona.id,
+        **persona_fields(persona),
         "language": persona.language,
         "interviewer": request.interviewer.id if request.interviewer else None,
         "messages": _messages(loaded, persona, lines),
@@ -246,8 +247,8 @@ def _rows(request: DialoguesRequest, finished: FinishedItems) -> Iterator[Sample
         item = finished.get(number)
         if item is None:
             continue
-        kept = ("role", "persona", "language", "interviewer", "messages", "labels")
-        sample = {key: item[key] for key in kept}
+        kept = ("role", PERSONA, VERSION, "language", "interviewer", "messages", "labels")
+        sample = {key: item[key] for key in kept if key in item}
         yield SampleRow("left_out" if item["labels"] else "samples", sample)
 
 

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets.row_personas import persona_fields
 from rolellm_agents.datasets import Sample
 from rolellm_agents.errors import RoleBenchError, SettingsError
 from rolellm_agents.generation.samples import SampleRow
@@ -148,7 +149,7 @@ def _rows(
         persona = request.personas[sample.role]
         row = {
             "role": sample.role,
-            "persona": persona.id,
+            **persona_fields(persona),
             "question": sample.question,
             "generated": [*dict.fromkeys(filter(None, answers))],
             "references": list(sample.references),

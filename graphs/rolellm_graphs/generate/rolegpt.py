@@ -20,6 +20,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.datasets.row_personas import persona_fields
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.generation.samples import SampleRow, rolegpt_rows
@@ -306,7 +307,7 @@ class _PersonaAnswers:
         labels = answer_labels(answer.text, persona, question=instruction, templates=self._templates)
         return {
             "role": persona.name,
-            "persona": persona.id,
+            **persona_fields(persona),
             "language": persona.language,
             "strategy": self._strategy,
             "question": instruction,

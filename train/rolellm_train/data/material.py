@@ -11,6 +11,7 @@ from rolellm_agents.corpus.location import corpus_folder, read_corpus, read_scen
 from rolellm_agents.corpus.splits import SplitConversation, split_conversations, split_of_scene
 from rolellm_agents.datasets import Kind
 from rolellm_agents.datasets.held_out import is_held_out
+from rolellm_agents.datasets.row_personas import RowPersonas
 from rolellm_agents.persona import Persona
 from rolellm_train.data.encoding import Encoded, Encoder
 from rolellm_train.data.rows import Prompts, Source, TrainingRow, cast_rows, sample_rows, training_samples
@@ -51,14 +52,16 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Tra
     Raises:
         TrainingError: there is nothing to learn.
         RoleBenchError: a folder has no training rows, or a file is damaged.
+        PersonaError: rows were written for another persona than the one with their id.
         CorpusError: the recipe learns from the cast's corpus, which is not installed or damaged.
     """
-    personas = {persona.name: persona for persona in cast if persona.language == recipe.language}
+    personas = {persona.id: persona for persona in cast if persona.language == recipe.language}
+    of_rows = RowPersonas(personas.values())
     material = TrainingMaterial()
     rows: list[TrainingRow] = []
     kinds = [kind for kind in _KINDS if _weight(recipe, kind)]
     for folder in data:
-        sampled = sample_rows(training_samples(folder, recipe.language, kinds), personas, recipe.answers)
+        sampled = sample_rows(training_samples(folder, recipe.language, kinds), of_rows, recipe.answers)
         rows += sampled.rows
         material.unknown_roles.update(sampled.unknown_roles)
         material.left_out.update(sampled.left_out)
@@ -70,7 +73,7 @@ def gather(recipe: Recipe, data: Sequence[Path], cast: Iterable[Persona]) -> Tra
     learned, material.held_out = _split(allowed, recipe)
     material.learned = _weighted(learned, recipe)
     if recipe.corpus or recipe.scenes:
-        _gather_written(material, recipe, {persona.id: persona for persona in personas.values()})
+        _gather_written(material, recipe, personas)
     if not material.learned and not material.written:
         raise TrainingError(
             f"The recipe {recipe.id} finds nothing to learn in "

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.datasets import Kind, Sample, read_samples
 from rolellm_agents.datasets.held_out import is_held_out
+from rolellm_agents.datasets.row_personas import RowPersonas
 from rolellm_agents.judging.recorded import RecordedItem, read_verdicts
 from rolellm_agents.metrics import ReferencedReply, score_many
 from rolellm_agents.persona import Persona
@@ -162,12 +163,13 @@ def drawn_pairs(file: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[s
     Raises:
         RoleBenchError: the file has no samples, or a line is damaged.
         TrainingError: a sample has no references.
+        PersonaError: a sample was written for another persona than the one with its id.
     """
-    by_name = {persona_.name: persona_ for persona_ in personas.values()}
+    of_rows = RowPersonas(personas.values())
     for sample in read_samples(file):
         best, worst = _best_and_worst(file, sample)
         if best != worst:
-            persona = by_name.get(sample.role)
+            persona = of_rows.of(sample)
             fields = (sample.question.strip(), best, worst, "draws", sample.kind)
             yield sample.role, Preference(persona, (), *fields) if persona else None
 

@@ -4,7 +4,7 @@ The `system` strategy composes rows with the same functions as prompts of conver
 and inference use one format.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets import Kind, Sample, find_file, read_samples
+from rolellm_agents.datasets.row_personas import RowPersonas
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
@@ -53,17 +54,20 @@ def cast_rows(personas: Iterable[Persona]) -> Iterator[TrainingRow]:
             yield TrainingRow(persona, pair.user, pair.reply, "cast")
 
 
-def sample_rows(samples: Iterable[Sample], personas: Mapping[str, Persona], answers: int) -> TrainingRows:
+def sample_rows(samples: Iterable[Sample], personas: RowPersonas, answers: int) -> TrainingRows:
     """Convert samples in RoleBench's form to rows.
 
     Args:
         samples: samples in one language.
-        personas: the personas by the names of their roles in the samples.
+        personas: the personas of the samples.
         answers: the number of references of each sample that are learned, each as a separate row.
+
+    Raises:
+        PersonaError: a sample was written for another persona than the one with its id.
     """
     sampled = TrainingRows()
     for sample in samples:
-        persona = personas.get(sample.role)
+        persona = personas.of(sample)
         if persona is None:
             sampled.unknown_roles[sample.role] = sampled.unknown_roles.get(sample.role, 0) + 1
             continue

@@ -72,6 +72,14 @@ RememberOption = Annotated[
     bool | None,
     typer.Option("--remember/--no-remember", help="Recall what was said in earlier conversations."),
 ]
+RowPersonaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--persona",
+        "-p",
+        help="Id, name or file of a persona of the rows, before those of the library. Repeatable.",
+    ),
+]
 RunFolderOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="Folder of the run. Default: a folder among your own runs."),
@@ -164,6 +172,19 @@ def open_session(
         recall=recall_options(settings, method=options.recall, embeddings=options.embeddings),
         remember=settings.remember if options.remember is None else options.remember,
     )
+
+
+def cast_with(named: list[str] | None) -> "list[Persona]":
+    """The named personas, and after them those of the library with other ids.
+
+    Raises:
+        PersonaError: there is no such persona, or its file is invalid.
+    """
+    from rolellm_agents.persona import list_personas, load_persona
+
+    first = [load_persona(name) for name in named or ()]
+    taken = {persona.id for persona in first}
+    return [*first, *(one.persona for one in list_personas().found if one.persona.id not in taken)]
 
 
 def recall_options(

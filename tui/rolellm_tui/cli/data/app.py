@@ -9,7 +9,7 @@ import typer
 from rolellm_tui.cli.data import cast as data_cast
 from rolellm_tui.cli.data import generate as data_generate
 from rolellm_tui.cli.data import report as data_report
-from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.options import JsonOption, RowPersonaOption, cast_with
 from rolellm_tui.cli.renamed import renamed
 from rolellm_tui.output import complain, print_json, print_text
 
@@ -167,6 +167,7 @@ def convert(
         bool,
         typer.Option("--system/--no-system", help="Put the persona's instruction before the turns."),
     ] = True,
+    persona: RowPersonaOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -181,13 +182,13 @@ def convert(
       rolellm data convert dataset --to chatml --out chatml
       rolellm data convert samples.jsonl --to sharegpt --out sharegpt.jsonl
       rolellm data convert alpaca.json --from alpaca --role Thor --to rolebench --out thor.jsonl
+      rolellm data convert runs/ci --to chatml --persona ./holmes.yaml --out chatml
       rolellm data convert dataset --to hf --out hf
     """
     from rolellm_agents.datasets.conversion import convert_source
     from rolellm_agents.datasets.instructions import SystemInstructions
-    from rolellm_agents.persona import list_personas
 
-    cast = [found.persona for found in list_personas().found] if system else []
+    cast = cast_with(persona) if system else []
     counts = convert_source(
         source.expanduser(),
         out.expanduser(),

@@ -13,10 +13,12 @@ from rolellm_tui.cli.data.options import (
     generating_model,
     own_folder,
 )
-from rolellm_tui.cli.options import with_option_groups
+from rolellm_tui.cli.options import cast_with, with_option_groups
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from langchain_core.language_models import BaseChatModel
 
     from rolellm_agents.datasets import Sample
@@ -244,7 +246,6 @@ def sample_and_reject(
       rolellm data rejection-sampling --data RoleBench --limit 600 --out runs/samples
       rolellm data rejection-sampling --data RoleBench --model mine --each 8 --dry-run
     """
-    from rolellm_agents.persona import list_personas
     from rolellm_graphs.generate.rejection_sampling import (
         RejectionSamplingRequest,
         rejection_sampling,
@@ -252,10 +253,10 @@ def sample_and_reject(
     )
 
     name, chat_model = generating_model(options)
-    cast = [found.persona for found in list_personas().found]
+    samples = tuple(_training_questions(data, language, limit, options.seed))
     request = RejectionSamplingRequest(
-        samples=tuple(_training_questions(data, language, limit, options.seed)),
-        personas={one.name: one for one in cast if one.language == language},
+        samples=samples,
+        personas=_personas_of(samples),
         each=each,
         seed=options.seed,
     )
@@ -269,6 +270,15 @@ def sample_and_reject(
         folder,
         options,
     )
+
+
+def _personas_of(samples: "Iterable[Sample]") -> "dict[str, Persona]":
+    """The persona of each role that has one."""
+    from rolellm_agents.datasets.row_personas import RowPersonas
+
+    personas = RowPersonas(cast_with(None))
+    found = {sample.role: personas.of(sample) for sample in samples}
+    return {role: persona for role, persona in found.items() if persona is not None}
 
 
 def _training_questions(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.options import JsonOption, RowPersonaOption, cast_with
 from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def train(
             metavar="RUN",
         ),
     ] = None,
+    persona: RowPersonaOption = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Maximum number of rows, sampled at random.")
     ] = None,
@@ -64,10 +65,10 @@ def train(
       rolellm train --recipe smoke
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
       rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
+      rolellm train --recipe smoke --data runs/ci --persona ./holmes.yaml
       rolellm train --recipe dpo --data runs/judged --from runs/rolesmol
       rolellm train --recipe smollm2 --data RoleBench --from llamacpp:rolesmol
     """
-    from rolellm_agents.persona import list_personas
     from rolellm_train.recipe import bundled_recipes, load_recipe
     from rolellm_train.training.processes import is_first
     from rolellm_train.training.start import continued_recipe
@@ -80,7 +81,7 @@ def train(
     chosen = load_recipe(recipe).model_copy(update=changes)
     if start is not None:
         chosen = continued_recipe(start, chosen)
-    cast = [found.persona for found in list_personas().found]
+    cast = cast_with(persona)
     sources = data or _default_data(chosen.objective)
     folder = out or _default_folder(chosen.model_dump_json(), sources)
     tune = _trainer(chosen.objective)
@@ -105,7 +106,10 @@ def train(
         ("WHAT", "FIGURE"), ((name.replace("_", " "), _shown(value)) for name, value in result.items())
     )
     if unknown := tuned.figures["unknown_roles"]:
-        complain(f"Left out, because no persona exists: {', '.join(unknown)}.")
+        complain(
+            f"Left out, because their personas are not in the library: {', '.join(unknown)}. --persona names "
+            "a persona's file."
+        )
     print_text(f"\nConvert to GGUF:  rolellm export {folder}")
 
 
