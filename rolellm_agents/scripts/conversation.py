@@ -78,7 +78,10 @@ class NovelConversation:
         self.silence = 0
         self._collect_names(narration)
         self.subject = ""
-        self.announced = self._announced(narration.rsplit("|", 1)[-1])
+        after = narration.rsplit("|", 1)[-1].strip()
+        # A single sentence there, such as “I asked.”, is the tag of the speech before it.
+        announces = after.endswith(":") or len(_SENTENCE_END.split(after)) > 1
+        self.announced = self._announced(after) if announces else None
         return speaker, certainty
 
     def _speaker(self, narration: str, calls: str) -> tuple[str, Certainty]:
@@ -91,6 +94,8 @@ class NovelConversation:
             return speaker, "turn" if speaker else "none"
         if tag.name:
             return tag.name, "named"
+        if tag.is_narrator and self.people.narrator:
+            return self.people.narrator, "named"
         if tag.kin and (relative := self._relative(tag.kin, calls)):
             return relative, "pronoun"
         if tag.gender:

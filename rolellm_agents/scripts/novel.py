@@ -15,7 +15,7 @@ from rolellm_agents.scripts.paragraphs import SourceParagraph, paragraphs
 from rolellm_agents.scripts.people import People, find_people
 from rolellm_agents.scripts.quotations import Marks, Quotation, marks_of, quotations
 from rolellm_agents.scripts.script import Certainty, Script, ScriptPassage
-from rolellm_agents.scripts.tags import likely_names
+from rolellm_agents.scripts.tags import find_narrator, likely_names
 from rolellm_agents.text.language import Language
 
 _FEWEST = 4
@@ -69,7 +69,9 @@ def _cut(paragraph: SourceParagraph, marks: Marks) -> _ParagraphPart:
 
 def _people(parts: Sequence[_ParagraphPart], language: Language) -> People:
     narration = [part.narration for part in parts]
-    return find_people(likely_names(narration, language), "\n".join(narration))
+    speeches = [part.speech for part in parts if part.said]
+    narrator = find_narrator(narration, speeches, language)
+    return find_people(likely_names(narration, language), "\n".join(narration), narrator)
 
 
 @dataclass

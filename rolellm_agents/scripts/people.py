@@ -20,7 +20,14 @@ _TITLES = _MALE | _FEMALE | _NEUTRAL
 TITLES = frozenset(title.capitalize() for title in _TITLES)
 """Titles, which may begin a name and are not names alone."""
 _TITLE = r"(?:" + "|".join(sorted(TITLES, key=len, reverse=True)) + r")\.?"
-_WORD = r"[A-Z][a-z]+(?:[-'’][A-Z]?[a-z]+)*(?<!'s)(?<!’s)"
+_WORD = r"(?:St\. )?[A-Z][a-z]+(?:[-'’][A-Z]?[a-z]+)*(?<!'s)(?<!’s)"
+_PLACES = (
+    "Street|St|Road|Lane|Square|Place|Park|Hall|House|Court|Gardens?|Terrace|Avenue|Hill|Bridge|Station|Inn|"
+    "Abbey|Castle|Wood|Farm|Cottage|Row|Market|County|River|Bay|Lodge|Manor|Church|College|Hospital|Hotel|"
+    "Palace|Tower|Town|Island"
+)
+NO_PLACE = rf"(?!(?:['’]s)? (?:{_PLACES})\b)"
+"""After a name: it is not the beginning of a place's name, such as “Baker Street”."""
 NAME = rf"(?:(?:{_TITLE} )?{_WORD}(?: (?:de |of |von |d')?{_WORD}){{0,2}}|[Tt]he (?:{_WORD} )?{_WORD})"
 """A regular expression for a name: titled or not, of up to three words; or “the Hatter”."""
 
@@ -43,6 +50,8 @@ class People:
     """The pronoun of each person where it is known, by canonical name."""
     surnames: Mapping[str, str]
     """The surnames of persons whose canonical name is the first name."""
+    narrator: str = ""
+    """The person who tells the story in the first person; empty in other stories."""
 
     def find(self, name: str) -> str:
         """The canonical name for a name in the text; empty for an unknown one."""
@@ -74,12 +83,13 @@ def split_title(name: str) -> tuple[str, tuple[str, ...]]:
     return (first, tuple(words[1:])) if first in _TITLES and len(words) > 1 else ("", tuple(words))
 
 
-def find_people(names: Iterable[str], narration: str) -> People:
+def find_people(names: Iterable[str], narration: str, narrator: str = "") -> People:
     """Group the names that refer to one person; in a long text, persons who occur once are left out.
 
     Args:
         names: the names beside speeches, each as often as it was found.
         narration: the text outside of quotations, whose pronouns give the genders.
+        narrator: a name of the person who tells the story in the first person; empty in other stories.
     """
     counted = Counter(_folded(name) for name in names)
     canonical = {name: _first_guess(name, counted) for name in counted}
@@ -89,7 +99,10 @@ def find_people(names: Iterable[str], narration: str) -> People:
             _join_titled(name, counted, canonical)
     often = Counter(canonical[name] for name in counted.elements())
     least = _OFTEN if counted.total() > _LONG_TEXT else 1
-    canonical = {name: person for name, person in canonical.items() if often[person] >= least}
+    tells = canonical.setdefault(narrator, narrator) if narrator else ""
+    canonical = {
+        name: person for name, person in canonical.items() if often[person] >= least or person == tells
+    }
     people = set(canonical.values())
     surnames = {
         person: words[-1]
@@ -97,7 +110,10 @@ def find_people(names: Iterable[str], narration: str) -> People:
         if len(words := split_title(name)[1]) > 1 and words[0] == person
     }
     return People(
-        canonical | _nicknames(people, canonical), _genders(people, canonical, narration), surnames
+        canonical | _nicknames(people, canonical),
+        _genders(people, canonical, narration),
+        surnames,
+        narrator=tells,
     )
 
 
@@ -149,7 +165,7 @@ def _folded(name: str) -> str:
 
 def _any_of(names: Iterable[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
-    return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in longest_first) or r"(?!)")
+    return re.compile("|".join(rf"\b{re.escape(name)}\b{NO_PLACE}" for name in longest_first) or r"(?!)")
 
 
 def _genders(people: Set[str], canonical: Mapping[str, str], narration: str) -> dict[str, Gender]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rolellm_agents.scripts.people import NAME, TITLES, Gender, People
+from rolellm_agents.scripts.people import NAME, NO_PLACE, TITLES, Gender, People
 from rolellm_agents.text.language import Language
 
 _VERBS = (
@@ -19,7 +19,7 @@ _VERBS = (
 )
 _ADVERB = r"(?:\w+ly |then |now |at last |only |again |also |at length |in reply |soon |just )?"
 _NOUN = r"(?:[Hh]is|[Hh]er|[Tt]he|[Aa]n?|[Tt]heir|[Mm]y|[Oo]ur) (?:[a-z]+ )?[a-z]+"
-_WHO = rf"{NAME}|[Hh]e\b|[Ss]he\b|{_NOUN}"
+_WHO = rf"{NAME}|[Hh]e\b|[Ss]he\b|I\b|{_NOUN}"
 _AFTER = re.compile(
     rf"\|\s*(?:{_ADVERB}(?:{_VERBS})\s+(?P<after>{_WHO})|(?P<before>{_WHO})\s+{_ADVERB}(?:{_VERBS})\b)"
 )
@@ -43,7 +43,14 @@ _KIN = {
     **dict.fromkeys(("father", "papa"), "father"),
 }
 _GOES_ON = re.compile(r"\b(?:continued|added|went on|resumed|repeated|pursued|concluded)\b")
-_TITLED = re.compile(rf"\b(?:{'|'.join(sorted(TITLES))})\.? [A-Z][a-z]+\b")
+_TITLED = re.compile(
+    rf"\b(?:{'|'.join(sorted(TITLES))})\.? (?:St\. )?(?!(?:{'|'.join(sorted(TITLES))})\b)[A-Z][a-z]+\b{NO_PLACE}"
+)
+_NARRATES = 3
+"""The least number of “I said” in a story that its narrator takes part in."""
+_ADDRESSED = 3
+"""The least number of times that a narrator is addressed by name, if the name is to be known."""
+_NAMELESS: dict[Language, str] = {"en": "the narrator", "zh": "叙述者"}
 _NOT_NAMES = {
     *re.findall(r"\w+", "i it and but then when so this that there what oh yes no you we they he she as"),
     *("at", "in", "if", "not", "after", "here", "now", "well", "how"),
@@ -66,6 +73,7 @@ class Tag:
     gender: Gender | None = None
     kin: str = ""
     """Wife, husband, mother or father of a person who was just named."""
+    is_narrator: bool = False
     goes_on: bool = False
     """Whether the verb says that the last speaker continues."""
 
@@ -95,7 +103,7 @@ def _chinese_names(narration: Sequence[str]) -> Iterator[str]:
         found["clause"]
         for paragraph in narration
         for found in (*_HAN_AHEAD.finditer(paragraph), *_HAN_AFTER.finditer(paragraph))
-        if found["clause"][0] not in "他她它"
+        if found["clause"][0] not in "他她它我"
     ]
     counted = Counter(
         clause[:size]
@@ -113,6 +121,44 @@ def _chinese_names(narration: Sequence[str]) -> Iterator[str]:
         yield name
 
 
+def find_narrator(narration: Sequence[str], speeches: Sequence[str], language: Language) -> str:
+    """A name of the person who tells a story in the first person and speaks in it.
+
+    It is the name by which the speeches address somebody most often who is never the speaker in a speech
+    tag, because the narrator speaks as “I”.
+
+    Args:
+        narration: the paragraphs, with a bar in place of each quotation.
+        speeches: the words of the quotations.
+        language: the text's language.
+
+    Returns:
+        “the narrator” if nobody addresses the narrator by name; empty if nobody says “I said”.
+    """
+    if sum(map(_is_told_by_speaker, narration)) < _NARRATES:
+        return ""
+    if language == "zh":
+        return _NAMELESS[language]
+    speakers = {word for name in likely_names(narration, language) for word in name.split()}
+    text = " ".join([*narration, *speeches])
+    addressed = Counter(
+        found["name"] for speech in speeches for found in _VOCATIVE.finditer(speech) if " " not in found["name"]
+    )
+    for name, times in addressed.most_common():
+        is_word = re.search(rf"\b{name.lower()}\b", text) is not None
+        if times >= _ADDRESSED and name not in speakers | TITLES and not is_word:
+            return name
+    return _NAMELESS[language]
+
+
+def _is_told_by_speaker(narration: str) -> bool:
+    tags = (_AFTER.search(narration), _AHEAD.search(narration))
+    if any(found is not None and _who(found) == "I" for found in tags):
+        return True
+    found = _HAN_AHEAD.search(narration) or _HAN_AFTER.search(narration)
+    return found is not None and found["clause"].startswith("我")
+
+
 def find_tag(narration: str, language: Language, people: People) -> Tag | None:
     """The speech tag beside the quotations; `None` when there is none."""
     if language == "zh":
@@ -122,6 +168,8 @@ def find_tag(narration: str, language: Language, people: People) -> Tag | None:
         return None
     who = _who(found)
     goes_on = bool(_GOES_ON.search(found.group()))
+    if who == "I":
+        return Tag(is_narrator=True, goes_on=goes_on)
     if who.casefold() in ("he", "she"):
         return Tag(gender="he" if who.casefold() == "he" else "she", goes_on=goes_on)
     for words in range(len(who.split()), 0, -1):
@@ -152,6 +200,8 @@ def _chinese_tag(narration: str, people: People) -> Tag | None:
     for length in range(min(4, len(clause)), 0, -1):
         if name := people.find(clause[:length]):
             return Tag(name=name)
+    if clause[0] == "我":
+        return Tag(is_narrator=True)
     if clause[0] in "他她":
         return Tag(gender="he" if clause[0] == "他" else "she")
     return Tag()

@@ -54,6 +54,44 @@ On Friday the sun came out, and with it the whole village.
 "Because of the gulls, Tom."
 """
 
+FIRST_PERSON = """
+Chapter 1
+
+I was at breakfast in Baker Street when Holmes threw the letter across the table.
+
+"Read it, Watson," said Holmes, "and tell me who wrote it."
+
+"A doctor," said I. "The hand is dreadful."
+
+"Excellent, Watson! And where?"
+
+"I cannot tell," I answered.
+
+He laughed. Baker Street was full of fog, and he lit the gas.
+
+"In Norwood, my dear Watson," he said. "The clay is on the envelope."
+
+Mr. Henry Baker came up the stairs, and behind him Lord St. Simon.
+
+"I have lost a goose," said Mr. Baker.
+
+"And I have lost a wife," said Lord St. Simon.
+
+"How very awkward," I remarked.
+
+"Watson, the brandy," cried Holmes.
+
+"In a moment," said I.
+
+We walked to Lord Street afterwards. Lord St. Simon had gone.
+
+"He was lying," said he.
+
+"About the wife?" I asked.
+
+"About the goose, Watson."
+"""
+
 CHINESE = """
 第一回
 
@@ -95,6 +133,30 @@ def test_names_pronouns_and_turns() -> None:
         ("Tom", "turn"),
         ("Anna", "turn"),
     ]
+
+
+def test_a_narrator_speaks_under_the_name_by_which_others_call_him() -> None:
+    who = {speech.split(",")[0]: speaker for speaker, _, speech in spoken(FIRST_PERSON)}
+    assert [text for text, speaker in who.items() if speaker == "Watson"] == [
+        "A doctor",
+        "I cannot tell",
+        "How very awkward",
+        "In a moment",
+        "About the wife?",
+    ]
+    assert who["He was lying"] == who["About the goose"] == who["In Norwood"] == "Holmes"
+
+
+def test_streets_are_no_people_and_saints_names_are_whole() -> None:
+    said = {speaker: speech for speaker, _, speech in spoken(FIRST_PERSON)}
+    assert said["Mr. Baker"] == "I have lost a goose,"
+    assert said["St. Simon"] == "And I have lost a wife,"
+    assert set(said) == {"Holmes", "Watson", "Mr. Baker", "St. Simon"}
+
+
+def test_a_narrator_whom_nobody_names_is_called_the_narrator() -> None:
+    nameless = FIRST_PERSON.replace(", Watson", "").replace(", my dear Watson", "").replace("Watson, ", "")
+    assert "the narrator" in {speaker for speaker, _, _ in spoken(nameless)}
 
 
 def test_a_speech_is_put_together_from_its_pieces() -> None:

@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from rolellm_agents.persona.from_script.wording import clauses, joined, words
 from rolellm_agents.text.language import Language
@@ -23,6 +24,12 @@ _ARTICLES = {"a", "an", "the", "his", "her", "their", "that", "this", "of", "to"
 """First words of phrases that name a thing, which are not habits."""
 _OWNERS = {"my", "your", "our", "thy"}
 """The same for phrases of two words: “my father” names a thing, “my good friend” may be a habit."""
+_PRONOUNS = frozenset(re.findall(r"\w+", "i you he she it we they thou ye"))
+_SPEAKERS = {"i", "you", "thou"}
+_BEGINS = 0.5
+"""The least share of a phrase's occurrences that begin a clause: “upon my word” does, “in the room” not."""
+_ALONE = 0.5
+"""The least share of occurrences as a whole clause for a pronoun with a verb, such as “you know”."""
 _SWALLOWED = 0.6
 """The least share of a phrase's occurrences inside a longer phrase that excludes the shorter one."""
 _SMALL: dict[Language, Set[str]] = {
@@ -32,7 +39,8 @@ _SMALL: dict[Language, Set[str]] = {
             """a an the and or but if of to in on at by for with from as is are was were be been am do does
             did have has had will would shall should can could may might must not no so that this it its he
             she they we you i me him her them us my your his their our there here what which who whom when
-            where how than then too very all any some such one out up down into""",
+            where how than then too very all any some such one out up down into thou thee thy thine ye hath hast
+            dost doth art wilt shalt""",
         )
     ),
     "zh": frozenset("的了是在我你他她它们也就都不有和与这那个人说道着过吗呢吧啊")
@@ -56,35 +64,65 @@ def find_habits(
     speeches_with: dict[tuple[str, ...], set[int]] = defaultdict(set)
     written: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     mine: Counter[tuple[str, ...]] = Counter()
+    beginning: Counter[tuple[str, ...]] = Counter()
+    alone: Counter[tuple[str, ...]] = Counter()
     for number, speech in enumerate(own):
         for phrase in _phrases(speech, language):
-            key = tuple(word.casefold() for word in phrase)
+            key = phrase.key
             mine[key] += 1
+            beginning[key] += phrase.begins
+            alone[key] += phrase.is_clause
             speeches_with[key].add(number)
-            written[key][joined(phrase, language)] += 1
-    theirs = Counter(
-        tuple(word.casefold() for word in phrase)
-        for speech in others
-        for phrase in _phrases(speech, language)
-    )
+            written[key][joined(phrase.words, language)] += 1
+    theirs = Counter(phrase.key for speech in others for phrase in _phrases(speech, language))
     scores = {
         phrase: score
         for phrase, score in _z_scores(mine, theirs).items()
-        if len(speeches_with[phrase]) >= _OFTEN and score > _SURE and _has_content(phrase, language, called)
+        if len(speeches_with[phrase]) >= _OFTEN
+        and score > _SURE
+        and _has_content(phrase, language, called)
+        and beginning[phrase] >= _BEGINS * mine[phrase]
+        and (not _is_pronoun_with_verb(phrase) or _is_aside(phrase, alone[phrase] / mine[phrase]))
     }
     ranked = sorted(scores, key=lambda phrase: (-scores[phrase] * math.sqrt(len(phrase)), phrase))
     return [written[phrase].most_common(1)[0][0] for phrase in _apart(ranked, mine)][:most]
 
 
-def _phrases(speech: str, language: Language) -> Iterator[list[str]]:
+class _Phrase(NamedTuple):
+    """A run of words in a clause."""
+
+    words: Sequence[str]
+    begins: bool
+    """Whether the clause begins with it."""
+    is_clause: bool
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return tuple(word.casefold() for word in self.words)
+
+
+def _phrases(speech: str, language: Language) -> Iterator[_Phrase]:
     """Runs of two to five words within a clause, and clauses of a single word, such as “Faith”."""
     for clause in clauses(speech):
         clause_words = words(clause, language)
         if len(clause_words) == 1:
-            yield clause_words
+            yield _Phrase(clause_words, begins=True, is_clause=True)
         for size in range(2, _LONGEST + 1):
             for start in range(len(clause_words) - size + 1):
-                yield clause_words[start : start + size]
+                yield _Phrase(
+                    clause_words[start : start + size],
+                    begins=start == 0,
+                    is_clause=size == len(clause_words),
+                )
+
+
+def _is_pronoun_with_verb(phrase: tuple[str, ...]) -> bool:
+    return len(phrase) == 2 and phrase[0] in _PRONOUNS
+
+
+def _is_aside(phrase: tuple[str, ...], alone: float) -> bool:
+    """Whether a pronoun with a verb is a habit of speech (“you know”) and not just a sentence's beginning."""
+    return phrase[0] in _SPEAKERS and alone >= _ALONE
 
 
 def _z_scores(
