@@ -19,7 +19,8 @@ from rolellm_agents.metrics import ReferencedReply
 from rolellm_agents.text import one_line, replace_surrogates
 from rolellm_agents.text.language import Language
 
-_REPLY_KEYS: Final = ("generated", "prediction", "reply", "text")
+REPLY_KEYS: Final = ("generated", "prediction", "reply", "text")
+"""The fields that may hold a reply; the first that exists counts."""
 _REFERENCE_KEYS: Final = ("generated", "references", "reference", "text")
 _LANGUAGES: Final[Mapping[str, Language]] = {"en": "en", "zh": "zh"}
 _SHOWN = 60
@@ -109,7 +110,7 @@ def read_predictions(
     Raises:
         RoleBenchError: a file cannot be read, a row is invalid, or the files do not fit together.
     """
-    replies = read_texts(predictions, _REPLY_KEYS)
+    replies = read_texts(predictions, REPLY_KEYS)
     expected = read_texts(references, _REFERENCE_KEYS)
     pairs = _paired(replies, expected, only_common=only_common)
     usable = [(reply, wanted) for reply, wanted in pairs if any(map(str.strip, wanted.texts))]

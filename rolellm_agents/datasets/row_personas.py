@@ -73,6 +73,6 @@ class RowPersonas:
         if (written, sample.extra.get(PERSONA)) != (here, persona.id):
             raise PersonaError(
                 f"The rows of “{one_line(sample.role, 60)}” were written for the persona "
-                f"{one_line(str(sample.extra.get(PERSONA)), 60)}, version {one_line(str(written), 20)}; the one "
-                f"here is {persona.id}, version {here}. Name the file of the first with --persona."
+                f"{one_line(str(sample.extra.get(PERSONA)), 60)}, version {one_line(str(written), 20)}; "
+                f"the one here is {persona.id}, version {here}. Name the file of the first with --persona."
             )

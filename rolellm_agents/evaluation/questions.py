@@ -72,7 +72,7 @@ def draw_sample(samples: Sequence[Sample], limit: int | None, *, seed: int) -> l
     """
     if limit is None:
         return list(samples)
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 (a sample, no secret)
     by_kind: dict[Kind, list[int]] = defaultdict(list)
     for place, sample in enumerate(samples):
         by_kind[sample.kind].append(place)

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rolellm_agents.datasets.sample import Kind, Sample
 from rolellm_agents.evaluation.columns import SCORES
 from rolellm_agents.evaluation.formatting import rounded
-from rolellm_agents.evaluation.paper_table import PaperRow, paper_rows
+from rolellm_agents.evaluation.paper_table import PaperRow, paper_rows, printed_rows
 from rolellm_agents.evaluation.rows import ResultRow
 from rolellm_agents.evaluation.scored import ScoredReply, System
 from rolellm_agents.evaluation.speakers import RolePersonas
@@ -76,11 +76,16 @@ class Result:
     overlap: Sequence[Overlap]
     speakers: RolePersonas
     notes: Sequence[str]
+    raw: Mapping[System, float] = field(default_factory=dict)
+    """The mean score of each system's replies against plain answers, where it is known."""
+    compared_with_rolegpt: str | None = None
+    """The judge of pairs that compared all systems with RoleGPT, if there is one."""
 
     @property
     def paper(self) -> list[PaperRow]:
-        """The rows in the paper's layout."""
-        return paper_rows(self.rows)
+        """The rows in the paper's layout, and after them those that it printed for these settings."""
+        own = paper_rows(self.rows, raw=self.raw, judge=self.compared_with_rolegpt)
+        return [*own, *printed_rows(self.config["split"], self.config["language"])]
 
     def to_json(self) -> dict[str, Any]:
         """Convert to JSON values, without the scores of single roles."""

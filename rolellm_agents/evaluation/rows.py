@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from rolellm_agents.datasets.sample import Kind
@@ -76,6 +76,7 @@ def rows_of(
     *,
     asked: Mapping[Kind, int],
     training_known: bool,
+    judged_against: System | None = None,
 ) -> list[ResultRow]:
     """Build the rows, kind by kind, in the order of the systems.
 
@@ -83,6 +84,7 @@ def rows_of(
 
     The other systems are compared with the first. `asked` has the number of questions of each kind, in the
     order of the rows. With `training_known` there are training rows, so that new questions are known.
+    Judges of pairs compared the systems with `judged_against`, the first system by default.
     """
     by_cell: dict[tuple[Kind, System], list[ScoredReply]] = defaultdict(list)
     for one in scored:
@@ -90,11 +92,13 @@ def rows_of(
     rows = []
     for kind, number in asked.items():
         first = by_cell[kind, systems[0]]
+        others = by_cell[kind, judged_against or systems[0]]
         for place, system in enumerate(systems):
             replies = by_cell[kind, system]
             if replies or not system.is_published:
                 compared = first if place else []
-                rows.append(_row(system, kind, replies, compared, number, training_known=training_known))
+                row = _row(system, kind, replies, compared, number, training_known=training_known)
+                rows.append(replace(row, judged=judgements_of(replies, others)))
     return rows
 
 
@@ -119,7 +123,6 @@ def _row(
         clean=_intervals(new),
         means=_means(replies),
         less_first=_differences(replies, first),
-        judged=judgements_of(replies, first),
     )
 
 

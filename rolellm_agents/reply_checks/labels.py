@@ -203,9 +203,13 @@ def repeats_earlier(text: str, earlier: Sequence[str]) -> bool:
 def _common_labels(text: str, language: Language, templates: Sequence[str]) -> Iterator[Label]:
     if is_in_other_language(text, language):
         yield "wrong-language"
-    if _TEMPLATE.search(text) or _shares_a_run(text, templates, _LEAKED_RUN[language]):
-        yield "leaked-template"
-    elif any(_contains(text, sentence) for template in templates for sentence in _short_sentences(template)):
+    if (
+        _TEMPLATE.search(text)
+        or _shares_a_run(text, templates, _LEAKED_RUN[language])
+        or any(
+            _contains(text, sentence) for template in templates for sentence in _short_sentences(template)
+        )
+    ):
         yield "leaked-template"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rolellm_agents.evaluation.columns import MAIN, PAPER
+from rolellm_agents.evaluation.paper_table import HEADS
 from rolellm_agents.reports import rolebench_plots as plots
 from rolellm_agents.reports.content import Block, Chapter, Fold, ListBlock, Section, TableBlock, TextBlock
 from rolellm_agents.reports.number_format import (
@@ -122,11 +123,15 @@ def _paper_table(rows: Rows) -> TableBlock:
             row["model"],
             row["strategy"],
             *(_paper_figure(row[name]) for name in ("raw", "cus", "spe", "avg")),
+            MISSING if row.get("win") is None else f"{row['win']:.1%}",
         )
         for row in rows
     ]
-    caption = "As the paper lays it out: ROUGE-L recall. RAW needs answers that are in no published file."
-    return TableBlock(("Model", "Strategy", "RAW", "CUS", "SPE", "AVG"), cells, words=2, caption=caption)
+    caption = (
+        "The layout of the paper: ROUGE-L recall, and the share of answers that a judge preferred to "
+        "RoleGPT's. RAW needs plain answers (--raw). Rows with a table's number are printed in the paper."
+    )
+    return TableBlock(HEADS, cells, words=2, caption=caption)
 
 
 def _paper_figure(value: float | None) -> str:

@@ -43,9 +43,8 @@ _KIN = {
     **dict.fromkeys(("father", "papa"), "father"),
 }
 _GOES_ON = re.compile(r"\b(?:continued|added|went on|resumed|repeated|pursued|concluded)\b")
-_TITLED = re.compile(
-    rf"\b(?:{'|'.join(sorted(TITLES))})\.? (?:St\. )?(?!(?:{'|'.join(sorted(TITLES))})\b)[A-Z][a-z]+\b{NO_PLACE}"
-)
+_TITLE = rf"(?:{'|'.join(sorted(TITLES))})\b"
+_TITLED = re.compile(rf"\b{_TITLE}\.? (?:St\. )?(?!{_TITLE})[A-Z][a-z]+\b{NO_PLACE}")
 _NARRATES = 3
 """The least number of “I said” in a story that its narrator takes part in."""
 _ADDRESSED = 3
@@ -142,7 +141,10 @@ def find_narrator(narration: Sequence[str], speeches: Sequence[str], language: L
     speakers = {word for name in likely_names(narration, language) for word in name.split()}
     text = " ".join([*narration, *speeches])
     addressed = Counter(
-        found["name"] for speech in speeches for found in _VOCATIVE.finditer(speech) if " " not in found["name"]
+        found["name"]
+        for speech in speeches
+        for found in _VOCATIVE.finditer(speech)
+        if " " not in found["name"]
     )
     for name, times in addressed.most_common():
         is_word = re.search(rf"\b{name.lower()}\b", text) is not None

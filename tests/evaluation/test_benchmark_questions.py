@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.hypotheses import examples
-from helpers.samples import any_samples, row, sample, written_rows
+from helpers.samples import row, sample, written_rows
 from helpers.shared_data import shared_data
 from helpers.small_rolebench import write_data
 from hypothesis import given
@@ -130,7 +130,9 @@ def mixed(count: int) -> list[Sample]:
     """Three questions without a script for each one from a script, four roles, both kinds."""
     return [
         replace(
-            sample(f"Role {number % 4}", f"{number}?", kind="general" if number % 10 == 9 else "role_specific"),
+            sample(
+                f"Role {number % 4}", f"{number}?", kind="general" if number % 10 == 9 else "role_specific"
+            ),
             types=("script_based",) if number % 16 < 4 else ("script_agnostic",),
         )
         for number in range(count)

@@ -20,7 +20,7 @@ from rolellm_agents.evaluation import (
     paper_markdown,
 )
 from rolellm_agents.evaluation.columns import MARKS, SCORES, AnsweredSample, marks_of, scores_of
-from rolellm_agents.evaluation.paper_table import paper_rows
+from rolellm_agents.evaluation.paper_table import paper_rows, printed_rows
 from rolellm_agents.evaluation.result import role_scores
 from rolellm_agents.evaluation.rows import rows_of
 from rolellm_agents.evaluation.scored import scored
@@ -258,6 +258,8 @@ def test_a_judge_of_pairs_tells_its_bias_and_the_rate_at_equal_length() -> None:
 
 # Tables
 
+OWN = {"model": "one", "win": None, "printed": False}
+
 
 def test_the_papers_table_has_its_columns_and_leaves_open_what_nobody_knows() -> None:
     general = [
@@ -266,16 +268,33 @@ def test_the_papers_table_has_its_columns_and_leaves_open_what_nobody_knows() ->
     ]
     asked: dict[Kind, int] = {"role_specific": 4, "general": 2}
     rows = rows_of([*RIGHT, *general], (FIRST, SECOND), asked=asked, training_known=True)
-    assert [row.to_json() for row in paper_rows(rows)] == [
-        {"model": "one", "strategy": "system", "raw": None, "cus": 1.0, "spe": 1.0, "avg": None},
-        {"model": "one", "strategy": "retrieval", "raw": None, "cus": None, "spe": None, "avg": None},
+    laid_out = paper_rows(rows, raw={FIRST: 0.4})
+    assert [row.to_json() for row in laid_out] == [
+        {**OWN, "strategy": "system", "raw": 0.4, "cus": 1.0, "spe": 1.0, "avg": 0.8},
+        {**OWN, "strategy": "retrieval", "raw": None, "cus": None, "spe": None, "avg": None},
     ]
-    assert paper_markdown(paper_rows(rows)) == (
-        "| Model | Strategy | RAW | CUS | SPE | AVG |\n"
-        "| --- | --- | ---: | ---: | ---: | ---: |\n"
-        "| one | system | – | 1.0000 | 1.0000 | – |\n"
-        "| one | retrieval | – | – | – | – |\n"
+    assert paper_markdown(laid_out) == (
+        "| Model | Strategy | RAW | CUS | SPE | AVG | Win |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
+        "| one | system | 0.4000 | 1.0000 | 1.0000 | 0.8000 | – |\n"
+        "| one | retrieval | – | – | – | – | – |\n"
     )
+
+
+def test_the_printed_figures_are_those_of_the_paper() -> None:
+    (*_, ours) = printed_rows("instruction-generalization", "en")
+    assert ours.is_printed
+    assert (ours.system.model, ours.win) == ("RoleLLaMA-7B, Table 3", 0.5582)
+    # The averages are printed in the paper, too.
+    for split, language, averages in (
+        ("instruction-generalization", "en", [0.4772, 0.1692, 0.0807, 0.2882, 0.2521, 0.3621]),
+        ("instruction-generalization", "zh", [0.4531, 0.4032, 0.1794, 0.4570]),
+        ("role-generalization", "en", [0.4776, 0.1700, 0.2810, 0.2469, 0.3600]),
+    ):
+        means = [row.cells.mean for row in printed_rows(split, language)]
+        assert means == pytest.approx(averages, abs=0.00006)
+    assert printed_rows("role-generalization", "zh") == []
+    assert [row.win for row in printed_rows("prompting", "en")] == [0.093, 0.298, 0.633]
 
 
 @examples(0.3)

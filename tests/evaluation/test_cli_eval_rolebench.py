@@ -71,7 +71,7 @@ def test_a_table_for_each_kind_has_the_published_answers_last(data: Path, tmp_pa
     assert "[" in rows[0]
     assert "+.000 [+.000 +.000]" in rows[1]
     assert general.startswith("general: 2 questions to 2 roles")
-    assert paper.splitlines()[1].split() == ["MODEL", "STRATEGY", "RAW", "CUS", "SPE", "AVG"]
+    assert paper.splitlines()[1].split() == ["MODEL", "STRATEGY", "RAW", "CUS", "SPE", "AVG", "WIN"]
     assert "12 answers" in speed[0]
     assert "concurrency 8" in speed[0]
     assert speed[1] == f"Full results: {tmp_path / 'run' / 'results.json'}"

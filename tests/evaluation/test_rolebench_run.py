@@ -610,6 +610,19 @@ async def test_a_judge_of_pairs_lays_each_system_beside_the_first(data: Path, fo
     assert [one.to_json()["mean"] for one in published.judged] == [0.5]
 
 
+async def test_systems_are_compared_with_rolegpt_as_in_the_paper(data: Path, folder: Path) -> None:
+    judge = LongerJudge()
+    named = NamedJudge("ranking", judge, {"judge": "ranking"})
+    request = RoleBenchRequest(data=data, kinds=("role_specific",), against="rolegpt")
+    longer, shorter = FunctionModel(function=lambda _: "A long reply, it is."), knowing()
+    result = await run(request, folder, shorter, longer, judges=[named])
+    # RoleGPT's replies are there for Ada's two questions, and they are the right ones.
+    assert len(judge.asked) == 2 * 2
+    assert all(second.startswith("/".join(BASELINE)) for _, second in judge.asked)
+    by_model = {row.system.model: row.win for row in result.paper if not row.is_printed}
+    assert by_model == {"model-1": 0.5, "model-2": 1.0, BASELINE.model: None}
+
+
 async def test_judges_are_added_to_a_run_that_is_complete_and_asked_nothing_twice(
     data: Path, folder: Path
 ) -> None:

@@ -40,7 +40,10 @@ EMPRESS = Persona(
         ("I light it. Answer as Ada Lamp.", {"leaked-template"}),
         ("Talk exactly as Ada Lamp talks: the same vocabulary, I say.", {"leaked-template"}),
         ("I answer as I like.", set()),
-        ("You ask who. I light it: me, " + KEEPER.description + " I light it at dusk, by myself.", {"copied"}),
+        (
+            "You ask who. I light it: me, " + KEEPER.description + " I light it at dusk, by myself.",
+            {"copied"},
+        ),
         ("I light it.\nYou: And then?", {"speaks-for-user"}),
         ("Mind the step. So it goes. I said mind the step!", {"catchphrases"}),
     ],

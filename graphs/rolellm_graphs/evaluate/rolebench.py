@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rolellm_agents.datasets import Kind, Split
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import SettingsError, StorageError
-from rolellm_agents.evaluation import BASELINE, Result, ResultRow, ScoredReply, System, Throughput
+from rolellm_agents.evaluation import BASELINE, Result, ScoredReply, System, Throughput
 from rolellm_agents.evaluation.columns import AnsweredSample
 from rolellm_agents.evaluation.material import EvaluationMaterial, gather_material
+from rolellm_agents.evaluation.plain_answers import raw_scores, read_plain_answers
+from rolellm_agents.evaluation.predicted import PredictionFile, predicted_replies
 from rolellm_agents.evaluation.questions import KINDS
 from rolellm_agents.evaluation.result import overlap_of, role_scores
 from rolellm_agents.evaluation.rows import rows_of
@@ -31,9 +33,12 @@ from rolellm_agents.runs.seeds import digest_of
 from rolellm_agents.text.language import Language
 from rolellm_graphs.evaluate.judging import FOLDER, NamedJudge, judge_scored
 from rolellm_graphs.evaluate.predictions import ReplyMaker, ReplyPlan, SystemUnderTest, reply_key
+from rolellm_graphs.judge.judges import judges_replies
 from rolellm_graphs.runs.items import Failures, RunCallbacks, RunLimits
 
 __all__ = ["NamedJudge", "RoleBenchRequest", "SystemUnderTest", "run_name", "run_rolebench"]
+
+Against = Literal["first", "rolegpt"]
 
 RESULTS: Final = "results.json"
 SCORED: Final = "scored.jsonl"
@@ -56,6 +61,12 @@ class RoleBenchRequest:
     """The most questions of each kind, drawn by `seed`, stratified by type and role; None for all."""
     roles: tuple[str, ...] = ()
     """Names of roles, or ids, names or files of personas; empty for all roles of the data."""
+    predictions: tuple[PredictionFile, ...] = ()
+    """Answers of other programs, which are scored and judged like those of the models."""
+    plain_answers: Path | None = None
+    """A file of plain answers to the general instructions, for the paper's RAW."""
+    against: Against = "first"
+    """The system with whose replies judges of pairs compare the others: the first, or RoleGPT."""
     seed: int = 0
     """Seed of the drawn questions and of the models' sampling."""
     recall: RecallOptions = field(default_factory=RecallOptions)
@@ -73,13 +84,13 @@ async def run_rolebench(
     """Answer the questions, score the answers and judge them; finished items are reused.
 
     The models are loaded one after the other. A stopped run resumes in its folder; judges may change
-    between starts.
+    between starts. Without models, the predictions alone are evaluated.
 
     Returns:
         The result, also when some answers failed; `results.json` contains the same.
 
     Raises:
-        RoleBenchError: there are no such questions, or a file of the data is damaged.
+        RoleBenchError: there are no such questions, or a file of the data or of predictions is damaged.
         PersonaError: no role has a profile, or a name is unknown.
         SettingsError: a strategy is unknown, two have the same name, or no model or strategy is given.
         ModelError: a model cannot be loaded; finished items are kept.
@@ -92,6 +103,8 @@ async def run_rolebench(
     material = _material(request)
     for note in material.notes:
         callbacks.notice(note)
+    predicted = {file.system: predicted_replies(file, material.asked) for file in request.predictions}
+    plain = read_plain_answers(request.plain_answers) if request.plain_answers else {}
     plan = ReplyPlan([one.name for one in systems], strategies, material.asked, material.speakers)
     config = _config(request, material, systems, limits)
     with open_run(folder, config, in_memory=False) as run:
@@ -101,21 +114,33 @@ async def run_rolebench(
             plan, finished, recall=request.recall, own_store=folder / _CHROMA, seed=request.seed
         )
         failures = await _answer(maker, systems, limits, callbacks)
-        replies = [*_replies(plan, material, finished), *_published(material)]
-        judged, judge_failures = await _judge(replies, judges, plan.systems[0], folder, limits, callbacks)
+        replies = [*_replies(plan, material, finished)]
+        for system, given in {**predicted, BASELINE: material.published}.items():
+            replies += _given(system, given, material)
+        order = [*plan.systems, *predicted, BASELINE]
+        against = BASELINE if request.against == "rolegpt" else order[0]
+        judged, judge_failures = await _judge(replies, judges, against, folder, limits, callbacks)
         result = Result(
             config=config,
             complete=finished.count == plan.size and not judge_failures,
             failed=failures.count,
             first_failure=failures.first,
-            rows=_rows(judged, plan, material),
+            rows=rows_of(
+                judged,
+                order,
+                asked=Counter(sample.kind for sample in material.asked),
+                training_known=material.training_rows > 0,
+                judged_against=against,
+            ),
             roles=role_scores(judged),
             throughput=_throughput(plan, finished, limits.at_once),
             made_from=material.made_from,
             training_rows=material.training_rows,
             overlap=overlap_of(material.asked, material.overlap),
             speakers=material.speakers,
-            notes=[*material.notes, *judge_failures],
+            notes=[*material.notes, *_gaps(predicted), *judge_failures],
+            raw=raw_scores(judged, plain),
+            compared_with_rolegpt=_pair_judge(judges) if request.against == "rolegpt" else None,
         )
         _write(run, result, judged, judges)
     return result
@@ -130,12 +155,18 @@ def run_name(
 
 
 def _check(request: RoleBenchRequest, systems: Sequence[SystemUnderTest]) -> None:
-    for given, what in ((systems, "model"), (request.strategies, "strategy"), (request.kinds, "kind")):
+    answering = (*systems, *request.predictions)
+    for given, what in ((answering, "model"), (request.strategies, "strategy"), (request.kinds, "kind")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
-    if any(system.name == BASELINE.model for system in systems):
+    names = Counter(one.name for one in answering)
+    if BASELINE.model in names:
         raise SettingsError(
             f"{BASELINE.model!r} is the name of the published answers; choose another name for the model."
+        )
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise SettingsError(
+            f"Two systems have the name {twice[0]!r}; give predictions another name with --as."
         )
 
 
@@ -163,9 +194,21 @@ def _settings(request: RoleBenchRequest) -> dict[str, Any]:
         "roles": list(request.roles),
         "strategies": list(strategies),
         **({"packages": packages} if packages else {}),
+        **({"predictions": _digests(request.predictions)} if request.predictions else {}),
         "seed": request.seed,
         "recall": [recall.method_name, recall.k, recall.tokens, recall.floor, recall.embeddings],
     }
+
+
+def _digests(files: Iterable[PredictionFile]) -> dict[str, str]:
+    """Digests of the contents by name; a file that cannot be read is reported when it is evaluated."""
+    found = {}
+    for file in files:
+        try:
+            found[file.name] = digest_of(file.path.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            found[file.name] = ""
+    return found
 
 
 def _config(
@@ -242,27 +285,31 @@ def _replies(
                 )
 
 
-def _published(material: EvaluationMaterial) -> Iterator[ScoredReply]:
-    """The scored replies that RoleGPT's authors published for the same questions."""
-    for question, (sample, reply) in enumerate(zip(material.asked, material.published, strict=True)):
+def _given(
+    system: System, replies: Sequence[str | None], material: EvaluationMaterial
+) -> Iterator[ScoredReply]:
+    """The scored replies of a file to the same questions."""
+    for question, (sample, reply) in enumerate(zip(material.asked, replies, strict=True)):
         persona = material.speakers.of(sample)
         if reply is not None and persona is not None:
             yield scored(
-                BASELINE,
+                system,
                 question,
-                f"{reply_key(BASELINE, sample)}/{question}",
+                f"{reply_key(system, sample)}/{question}",
                 AnsweredSample(reply, persona, sample),
                 overlap=material.overlap[question],
             )
 
 
-def _rows(judged: Sequence[ScoredReply], plan: ReplyPlan, material: EvaluationMaterial) -> list[ResultRow]:
-    return rows_of(
-        judged,
-        [*plan.systems, BASELINE],
-        asked=Counter(sample.kind for sample in material.asked),
-        training_known=material.training_rows > 0,
-    )
+def _gaps(predicted: Mapping[System, Sequence[str | None]]) -> Iterator[str]:
+    for system, replies in predicted.items():
+        if missing := sum(reply is None for reply in replies):
+            yield f"{system.model} has no reply to {missing} of {len(replies)} questions."
+
+
+def _pair_judge(judges: Iterable[NamedJudge]) -> str | None:
+    """The first judge of pairs."""
+    return next((one.name for one in judges if not judges_replies(one.judge)), None)
 
 
 def _costs(item: Mapping[str, Any]) -> dict[str, float | None]:

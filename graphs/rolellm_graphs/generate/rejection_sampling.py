@@ -14,8 +14,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.config.settings import DEFAULT_USER
-from rolellm_agents.datasets.row_personas import persona_fields
 from rolellm_agents.datasets import Sample
+from rolellm_agents.datasets.row_personas import persona_fields
 from rolellm_agents.errors import RoleBenchError, SettingsError
 from rolellm_agents.generation.samples import SampleRow
 from rolellm_agents.generation.trimming import cleaned, trim_to_last_sentence

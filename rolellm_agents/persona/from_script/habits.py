@@ -27,7 +27,7 @@ _OWNERS = {"my", "your", "our", "thy"}
 _PRONOUNS = frozenset(re.findall(r"\w+", "i you he she it we they thou ye"))
 _SPEAKERS = {"i", "you", "thou"}
 _BEGINS = 0.5
-"""The least share of a phrase's occurrences that begin a clause: “upon my word” does, “in the room” not."""
+"""The least share of occurrences that begin a clause: “upon my word” does, “in the room” does not."""
 _ALONE = 0.5
 """The least share of occurrences as a whole clause for a pronoun with a verb, such as “you know”."""
 _SWALLOWED = 0.6
@@ -121,7 +121,7 @@ def _is_pronoun_with_verb(phrase: tuple[str, ...]) -> bool:
 
 
 def _is_aside(phrase: tuple[str, ...], alone: float) -> bool:
-    """Whether a pronoun with a verb is a habit of speech (“you know”) and not just a sentence's beginning."""
+    """Whether a pronoun with a verb is a habit of speech (“you know”), not just a beginning."""
     return phrase[0] in _SPEAKERS and alone >= _ALONE
 
 

@@ -281,9 +281,7 @@ def _personas_of(samples: "Iterable[Sample]") -> "dict[str, Persona]":
     return {role: persona for role, persona in found.items() if persona is not None}
 
 
-def _training_questions(
-    data: Path, language: "Language", limit: int | None, seed: int
-) -> "list[Sample]":
+def _training_questions(data: Path, language: "Language", limit: int | None, seed: int) -> "list[Sample]":
     from rolellm_agents.datasets.held_out import is_held_out
     from rolellm_agents.evaluation.questions import draw_sample
     from rolellm_train.data.rows import training_samples

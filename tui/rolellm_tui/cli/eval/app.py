@@ -3,6 +3,7 @@
 import typer
 
 from rolellm_tui.cli.eval.drift import drift
+from rolellm_tui.cli.eval.paper import paper
 from rolellm_tui.cli.eval.reading import app as reading
 from rolellm_tui.cli.eval.report import report
 from rolellm_tui.cli.eval.rolebench import rolebench
@@ -17,6 +18,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("rolebench")(rolebench)
+app.command("paper")(paper)
 app.command("drift")(drift)
 app.command("strategies")(strategies)
 app.command("speakers")(speakers)

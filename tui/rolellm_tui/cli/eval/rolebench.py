@@ -1,11 +1,13 @@
 """`rolellm eval rolebench`: compare models and strategies on RoleBench."""
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rolellm_tui.cli.eval.systems import ANSWER_TOKENS, judges_named, systems_named
 from rolellm_tui.cli.options import (
     EmbeddingsOption,
     JsonOption,
@@ -17,17 +19,15 @@ from rolellm_tui.output import complain, counted_progress, print_json, print_tab
 
 if TYPE_CHECKING:
     from rolellm_agents.evaluation import Judgement, Result, ResultRow
+    from rolellm_agents.evaluation.predicted import PredictionFile
     from rolellm_agents.metrics import Interval
-    from rolellm_graphs.evaluate.rolebench import NamedJudge, SystemUnderTest
 
-_ANSWER_TOKENS = 120
-"""Longer answers of the embedded model lose the subject; RoleGPT's answers have 87 words on average."""
-_VERDICT_TOKENS = 400
 _NOTHING = "–"
 
 SplitChoice = Literal["instruction-generalization", "role-generalization"]
 KindChoice = Literal["role_specific", "general", "both"]
 LanguageChoice = Literal["en", "zh"]
+AgainstChoice = Literal["first", "rolegpt"]
 
 
 def rolebench(
@@ -48,6 +48,23 @@ def rolebench(
         list[str] | None,
         typer.Option(
             "--strategy", "-s", help="Prompting strategy. Default: “system”. Repeatable.", metavar="NAME"
+        ),
+    ] = None,
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--predictions",
+            help="Answers of another program: JSONL with role, question and prediction. Repeatable.",
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--as", help="Name of the predictions, in their order.", metavar="NAME"),
+    ] = None,
+    raw: Annotated[
+        Path | None,
+        typer.Option(
+            "--raw", help="Plain answers to the general instructions (JSONL), for the paper's RAW."
         ),
     ] = None,
     kind: Annotated[KindChoice, typer.Option("--kind", help="Kind of the questions.")] = "both",
@@ -71,10 +88,16 @@ def rolebench(
         str | None,
         typer.Option("--judge-model", help="Model of the judges.", metavar="PROVIDER:NAME"),
     ] = None,
+    against: Annotated[
+        AgainstChoice,
+        typer.Option(
+            "--against", help="With whose replies ranking compares: the first system's or RoleGPT's."
+        ),
+    ] = "first",
     at_once: Annotated[
         int, typer.Option("--at-once", min=1, max=256, help="Concurrent requests to a model.")
     ] = 8,
-    max_tokens: MaxTokensOption = _ANSWER_TOKENS,
+    max_tokens: MaxTokensOption = ANSWER_TOKENS,
     recall_method: RecallOption = None,
     embeddings: EmbeddingsOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the drawn questions and of sampling.")] = 0,
@@ -83,13 +106,15 @@ def rolebench(
 ) -> None:
     """Compare models and strategies on the same questions: ROUGE-L, the paper's metric, judges, intervals.
 
-    Decoding is greedy. RoleGPT's published answers are a row of their own. Questions that also occur in the
+    Decoding is greedy. RoleGPT's published answers and --predictions are rows of their own, and the last
+    table has the figures that the paper printed. Questions that also occur in the
     training set are reported separately. The same command resumes a stopped run.
 
     \b
     Examples:
       rolellm eval rolebench --data RoleBench --model llamacpp:smollm2 --limit 40
       rolellm eval rolebench --data RoleBench -m llamacpp:smollm2 -m mine -s system -s retrieval --json
+      rolellm eval rolebench --data RoleBench --predictions mine.jsonl --as mine
       rolellm eval rolebench --data RoleBench --split role-generalization --judge likelihood
     """
     import asyncio
@@ -111,9 +136,12 @@ def rolebench(
         roles=tuple(name.strip() for name in personas.split(",") if name.strip()),
         seed=seed,
         recall=recall_options(settings, method=recall_method, embeddings=embeddings),
+        predictions=_prediction_files(predictions or [], names or []),
+        plain_answers=raw,
+        against=against,
     )
-    systems = _systems(model or [settings.model], at_once, max_tokens)
-    judges = _judges(judge or [], judge_model or settings.model, at_once)
+    systems = systems_named(model or ([] if predictions else [settings.model]), at_once, max_tokens)
+    judges = judges_named(judge or [], judge_model or settings.model, at_once)
     folder = out or user_paths().runs / run_name(
         request, [one.name for one in systems], at_once, max_tokens
     )
@@ -134,32 +162,17 @@ def rolebench(
     _raise_failures(result)
 
 
-def _systems(names: Sequence[str], at_once: int, max_tokens: int | None) -> "list[SystemUnderTest]":
-    from rolellm_agents.models.catalog import get_model
-    from rolellm_graphs.evaluate.rolebench import SystemUnderTest
+def _prediction_files(paths: Sequence[Path], names: Sequence[str]) -> "tuple[PredictionFile, ...]":
+    """The files with their names; by default a file's name without its ending."""
+    from rolellm_agents.evaluation.predicted import PredictionFile
 
-    return [
-        SystemUnderTest(name, get_model(name, temperature=0, max_tokens=max_tokens, conversations=at_once))
-        for name in dict.fromkeys(names)
-    ]
-
-
-def _judges(names: Sequence[str], model_name: str, at_once: int) -> "list[NamedJudge]":
-    if not names:
-        return []
-    from rolellm_agents.models.catalog import get_model
-    from rolellm_graphs.evaluate.rolebench import NamedJudge
-    from rolellm_graphs.judge.judges import judge_config, judge_named
-
-    model = get_model(model_name, temperature=0, max_tokens=_VERDICT_TOKENS, conversations=at_once)
-    return [
-        NamedJudge(
-            name,
-            judge_named(name, model, model_name=model_name, at_once=at_once),
-            judge_config(name, [(model_name, model)]),
-        )
-        for name in dict.fromkeys(names)
-    ]
+    if len(names) > len(paths):
+        raise typer.BadParameter("there are more names than --predictions.", param_hint="--as")
+    return tuple(
+        PredictionFile(name or path.stem, path)
+        for path, name in zip_longest(paths, names)
+        if path is not None
+    )
 
 
 def _show(result: "Result", folder: Path) -> None:
@@ -179,7 +192,9 @@ def _show(result: "Result", folder: Path) -> None:
         print_table(_JUDGED, (_judged_cells(row, one) for row, one in judged))
         print_text("")
     heads, cells = paper_cells(result.paper)
-    print_text("In the layout of the paper (ROUGE-L recall, which rewards length):")
+    print_text(
+        "In the layout of the paper (ROUGE-L recall, which rewards length), with its printed figures:"
+    )
     print_table([head.upper() for head in heads], cells)
     for one in result.throughput:
         figures = one.to_json()

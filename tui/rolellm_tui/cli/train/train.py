@@ -107,8 +107,8 @@ def train(
     )
     if unknown := tuned.figures["unknown_roles"]:
         complain(
-            f"Left out, because their personas are not in the library: {', '.join(unknown)}. --persona names "
-            "a persona's file."
+            f"Left out, because their personas are not in the library: {', '.join(unknown)}. "
+            "--persona names a persona's file."
         )
     print_text(f"\nConvert to GGUF:  rolellm export {folder}")
 
