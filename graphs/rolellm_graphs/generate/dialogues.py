@@ -215,7 +215,7 @@ def _messages(loaded: LoadedScene, persona: Persona, lines: Sequence[SceneLine])
 
 
 def _labels(persona: Persona, lines: Sequence[SceneLine]) -> list[str]:
-    """Labels of the character's answers and of repeated lines; `faulty-turn` where a guard found a fault."""
+    """Labels of the answers and of repeated lines; `faulty-turn` where a guard found a fault."""
     found: dict[str, None] = {}
     earlier: dict[str, list[str]] = {}
     asked = ""

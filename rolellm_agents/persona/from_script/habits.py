@@ -39,8 +39,8 @@ _SMALL: dict[Language, Set[str]] = {
             """a an the and or but if of to in on at by for with from as is are was were be been am do does
             did have has had will would shall should can could may might must not no so that this it its he
             she they we you i me him her them us my your his their our there here what which who whom when
-            where how than then too very all any some such one out up down into thou thee thy thine ye hath hast
-            dost doth art wilt shalt""",
+            where how than then too very all any some such one out up down into thou thee thy thine ye hath
+            hast dost doth art wilt shalt""",
         )
     ),
     "zh": frozenset("的了是在我你他她它们也就都不有和与这那个人说道着过吗呢吧啊")
