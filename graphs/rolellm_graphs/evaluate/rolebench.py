@@ -159,7 +159,7 @@ def _check(request: RoleBenchRequest, systems: Sequence[SystemUnderTest]) -> Non
     for given, what in ((answering, "model"), (request.strategies, "strategy"), (request.kinds, "kind")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
-    names = Counter(one.name for one in answering)
+    names = Counter([*(one.name for one in systems), *(one.name for one in request.predictions)])
     if BASELINE.model in names:
         raise SettingsError(
             f"{BASELINE.model!r} is the name of the published answers; choose another name for the model."
