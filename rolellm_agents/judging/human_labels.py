@@ -1,17 +1,18 @@
-"""Human labels of replies in a JSONL file: a score of one reply, or a preference between two."""
+"""Human labels of replies in a file: scores of one reply, or preferences between two."""
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StrictFloat, StrictInt, field_validator, model_validator
 
 from rolellm_agents.judging.errors import JudgingError
-from rolellm_agents.judging.json_rows import JsonRow, read_rows
+from rolellm_agents.judging.json_rows import JsonRow, read_rows, valid_row
 from rolellm_agents.judging.judged import ConversationTurn
+from rolellm_agents.judging.label_table import SUFFIXES, read_label_table
 from rolellm_agents.persona import Line, Persona
 from rolellm_agents.text.language import Language
 
@@ -39,6 +40,8 @@ class HumanLabel:
     """By person, the score; in a pair 1 when the reply is better, 0 when the other is, 0.5 for a tie."""
     aspect: str = ""
     """What was labelled, such as `memory`; agreement is measured for each aspect by itself."""
+    by_judge: Mapping[str, float] = field(default_factory=dict)
+    """By judge, the values that the file has beside the people's, such as those of a published judge."""
 
     @property
     def value(self) -> float:
@@ -68,6 +71,7 @@ class _LabelRow(JsonRow):
     score: _Score | None = None
     scores: dict[str, _Score] = Field(default_factory=dict)
     preferred: Preferred | dict[str, Preferred] | None = None
+    judges: dict[str, _Score | Preferred] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -77,6 +81,11 @@ class _LabelRow(JsonRow):
             raise ValueError("a row must have exactly one of score, scores and preferred")
         if ("preferred" in said) != ("other" in row):
             raise ValueError("preferred requires other, and score and scores do not allow it")
+        judged = row.get("judges")
+        if isinstance(judged, dict) and any(
+            isinstance(one, str) != ("other" in row) for one in judged.values()
+        ):
+            raise ValueError("judges hold reply, other or tie where a row has other, and numbers elsewhere")
         for one, other in (("persona", "character"), ("question", "turns")):
             if (one in row) == (other in row):
                 raise ValueError(f"a row must have either {one} or {other}")
@@ -107,14 +116,24 @@ class _LabelRow(JsonRow):
         preferred = self.preferred if isinstance(self.preferred, dict) else {"": self.preferred or "tie"}
         return {name: _PREFERENCE[one] for name, one in preferred.items()}
 
+    @property
+    def by_judge(self) -> dict[str, float]:
+        """The values of published judges, on the scale of the labels."""
+        return {
+            name: _PREFERENCE[one] if isinstance(one, str) else float(one)
+            for name, one in self.judges.items()
+        }
+
 
 def read_labels(file: Path) -> list[HumanLabel]:
-    """Read a file of human labels.
+    """Read a file of human labels: JSONL, or a table in CSV or TSV.
 
     A row has `persona` (an id or a name) or `character` (an object with `name`, `description` and
     `language`), `reply`, and `question` or `turns`: the texts of user and persona in turn, ending with the
     user's. It also has either `score`, or `scores` by person's name, or an `other` reply with `preferred`:
-    `reply`, `other` or `tie`, or one of these by person's name. `aspect` says what was labelled.
+    `reply`, `other` or `tie`, or one of these by person's name. `aspect` says what was labelled, and
+    `judges` holds the values of published judges by name. For the columns of a table see
+    `read_label_table`.
 
     Raises:
         JudgingError: the file cannot be read, a line is damaged, or the file has no rows.
@@ -129,9 +148,18 @@ def read_labels(file: Path) -> list[HumanLabel]:
             other=row.other,
             by_person=row.by_person,
             aspect=row.aspect,
+            by_judge=row.by_judge,
         )
-        for number, row in read_rows(file, _LabelRow)
+        for number, row in _rows(file)
     ]
     if not labels:
-        raise JudgingError(f"{file} holds no labels; name a JSONL file with one in each line.")
+        raise JudgingError(f"{file} holds no labels; name a file with one in each row.")
     return labels
+
+
+def _rows(file: Path) -> Iterator[tuple[int, _LabelRow]]:
+    if file.suffix.lower() not in SUFFIXES:
+        yield from read_rows(file, _LabelRow)
+        return
+    for number, fields in read_label_table(file):
+        yield number, valid_row(file, number, fields, _LabelRow)

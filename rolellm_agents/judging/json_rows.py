@@ -1,9 +1,9 @@
 """Read and validate JSONL files that people write; errors name the line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -31,15 +31,25 @@ def read_rows(file: Path, form: type[_Row]) -> Iterator[tuple[int, _Row]]:
     try:
         for number, line in numbered_lines(file):
             try:
-                yield number, form.model_validate(fields_of(line))
-            except ValidationError as error:
-                raise damaged(file, number, _first(error)) from error
+                yield number, valid_row(file, number, fields_of(line), form)
             except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise damaged(file, number, describe_error(error)) from error
             except ValueError as error:
                 raise damaged(file, number, "it is not a JSON object") from error
     except RoleBenchError as error:
         raise JudgingError(str(error).replace("a JSONL file of RoleBench", "a JSONL file")) from error
+
+
+def valid_row(file: Path, number: int, fields: Mapping[str, Any], form: type[_Row]) -> _Row:
+    """Validate the fields of a row.
+
+    Raises:
+        JudgingError: the row is not valid.
+    """
+    try:
+        return form.model_validate(fields)
+    except ValidationError as error:
+        raise damaged(file, number, _first(error)) from error
 
 
 def damaged(file: Path, number: int, what: str) -> JudgingError:

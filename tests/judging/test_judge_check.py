@@ -147,6 +147,14 @@ def test_each_aspect_is_measured_by_itself_in_its_conversation() -> None:
     assert [round(one.correlations["spearman"].value or 0) for one in length.labels] == [1, -1]
 
 
+def test_a_reply_that_was_labelled_in_two_aspects_is_judged_once() -> None:
+    labels = [replace(label(aspect, "Aye.", 1.0), aspect=aspect) for aspect in ("voice", "memory")]
+    judge = ByLength()
+    length, _ = asyncio.run(check_reply_judge(judge, [], labels))
+    assert len(judge.judged) == 1
+    assert [(one.aspect, one.n) for one in length.labels] == [("memory", 1), ("voice", 1)]
+
+
 def test_a_stopped_check_asks_nothing_twice(tmp_path: Path) -> None:
     config = {"judge": "length"}
     first = asyncio.run(check_reply_judge(ByLength(), FAULTS, folder=tmp_path / "run", config=config))
@@ -195,15 +203,17 @@ def test_the_command_tells_what_the_embedded_model_is_worth(tmp_path: Path) -> N
     )
     done = rolellm(*asked, "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    [told] = json.loads(done.stdout)["judges"]
     assert (told["judge"], told["model"]) == ("likelihood", "llamacpp:rolesmol")
     [measure] = told["measures"]
     assert measure["detected"]["too-polite"]["value"] == 1.0
+    assert measure["labels"][0]["strength"] == "unknown"
     assert measure["labels"][0]["agreement"]["value"] == 1.0
     again = rolellm(*asked)
     assert again.returncode == 0, again.stderr
     assert "too-polite" in again.stdout
-    assert "Agreement with the majority of people: 1.00" in again.stdout
+    assert "Agreement with people: preferences" in again.stdout
+    assert "1.00" in again.stdout
 
 
 @pytest.mark.parametrize(
@@ -213,6 +223,10 @@ def test_the_command_tells_what_the_embedded_model_is_worth(tmp_path: Path) -> N
         (("--judge", "likelyhood"), "There is no judge 'likelyhood'"),
         (("--faults", "nowhere.jsonl"), "There is no file nowhere.jsonl"),
         (("--model", "scripted:x"), "gives no probabilities"),
+        (("--judge", "likelihood=nobody:x"), "nobody"),
+        (("--rubric", "voice", "--judge", "likelihood"), "it needs --judge rubric"),
+        (("--report", "trust.html"), "it needs --labels"),
+        (("--calibration", "calibration.json"), "it needs --labels"),
     ],
 )
 def test_what_cannot_be_checked_is_told_in_one_sentence(arguments: tuple[str, ...], what: str) -> None:

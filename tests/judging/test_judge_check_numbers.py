@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from rolellm_agents.judging.checking import (
     ALL,
     FaultOutcome,
-    agreement_on_preferences,
-    agreement_on_scores,
     detections,
     length_correlation,
     preference,
@@ -17,6 +15,7 @@ from rolellm_agents.judging.checking import (
 )
 from rolellm_agents.judging.human_labels import HumanLabel
 from rolellm_agents.judging.judged import ConversationTurn
+from rolellm_agents.judging.label_agreement import agreement_on_preferences, agreement_on_scores
 
 
 def label(number: int, people: dict[str, float], other: str | None = None) -> HumanLabel:

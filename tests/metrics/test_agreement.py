@@ -1,6 +1,6 @@
 """How far raters agree."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import pytest
 from helpers.hypotheses import examples
@@ -39,6 +39,23 @@ def test_without_two_ratings_that_differ_there_is_nothing_to_tell_by(
     units: list[list[float | None]],
 ) -> None:
     assert krippendorff_alpha(units, "nominal") is None
+
+
+@given(st.lists(st.lists(st.integers(1, 9).map(float), min_size=2, max_size=4), min_size=1, max_size=8))
+@examples(0.5)
+def test_the_interval_level_is_a_sum_over_all_pairs(units: list[list[float]]) -> None:
+    """By definition: squared differences within units, against those among all ratings."""
+    values = [value for unit in units for value in unit]
+
+    def distances(ratings: list[float]) -> float:
+        return sum((one - other) ** 2 for one, other in combinations(ratings, 2))
+
+    found = krippendorff_alpha(units, "interval")
+    if len(set(values)) == 1:
+        assert found is None
+        return
+    within = sum(distances(unit) / (len(unit) - 1) for unit in units)
+    assert found == pytest.approx(1 - (len(values) - 1) * within / distances(values))
 
 
 def test_raters_who_contradict_each_other_agree_less_than_by_chance() -> None:

@@ -10,11 +10,8 @@ from typing_extensions import Unpack
 
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.judging.checking import (
-    Agreement,
     FaultOutcome,
-    Rate,
-    agreement_on_preferences,
-    agreement_on_scores,
+    MeasureCheck,
     detections,
     length_correlation,
     preference,
@@ -23,7 +20,8 @@ from rolellm_agents.judging.checking import (
 from rolellm_agents.judging.faults import Fault
 from rolellm_agents.judging.human_labels import HumanLabel
 from rolellm_agents.judging.judged import ConversationTurn, Judged, PairJudge, ReplyJudge
-from rolellm_agents.judging.position import PositionBias, position_bias
+from rolellm_agents.judging.label_agreement import agreements
+from rolellm_agents.judging.position import position_bias
 from rolellm_agents.judging.verdict import Verdict
 from rolellm_agents.metrics import word_count
 from rolellm_agents.metrics.correlation import Correlated
@@ -47,22 +45,6 @@ class Running(TypedDict, total=False):
     """Concurrency limit."""
     progress: Progress
     """Called with the number of finished items and of all items."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasureCheck:
-    """The reliability of one measure of a judge."""
-
-    measure: str
-    detected: Mapping[str, Rate]
-    """How often the clean reply scored higher, by kind of fault."""
-    length: Correlated | None
-    """Spearman's correlation of values with word counts over clean replies; None for a judge of pairs."""
-    orders: PositionBias | None
-    """The position bias; None for a judge of single replies."""
-    labels: tuple[Agreement, ...]
-    unscored: Mapping[str, int]
-    """The number of verdicts without a value, by status."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +117,11 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
             key=key, persona=find(persona), turns=(ConversationTurn("user", question),), reply=reply
         )
 
-    def labelled(key: str, label: HumanLabel, reply: str) -> Judged:
+    def labelled(label: HumanLabel, reply: str) -> Judged:
+        """A reply that was labelled in several aspects has one key, so that it is judged once."""
         persona = label.described or find(label.persona)
-        return Judged(key=key, persona=persona, turns=label.turns, reply=reply)
+        key = digest_of_item([persona.model_dump(mode="json"), label.turns, reply])
+        return Judged(key=f"label/{key}", persona=persona, turns=label.turns, reply=reply)
 
     return _Material(
         faults=faults,
@@ -154,7 +138,7 @@ def _material(faults: Sequence[Fault], labels: Sequence[HumanLabel]) -> _Materia
         },
         faulty={one.key: judged(one.key, one.persona, one.question, one.faulty) for one in faults},
         labelled={
-            key: labelled(key, one, reply)
+            key: labelled(one, reply)
             for one in labels
             for key, reply in ((one.key, one.reply), (f"{one.key}/{_OTHER}", one.other))
             if reply is not None
@@ -183,26 +167,25 @@ def _of_replies(material: _Material, measure: str, verdicts: Sequence[Verdict]) 
         )
         for one in material.faults
     ]
-    alone = [one for one in material.labels if one.other is None]
-    beside = [one for one in material.labels if one.other is not None]
-
-    def prefer(labels: Sequence[HumanLabel]) -> list[float | None]:
-        return [preference(values[one.key], values[f"{one.key}/{_OTHER}"]) for one in labels]
-
     return MeasureCheck(
         measure=measure,
         detected=detections(outcomes),
         length=_length(material, values),
-        orders=None,
-        labels=(
-            *(
-                agreement_on_scores(labels, [values[one.key] for one in labels])
-                for labels in _by_aspect(alone)
-            ),
-            *(agreement_on_preferences(labels, prefer(labels)) for labels in _by_aspect(beside)),
+        labels=agreements(
+            material.labels, {one.key: _label_value(one, material, values) for one in material.labels}
         ),
         unscored=unscored(one.status for one in verdicts),
     )
+
+
+def _label_value(
+    label: HumanLabel, material: _Material, values: Mapping[str, float | None]
+) -> float | None:
+    """The value of a labelled reply, or which of two labelled replies has the higher value."""
+    value = values[material.labelled[label.key].key]
+    if label.other is None:
+        return value
+    return preference(value, values[material.labelled[f"{label.key}/{_OTHER}"].key])
 
 
 def _of_pairs(material: _Material, measure: str, verdicts: Mapping[str, Verdict]) -> MeasureCheck:
@@ -211,19 +194,10 @@ def _of_pairs(material: _Material, measure: str, verdicts: Mapping[str, Verdict]
     return MeasureCheck(
         measure=measure,
         detected=detections(outcomes),
-        length=None,
         orders=position_bias(verdicts.values()),
-        labels=tuple(
-            agreement_on_preferences(labels, [verdicts[one.key].value for one in labels])
-            for labels in _by_aspect(beside)
-        ),
+        labels=agreements(beside, {one.key: verdicts[one.key].value for one in beside}),
         unscored=unscored(one.status for one in verdicts.values()),
     )
-
-
-def _by_aspect(labels: Sequence[HumanLabel]) -> list[list[HumanLabel]]:
-    aspects = sorted({one.aspect for one in labels})
-    return [[one for one in labels if one.aspect == aspect] for aspect in aspects]
 
 
 def _length(material: _Material, values: Mapping[str, float | None]) -> Correlated | None:

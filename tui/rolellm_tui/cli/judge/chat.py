@@ -1,6 +1,7 @@
 """`rolellm judge chat`: judge each answer of a chat."""
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +33,10 @@ def chat(
             metavar="NAME|FILE",
         ),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option("--calibration", help="Show people's scores too, by this file of “judge check”."),
+    ] = None,
     options: JudgeOptions,
 ) -> None:
     """Judge each answer of a chat: by rubrics, with a grade from 1 to 5 and a reason, or by likelihood.
@@ -48,6 +53,7 @@ def chat(
       rolellm judge chat 3f9a -m openai:gpt-4o-mini -m openai:qwen3-8b --json
     """
     from rolellm_agents.judging import JudgingError
+    from rolellm_agents.judging.calibration import read_calibration
     from rolellm_agents.judging.chats import judged_of_chat
     from rolellm_agents.judging.recorded import about_reply
     from rolellm_agents.judging.rubrics import choose_rubrics
@@ -79,6 +85,7 @@ def chat(
     if name != "likelihood":
         warn_about_small_models(models)
     config = judge_config(name, models, rubrics=choice, seed=options.seed)
+    calibrated = read_calibration(calibration.expanduser()).of_judge(config) if calibration else None
     folder = options.out or run_folder(config, source_name(conversation))
     with judging_progress(folder) as progress:
         verdicts = asyncio.run(
@@ -86,6 +93,8 @@ def chat(
                 [judging], items, folder=folder, config=config, at_once=options.at_once, progress=progress
             )
         )
+    if calibrated:
+        verdicts = [calibrated.translated(one) for one in verdicts]
     abouts = [about_reply(one) for one in items]
     print_verdicts(of_items("replies", config, abouts, verdicts), folder, as_json=options.as_json)
 

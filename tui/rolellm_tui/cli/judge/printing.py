@@ -75,8 +75,8 @@ def _print_replies(recorded: "RecordedVerdicts") -> None:
         print_text(f"> {_short(about['question'])}")
         print_text(f"{about['name']}: {_short(about['reply']) or '(nothing)'}")
         print_table(
-            ("MEASURE", "VALUE", *_panel_column(item), "REASON"),
-            [_row(one, recorded) for one in item.verdicts],
+            ("MEASURE", "VALUE", *_people_column(item), *_panel_column(item), "REASON"),
+            [_row(one, recorded, item) for one in item.verdicts],
         )
         print_text("")
     rows = [_summary_row(one, recorded) for one in _summaries(recorded)]
@@ -152,14 +152,28 @@ _SHOWN: "Mapping[str, Callable[[RecordedVerdicts], None]]" = {
 }
 
 
-def _row(verdict: "Verdict", recorded: "RecordedVerdicts") -> tuple[str, ...]:
+def _row(verdict: "Verdict", recorded: "RecordedVerdicts", item: "RecordedItem") -> tuple[str, ...]:
     each = [_value(value, recorded) for value in _each(verdict)]
+    people = ", ".join(f"{aspect} {value:.1f}" for aspect, value in _people(verdict).items())
     return (
         verdict.measure,
         _value(verdict.value, recorded),
+        *([people] if _people_column(item) else []),
         *([", ".join(each)] if each else []),
         _reason(verdict),
     )
+
+
+def _people_column(item: "RecordedItem") -> tuple[str, ...]:
+    return ("PEOPLE",) if any(_people(one) for one in item.verdicts) else ()
+
+
+def _people(verdict: "Verdict") -> Mapping[str, float]:
+    """The scores that people would give, by a calibration."""
+    from rolellm_agents.judging.calibration import PEOPLE
+
+    found: Mapping[str, float] = verdict.details.get(PEOPLE, {})
+    return found
 
 
 def _panel_column(item: "RecordedItem") -> tuple[str, ...]:
