@@ -141,6 +141,7 @@ class ContextPrompts:
             "confidence": question.confidence,
             "reason": question.reason,
             "evidence": None if evidence is None else {"quote": evidence.text, "place": evidence.place},
+            "passage": _around(asked.segment, question.line) if asked.kind == "script_based" else "",
             "answer": answer.text,
             "taken": answer.taken,
             "labels": list(dict.fromkeys(labels)),

@@ -14,6 +14,9 @@ from rolellm_agents.errors import StorageError
 from rolellm_agents.files.atomic_write import writing_atomically
 from rolellm_agents.reply_checks.labels import MARKS
 
+PASSAGE: Final = "passage"
+"""The field of a row with the lines that its answers are based on."""
+
 Part = Literal["samples", "left_out", "rolegpt_baseline"]
 """The files: clean rows, rows with a fault, and RoleGPT's answers as a baseline."""
 
@@ -60,6 +63,7 @@ def _context_sample(item: Mapping[str, Any]) -> dict[str, Any]:
         "generated": [item["answer"] if "answer" in item else item["unread"]],
         "type": [_TYPES[item["kind"]]],
         "language": item["language"],
+        **({PASSAGE: item[PASSAGE]} if item.get(PASSAGE) else {}),
         "labels": list(item["labels"]) if "answer" in item else ["unreadable"],
     }
 

@@ -32,11 +32,16 @@ Label = Literal[
     "copied",  # copies a demonstration, the description or the question
     "repetitive",  # repeats the same words
     "near-duplicate",  # similar to an earlier question to the same character
+    "unsupported",  # the answer states facts that are not in its lines, or others than its lines
+    "off-question",  # the answer does not answer the question
+    "low-gain",  # the answer is not likelier from the character than from anybody
+    "low-grade",  # the answer has a low grade by a rubric
+    "repaired",  # no fault: the answer replaces one with a fault
     "shortened",  # no fault: the incomplete last sentence was removed
     "boundary",  # no fault: the character cannot know the answer
 ]
 
-MARKS: Final[Collection[Label]] = frozenset({"boundary", "shortened"})
+MARKS: Final[Collection[Label]] = frozenset({"boundary", "repaired", "shortened"})
 """Labels that are no faults."""
 
 _NEAR = 0.2

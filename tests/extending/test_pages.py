@@ -275,7 +275,7 @@ def test_a_judge_by_its_name_in_a_command(installed: Install) -> None:
     checked = rolellm_here(
         *("judge", "check", "--judge", "warmth", "--model", "scripted:Yes.", "--limit", "1", "--json")
     )
-    assert [one["measure"] for one in json.loads(checked.stdout)["measures"]] == ["warmth"], checked.stderr
+    assert [one["measure"] for one in json.loads(checked.stdout)["judges"][0]["measures"]] == ["warmth"]
 
 
 def test_a_metric() -> None:

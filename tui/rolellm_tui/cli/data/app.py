@@ -9,6 +9,7 @@ import typer
 from rolellm_tui.cli.data import cast as data_cast
 from rolellm_tui.cli.data import generate as data_generate
 from rolellm_tui.cli.data import report as data_report
+from rolellm_tui.cli.data import verify as data_verify
 from rolellm_tui.cli.options import JsonOption, RowPersonaOption, cast_with
 from rolellm_tui.cli.renamed import renamed
 from rolellm_tui.output import complain, print_json, print_text
@@ -50,6 +51,7 @@ app.command("rejection-sampling")(data_generate.sample_and_reject)
 app.command("draws", hidden=True)(
     renamed(data_generate.sample_and_reject, "data draws", "data rejection-sampling")
 )
+app.command("verify")(data_verify.verify)
 app.command("check")(data_report.check)
 app.command("stats")(data_report.stats)
 app.command("card")(data_report.card)
