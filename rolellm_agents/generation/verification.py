@@ -109,12 +109,16 @@ def verified_rows(sample: Sample, items: Sequence[Mapping[str, Any] | None]) -> 
         sample: the sample as it was.
         items: the items of its answers in order; None is an answer that is still to be verified.
     """
-    kept = [item for item in items if item is not None and set(item[LABELS]) <= MARKS]
+    kept = [item for item in items if item is not None and not _has_fault(item)]
     if kept:
         yield SampleRow("samples", _row(sample, kept))
     for item in items:
-        if item is not None and not set(item[LABELS]) <= MARKS:
+        if item is not None and _has_fault(item):
             yield SampleRow("left_out", _row(sample, [item]))
+
+
+def _has_fault(item: Mapping[str, Any]) -> bool:
+    return any(label not in MARKS for label in item[LABELS])
 
 
 def _row(sample: Sample, items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage
 
 from rolellm_agents.generation.support import SupportVerdict, line_prompts, support_question
 from rolellm_agents.generation.verification import Answered, CheckResult
-from rolellm_agents.judging.asking import JudgeQuestion, Read
+from rolellm_agents.judging.asking import JudgeQuestion
 from rolellm_agents.judging.grading import grade_question
 from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.judging.likelihood import gain, prompts_used
@@ -64,7 +64,8 @@ class SupportCheck:
         if answered.is_boundary:
             return []
         question = support_question(answered.persona, answered.passage, answered.question, answered.answer)
-        read, reply = await _asked(question, calls, seed)
+        reply = await _reply_to(question, calls, seed)
+        read = question.read(reply.text)
         return [
             CheckResult(
                 check="support",
@@ -155,7 +156,8 @@ class RubricCheck:
         results = []
         for rubric in self._rubrics.in_language(answered.persona.language):
             question = grade_question(rubric, _judged(answered))
-            read, reply = await _asked(question, calls, seed)
+            reply = await _reply_to(question, calls, seed)
+            read = question.read(reply.text)
             label: Label | None = "low-grade" if read is not None and read.grade < self._least else None
             results.append(
                 CheckResult(
@@ -180,10 +182,7 @@ def _judged(answered: Answered) -> Judged:
     )
 
 
-async def _asked(
-    question: JudgeQuestion[Read], calls: ModelCalls, seed: int
-) -> tuple[Read | None, ModelReply]:
-    reply = await calls.fill(
+async def _reply_to(question: JudgeQuestion[Any], calls: ModelCalls, seed: int) -> ModelReply:
+    return await calls.fill(
         [HumanMessage(question.text)], dict(question.form), seed=seed, at_least=question.tokens
     )
-    return question.read(reply.text), reply

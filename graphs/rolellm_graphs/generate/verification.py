@@ -239,7 +239,7 @@ async def _verify_all(request: VerificationRequest, works: _Works, generation: G
 
 
 def _cost(results: Sequence[CheckResult], replies: Sequence[ModelReply]) -> dict[str, Any]:
-    every = [*results, *replies]
+    every: list[CheckResult | ModelReply] = [*results, *replies]
     return {
         "tokens": {
             "read": sum(one.tokens.read for one in every),
