@@ -8,6 +8,8 @@ import typer
 
 from rolellm_tui.cli.data import cast as data_cast
 from rolellm_tui.cli.data import generate as data_generate
+from rolellm_tui.cli.data import look as data_look
+from rolellm_tui.cli.data import push as data_push
 from rolellm_tui.cli.data import report as data_report
 from rolellm_tui.cli.data import verify as data_verify
 from rolellm_tui.cli.options import JsonOption, RowPersonaOption, cast_with
@@ -52,9 +54,11 @@ app.command("draws", hidden=True)(
     renamed(data_generate.sample_and_reject, "data draws", "data rejection-sampling")
 )
 app.command("verify")(data_verify.verify)
+app.command("look")(data_look.look)
 app.command("check")(data_report.check)
 app.command("stats")(data_report.stats)
 app.command("card")(data_report.card)
+app.command("push")(data_push.push)
 app.command("cast")(data_cast.cast)
 
 
