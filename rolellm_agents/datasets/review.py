@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from rolellm_agents.datasets.reading import describe_error, fields_of, numbered_lines
 from rolellm_agents.datasets.sample import Sample
@@ -184,4 +184,5 @@ def _review(fields: Mapping[str, Any]) -> Review:
         raise ValueError(f"verdict must be one of {', '.join(get_args(ReviewVerdict))}")
     if (verdict == "edit") != bool(text):
         raise ValueError("an edited answer has a text, and no other review has one")
-    return Review(answer=str(answer), verdict=verdict, text=str(text), reviewer=str(reviewer))
+    known = cast("ReviewVerdict", verdict)
+    return Review(answer=str(answer), verdict=known, text=str(text), reviewer=str(reviewer))

@@ -42,7 +42,8 @@ class _Hub(BaseHTTPRequestHandler):
                 if part["key"] == "file":
                     text = base64.b64decode(part["value"]["content"]).decode()
                     self.committed[part["value"]["path"]] = text
-            self._answer(200, {"commitOid": "a" * 40, "commitUrl": "http://hub/commit/a", "success": True})
+            where = f"http://{self.headers['Host']}/datasets/ada/lamp-talk/commit/{'a' * 40}"
+            self._answer(200, {"commitOid": "a" * 40, "commitUrl": where, "success": True})
 
     def do_GET(self) -> None:
         self._answer(404, {})
