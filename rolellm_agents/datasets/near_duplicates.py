@@ -11,7 +11,7 @@ bitmaps of 128 bits (Sandes et al. 2020). Unlike MinHash this is exact.
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolellm_agents.text.near_copies import units_of
@@ -52,10 +52,15 @@ def near_duplicates(texts: Sequence[str], *, at_least: float = NEAR) -> Iterator
             yield NearDuplicate(min(one, other), max(one, other), likeness)
 
 
-def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[int]]:
+def near_groups(
+    texts: Sequence[str], *, at_least: float = NEAR, also: Iterable[NearDuplicate] = ()
+) -> list[list[int]]:
     """Group texts so that similar texts are in one group (single linkage).
 
-    `at_least` is as for `near_duplicates`.
+    Args:
+        texts: as for `near_duplicates`.
+        at_least: as for `near_duplicates`.
+        also: further pairs of similar texts, such as paraphrases.
 
     Returns:
         The places of each group's texts in order; the groups by their first text. Each text is in exactly
@@ -69,15 +74,21 @@ def near_groups(texts: Sequence[str], *, at_least: float = NEAR) -> list[list[in
             head[place] = place = head[head[place]]
         return place
 
+    def join(one: int, other: int) -> None:
+        heads = head_of(one), head_of(other)
+        head[max(heads)] = min(heads)
+
     # Texts with equal sets of words are grouped first, so that many copies of one question cost nothing.
     first: dict[tuple[int, ...], int] = {}
     for place, held in enumerate(words):
         head[place] = first.setdefault(held, place)
     different = list(first.values())
     for one, other in _candidates([words[place] for place in different], at_least):
-        heads = head_of(different[one]), head_of(different[other])
-        if heads[0] != heads[1] and _jaccard(words[different[one]], words[different[other]]) >= at_least:
-            head[max(heads)] = min(heads)
+        pair = different[one], different[other]
+        if head_of(pair[0]) != head_of(pair[1]) and _jaccard(*(words[place] for place in pair)) >= at_least:
+            join(*pair)
+    for pair in also:
+        join(pair.first, pair.second)
     groups: dict[int, list[int]] = defaultdict(list)
     for place in range(len(texts)):
         groups[head_of(place)].append(place)

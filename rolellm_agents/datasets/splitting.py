@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rolellm_agents.datasets.keys import digest, question_key, role_key
-from rolellm_agents.datasets.near_duplicates import NEAR, near_groups
+from rolellm_agents.datasets.near_duplicates import near_groups
+from rolellm_agents.datasets.paraphrases import Paraphrases
 from rolellm_agents.datasets.sample import Kind, Sample, Split
 from rolellm_agents.errors import RoleBenchError
 from rolellm_agents.text import did_you_mean, one_line
@@ -53,15 +54,16 @@ class RoleSplit:
 
 
 def split_by_instructions(
-    samples: Iterable[Sample], *, test_share: float, seed: int, near: float = NEAR
+    samples: Iterable[Sample], *, test_share: float, seed: int, paraphrases: Paraphrases | None = None
 ) -> InstructionSplit:
     """Choose test questions that have no equal or near duplicate in training, for any role.
 
-    Near duplicates stay together (`near_groups`). The test has at most its share of each role's general and
-    role-specific rows, and each role keeps rows for training.
+    Near duplicates stay together (`near_groups`), and with `paraphrases` also questions that mean the same.
+    The test has at most its share of each role's general and role-specific rows, and each role keeps rows
+    for training.
 
     The samples may be in any order and are iterated once. `test_share` is that of each role's rows, between
-    0 and 1; `near` is the least similarity of near duplicates.
+    0 and 1.
 
     Raises:
         RoleBenchError: no question fits into the test.
@@ -71,7 +73,8 @@ def split_by_instructions(
         asked = rows.setdefault(question_key(sample.question), Counter())
         asked[Asker(sample.language, sample.kind, role_key(sample.role))] += 1
     questions = sorted(rows)
-    groups = [[questions[place] for place in group] for group in near_groups(questions, at_least=near)]
+    also = paraphrases(questions) if paraphrases else ()
+    groups = [[questions[place] for place in group] for group in near_groups(questions, also=also)]
     groups.sort(key=lambda group: _order_key(seed, min(group)))
     test = _fill(groups, rows, test_share)
     if not test:

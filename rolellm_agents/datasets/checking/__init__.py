@@ -17,6 +17,7 @@ from rolellm_agents.datasets.checking.within import (
     check_types,
 )
 from rolellm_agents.datasets.keys import role_key
+from rolellm_agents.datasets.paraphrases import Paraphrases
 from rolellm_agents.datasets.profiles import profile_names
 from rolellm_agents.datasets.sources import source_files
 from rolellm_agents.errors import RoleBenchError
@@ -47,13 +48,16 @@ class DatasetReport:
         }
 
 
-def check_source(source: Path, cast: Mapping[str, Language]) -> DatasetReport:
+def check_source(
+    source: Path, cast: Mapping[str, Language], *, paraphrases: Paraphrases | None = None
+) -> DatasetReport:
     """Check a file, a folder in RoleBench's layout or the folder of a run.
 
     Args:
         source: the file or folder.
         cast: the language of each known persona, by name. A role without a persona may have a profile
             beside the data (`profiles-*/desc.json`).
+        paraphrases: finds test questions that training asks in other words; None does not look for them.
 
     Raises:
         RoleBenchError: the source cannot be read, or has no readable row.
@@ -70,5 +74,5 @@ def check_source(source: Path, cast: Mapping[str, Language]) -> DatasetReport:
     check_roles(files, {*known, *map(role_key, profile_names(source))}, findings)
     check_copies(files, findings)
     check_baselines(files, findings)
-    check_leaks(files, findings)
+    check_leaks(files, findings, paraphrases)
     return DatasetReport({file.name: len(file.rows) for file in files}, tuple(findings))

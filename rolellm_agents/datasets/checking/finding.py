@@ -21,6 +21,7 @@ class Rule(NamedTuple):
 RULES: Final[Mapping[str, Rule]] = {
     "question-in-train": Rule("leak", "test questions that are asked in training too"),
     "near-question-in-train": Rule("leak", "test questions with a near duplicate in training"),
+    "paraphrase-in-train": Rule("leak", "test questions that training asks in other words"),
     "role-in-train": Rule("leak", "rows of roles that are in training too"),
     "unreadable-row": Rule("schema", "lines that are no sample"),
     "mixed-type": Rule("schema", "rows whose `type` has another form than in most rows"),

@@ -8,6 +8,7 @@ from rolellm_agents.datasets.checking.files import ScannedFile, ScannedRow
 from rolellm_agents.datasets.checking.finding import Findings
 from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.datasets.near_duplicates import near_duplicates
+from rolellm_agents.datasets.paraphrases import Paraphrases
 from rolellm_agents.datasets.sample import Part, Split
 from rolellm_agents.text.language import Language
 
@@ -26,13 +27,17 @@ class _Sides(NamedTuple):
     train_roles: frozenset[str]
 
 
-def check_leaks(files: Sequence[ScannedFile], findings: Findings) -> None:
+def check_leaks(
+    files: Sequence[ScannedFile], findings: Findings, paraphrases: Paraphrases | None = None
+) -> None:
     """Find test rows that leak into training, and near-duplicate questions to one role within a file.
 
     In role generalization only roles can leak, in instruction generalization only questions. Rows without a
-    split count as instruction generalization.
+    split count as instruction generalization. With `paraphrases`, questions that training asks in other
+    words are leaks too.
     """
-    near = _near_questions(files)
+    near = _near_questions(files, near_duplicates)
+    same = _near_questions(files, paraphrases) if paraphrases else {}
     _check_near_repeats(files, near, findings)
     for split, sides in _sides(files):
         for file, row in sides.test:
@@ -41,22 +46,25 @@ def check_leaks(files: Sequence[ScannedFile], findings: Findings) -> None:
                     findings.add("role-in-train", file.name, row.line, f"{row.role}: {row.question}")
             elif found := sides.train.get(row.question):
                 findings.add("question-in-train", file.name, row.line, _same(row, found[1]), _place(*found))
-            else:
-                _check_near(file, row, sides, near, findings)
+            elif not _check_near("near-question-in-train", file, row, sides, near, findings):
+                _check_near("paraphrase-in-train", file, row, sides, same, findings)
 
 
 def _check_near(
+    rule: str,
     file: ScannedFile,
     row: ScannedRow,
     sides: _Sides,
     near: Mapping[str, Sequence[_NearQuestion]],
     findings: Findings,
-) -> None:
+) -> bool:
+    """Report a similar question of training, if there is one."""
     for likeness, question in near.get(row.question, ()):
         if found := sides.train.get(question):
             shown = f"{likeness:.0%} alike: {row.question} / {question}"
-            findings.add("near-question-in-train", file.name, row.line, shown, _place(*found))
-            return
+            findings.add(rule, file.name, row.line, shown, _place(*found))
+            return True
+    return False
 
 
 def _check_near_repeats(
@@ -75,11 +83,11 @@ def _check_near_repeats(
                     break
 
 
-def _near_questions(files: Sequence[ScannedFile]) -> dict[str, list[_NearQuestion]]:
-    """The near duplicates of each question, nearest first."""
+def _near_questions(files: Sequence[ScannedFile], pairs: Paraphrases) -> dict[str, list[_NearQuestion]]:
+    """The similar questions of each question, nearest first."""
     questions = sorted({row.question for file in files for row in file.rows})
     near: dict[str, list[_NearQuestion]] = defaultdict(list)
-    for first, second, likeness in near_duplicates(questions):
+    for first, second, likeness in pairs(questions):
         near[questions[first]].append(_NearQuestion(likeness, questions[second]))
         near[questions[second]].append(_NearQuestion(likeness, questions[first]))
     for found in near.values():

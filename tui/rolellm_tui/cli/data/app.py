@@ -113,18 +113,21 @@ def split(
             "--hold-out", help="With --by roles: a role for the test. Repeatable.", metavar="ROLE"
         ),
     ] = None,
+    embeddings: data_report.EmbeddingsOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Split samples into training and test.
 
     By instructions, no question of the test occurs in training, not even as a near duplicate or for another
-    role. By roles, no role of the test occurs in training. The same samples and seed give the same split,
-    whatever the order of the samples. An existing split is ignored.
+    role; with --embeddings also not in other words. By roles, no role of the test occurs in training. The
+    same samples and seed give the same split, whatever the order of the samples. An existing split is
+    ignored.
 
     \b
     Examples:
       rolellm data split run --out dataset
+      rolellm data split run --out dataset --embeddings minilm
       rolellm data split merged.jsonl --by roles --test-share 0.1 --seed 7 --out dataset
       rolellm data split merged --by roles --hold-out 'Jack Sparrow' --hold-out Thor --out dataset
     """
@@ -137,13 +140,17 @@ def split(
 
     if hold_out and by is not SplitBy.roles:
         raise RoleBenchError("--hold-out requires --by roles.")
+    if embeddings and by is SplitBy.roles:
+        raise RoleBenchError("--embeddings requires --by instructions.")
     settings: dict[str, Any] = {"by": by.value, "test_share": test_share, "seed": seed}
     if by is SplitBy.roles:
         decide = partial(split_by_roles, test_share=test_share, seed=seed, hold_out=hold_out or ())
         making = DatasetProvenance("rolellm data split", {**settings, "hold_out": hold_out or []})
         counts = split_source(source.expanduser(), out.expanduser(), decide, making, replacing=force)
     else:
-        chosen = partial(split_by_instructions, test_share=test_share, seed=seed)
+        same = data_report.paraphrases_by(embeddings)
+        chosen = partial(split_by_instructions, test_share=test_share, seed=seed, paraphrases=same)
+        settings = {**settings, "embeddings": embeddings} if embeddings else settings
         making = DatasetProvenance("rolellm data split", settings)
         counts = split_source(source.expanduser(), out.expanduser(), chosen, making, replacing=force)
     if as_json:

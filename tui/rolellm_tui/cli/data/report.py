@@ -13,6 +13,7 @@ from rolellm_tui.output import print_json, print_table, print_text
 if TYPE_CHECKING:
     from rolellm_agents.datasets.checking import DatasetReport
     from rolellm_agents.datasets.checking.finding import DatasetFinding
+    from rolellm_agents.datasets.paraphrases import Paraphrases
     from rolellm_agents.datasets.statistics import Group
     from rolellm_agents.persona import Persona
 
@@ -24,20 +25,34 @@ SourceArgument = Annotated[
 ]
 
 
-def check(source: SourceArgument, as_json: JsonOption = False) -> None:
+EmbeddingsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--embeddings",
+        help="Also compare the meaning of questions, by these embeddings: minilm, huggingface:FOLDER or "
+        "openai:MODEL.",
+        metavar="NAME",
+    ),
+]
+
+
+def check(source: SourceArgument, embeddings: EmbeddingsOption = None, as_json: JsonOption = False) -> None:
     """Check a data set: leaks between training and test, invalid rows, faulty answers.
 
     Prints counts for each rule and file with three examples; --json lists all. Exits with 1 when training
-    data leaks into the test or a row is invalid.
+    data leaks into the test or a row is invalid. With --embeddings, a test question that training asks in
+    other words is a leak too.
 
     \b
     Examples:
       rolellm data check dataset
+      rolellm data check dataset --embeddings minilm
       rolellm data check ../RoleBench --json
     """
     from rolellm_agents.datasets.checking import check_source
 
-    report = check_source(source.expanduser(), {persona.name: persona.language for persona in _cast()})
+    cast = {persona.name: persona.language for persona in _cast()}
+    report = check_source(source.expanduser(), cast, paraphrases=paraphrases_by(embeddings))
     if as_json:
         print_json(report.as_json())
     else:
@@ -112,6 +127,22 @@ def card(
     else:
         write_atomically(out.expanduser(), text, RoleBenchError)
         print_text(str(out))
+
+
+def paraphrases_by(embeddings: str | None) -> "Paraphrases | None":
+    """The function that finds paraphrases by these embeddings; None without embeddings.
+
+    Raises:
+        ModelError: there are no embeddings of this name, or they cannot be used here.
+    """
+    if embeddings is None:
+        return None
+    from functools import partial
+
+    from rolellm_agents.datasets.paraphrases import paraphrases
+    from rolellm_agents.recall.embeddings import get_embeddings
+
+    return partial(paraphrases, embed=get_embeddings(embeddings).embed)
 
 
 def _cast() -> "list[Persona]":
