@@ -87,8 +87,8 @@ def near_groups(
         pair = different[one], different[other]
         if head_of(pair[0]) != head_of(pair[1]) and _jaccard(*(words[place] for place in pair)) >= at_least:
             join(*pair)
-    for pair in also:
-        join(pair.first, pair.second)
+    for further in also:
+        join(further.first, further.second)
     groups: dict[int, list[int]] = defaultdict(list)
     for place in range(len(texts)):
         groups[head_of(place)].append(place)

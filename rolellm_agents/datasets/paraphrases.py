@@ -31,9 +31,9 @@ def paraphrases(
 
     if len(texts) < 2:
         return
-    vectors = np.asarray(embed(list(texts)), dtype=np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = vectors / np.where(lengths == 0, 1, lengths)
+    embedded = np.asarray(embed(list(texts)), dtype=np.float32)
+    lengths = np.linalg.norm(embedded, axis=1, keepdims=True)
+    vectors = embedded / np.where(lengths == 0, 1, lengths)
     # In blocks, so that the memory grows with the number of texts and not of pairs.
     for start in range(0, len(texts), _BLOCK):
         likeness = vectors[start : start + _BLOCK] @ vectors.T
