@@ -1,19 +1,21 @@
 """Human labels of replies in a file: scores of one reply, or preferences between two."""
 
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StrictFloat, StrictInt, field_validator, model_validator
 
+from rolellm_agents.benchmarks.characterbench import read_characterbench
 from rolellm_agents.judging.errors import JudgingError
 from rolellm_agents.judging.json_rows import JsonRow, read_rows, valid_row
 from rolellm_agents.judging.judged import ConversationTurn
 from rolellm_agents.judging.label_table import SUFFIXES, read_label_table
-from rolellm_agents.persona import Line, Persona
+from rolellm_agents.persona import Line, Persona, id_of
 from rolellm_agents.text.language import Language
 
 Preferred = Literal["reply", "other", "tie"]
@@ -56,8 +58,7 @@ class _Described(JsonRow):
 
     @property
     def persona(self) -> Persona:
-        slug = re.sub(r"[^a-z0-9]+", "-", self.name.casefold()).strip("-")[:40] or "described"
-        return Persona(id=slug, name=self.name, description=self.description, language=self.language)
+        return _described(self.name, self.description, self.language)
 
 
 class _LabelRow(JsonRow):
@@ -125,19 +126,22 @@ class _LabelRow(JsonRow):
         }
 
 
-def read_labels(file: Path) -> list[HumanLabel]:
-    """Read a file of human labels: JSONL, or a table in CSV or TSV.
+def read_labels(file: Path, language: Language = "en") -> list[HumanLabel]:
+    """Read a file of human labels: JSONL, a table in CSV or TSV, or files of CharacterBench.
 
     A row has `persona` (an id or a name) or `character` (an object with `name`, `description` and
     `language`), `reply`, and `question` or `turns`: the texts of user and persona in turn, ending with the
     user's. It also has either `score`, or `scores` by person's name, or an `other` reply with `preferred`:
     `reply`, `other` or `tie`, or one of these by person's name. `aspect` says what was labelled, and
     `judges` holds the values of published judges by name. For the columns of a table see
-    `read_label_table`.
+    `read_label_table`. A folder or a `.json` file is read as CharacterBench, in this language.
 
     Raises:
         JudgingError: the file cannot be read, a line is damaged, or the file has no rows.
+        BenchmarkError: a file of CharacterBench cannot be read.
     """
+    if file.is_dir() or file.suffix.lower() == ".json":
+        return characterbench_labels(file, language)
     labels = [
         HumanLabel(
             key=f"label/{number}",
@@ -163,3 +167,43 @@ def _rows(file: Path) -> Iterator[tuple[int, _LabelRow]]:
         return
     for number, fields in read_label_table(file):
         yield number, valid_row(file, number, fields, _LabelRow)
+
+
+def some_of_each_aspect(labels: Sequence[HumanLabel], limit: int, seed: int) -> list[HumanLabel]:
+    """Draw at most `limit` labels of each aspect at random, in their original order."""
+    by_aspect: defaultdict[str, list[int]] = defaultdict(list)
+    for place, label in enumerate(labels):
+        by_aspect[label.aspect].append(place)
+    drawn = Random(seed)  # noqa: S311 (a sample, no secret)
+    places = [
+        place
+        for own in by_aspect.values()
+        for place in (own if len(own) <= limit else drawn.sample(own, limit))
+    ]
+    return [labels[place] for place in sorted(places)]
+
+
+def characterbench_labels(path: Path, language: Language) -> list[HumanLabel]:
+    """The human scores of CharacterBench with those of its published judges; aspects are its dimensions.
+
+    Raises:
+        BenchmarkError: a file cannot be read.
+    """
+    return [
+        HumanLabel(
+            key=f"label/{number}",
+            persona=one.name,
+            described=_described(one.name, one.profile, one.language),
+            turns=tuple(ConversationTurn(*turn) for turn in one.turns),
+            reply=one.reply,
+            other=None,
+            by_person={"": one.score},
+            aspect=one.dimension,
+            by_judge=one.judges,
+        )
+        for number, one in enumerate(read_characterbench(path, language), 1)
+    ]
+
+
+def _described(name: str, description: str, language: Language) -> Persona:
+    return Persona(id=id_of(name) or "described", name=name, description=description, language=language)

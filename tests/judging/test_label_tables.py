@@ -1,11 +1,13 @@
 """Human labels are read from tables as spreadsheets save them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from rolellm_agents.benchmarks.errors import BenchmarkError
 from rolellm_agents.judging import JudgingError
-from rolellm_agents.judging.human_labels import read_labels
+from rolellm_agents.judging.human_labels import read_labels, some_of_each_aspect
 
 HEAD = "persona,question,reply,score:Ana,score:Ben,aspect,judge:gpt-4"
 
@@ -78,3 +80,86 @@ def test_files_that_are_no_text_are_named(tmp_path: Path) -> None:
         read_labels(tmp_path / "people.csv")
     with pytest.raises(JudgingError, match="cannot be read: No such file"):
         read_labels(tmp_path / "nowhere.csv")
+
+
+def bench_row(number: int, **changes: object) -> dict[str, object]:
+    """A row in the form of CharacterBench's files."""
+
+    def part(text: str) -> dict[str, object]:
+        turns = [("user", "Hi"), ("character", "Yes?"), ("user", text)]
+        return {
+            "character_name": f"{text} {number}",
+            "character_profile": "Keeps a light.",
+            "dialogue": [
+                {"turn": turn, "speaker": speaker, "utterance": said}
+                for turn, (speaker, said) in enumerate(turns)
+            ],
+            "response_messages": {"model": "m", "response": f"Reply {number}"},
+        }
+
+    return {
+        **part("灯"),
+        "translation_en": part("Lamp"),
+        "annotation_score": number % 5 + 1,
+        "pred_zh": 1.0,
+        "pred_en": number,
+        "pred_en_sc": None,
+        "id": number,
+        **changes,
+    }
+
+
+def test_the_files_of_characterbench_are_labels_with_their_judges(tmp_path: Path) -> None:
+    for name in ("memory_consistency_test.json", "engagement_test.json"):
+        (tmp_path / name).write_text(json.dumps([bench_row(one) for one in range(12)]), encoding="utf-8")
+    found = read_labels(tmp_path)
+    assert {one.aspect for one in found} == {"memory_consistency", "engagement"}
+    assert len({one.key for one in found}) == 24
+    first = found[0]
+    assert (first.persona, first.reply, first.value, first.by_judge) == (
+        "Lamp 0",
+        "Reply 0",
+        1.0,
+        {"pred_en": 0.0},
+    )
+    assert [turn.speaker for turn in first.turns] == ["user", "persona", "user"]
+    chinese = read_labels(tmp_path / "engagement_test.json", "zh")[3]
+    assert chinese.described is not None
+    assert (chinese.described.language, chinese.by_judge) == ("zh", {"pred_zh": 1.0})
+
+
+def test_as_many_labels_of_each_aspect_are_drawn(tmp_path: Path) -> None:
+    (tmp_path / "engagement_test.json").write_text(
+        json.dumps([bench_row(one) for one in range(12)]), encoding="utf-8"
+    )
+    labels = read_labels(tmp_path)
+    drawn = some_of_each_aspect(labels, 5, seed=1)
+    assert len(drawn) == 5
+    assert drawn == [one for one in labels if one in drawn]
+    assert drawn == some_of_each_aspect(labels, 5, seed=1)
+    assert drawn != some_of_each_aspect(labels, 5, seed=2)
+    assert some_of_each_aspect(labels, 50, seed=1) == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[]", "holds no list of rows"),
+        ("{", "is not JSON"),
+        ('[{"a": 1}]', "row 1: .*is it a file of CharacterBench"),
+        ("[3]", "row 1"),
+        ('"text"', "holds no list of rows"),
+    ],
+)
+def test_what_is_no_file_of_characterbench_is_named(tmp_path: Path, text: str, what: str) -> None:
+    (tmp_path / "x_test.json").write_text(text, encoding="utf-8")
+    with pytest.raises(BenchmarkError, match=what):
+        read_labels(tmp_path / "x_test.json")
+
+
+def test_an_empty_folder_and_a_missing_language_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkError, match="no JSON file"):
+        read_labels(tmp_path)
+    (tmp_path / "x_test.json").write_text(json.dumps([bench_row(1, translation_en=None)]), encoding="utf-8")
+    with pytest.raises(BenchmarkError, match="no rows in the language 'en'"):
+        read_labels(tmp_path)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,7 +34,18 @@ class _Material:
         typer.Option("--faults", help="Planted faults (JSONL). Default: the bundled ones."),
     ] = None
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="Human labels of replies (JSONL, CSV or TSV).")
+        Path | None,
+        typer.Option(
+            "--labels",
+            help="Human labels of replies (JSONL, CSV or TSV), or the raw_data folder of CharacterBench.",
+        ),
+    ] = None
+    language: Annotated[
+        Literal["en", "zh"], typer.Option("--language", help="Language of CharacterBench's texts.")
+    ] = "en"
+    label_limit: Annotated[
+        int | None,
+        typer.Option("--label-limit", min=1, help="Maximum number of labels of each aspect, by --seed."),
     ] = None
     limit: Annotated[
         int | None, typer.Option("--limit", min=0, help="Maximum number of faults of each kind.")
@@ -115,13 +126,13 @@ def check(
       rolellm judge check --judge ranking --model openai:gpt-4o-mini --limit 10
       rolellm judge check --labels people.csv --limit 0 --judge likelihood=llamacpp:smollm2
           --judge rubric=openai:gpt-4o-mini --rubric mine.yaml --report trust.html
+      rolellm judge check --labels CharacterBench/eval_data/raw_data --label-limit 50 --limit 0
     """
-    from rolellm_agents.judging.human_labels import read_labels
     from rolellm_agents.judging.published_judges import published_judges
     from rolellm_agents.judging.rubrics import choose_rubrics
     from rolellm_tui.cli.judge.check_printing import print_checks
 
-    human = read_labels(material.labels.expanduser()) if material.labels else []
+    human = _labels(material, seed)
     planted = _faults(material, human, seed)
     _require_labels(human, {"--report": report, "--calibration": calibration})
     rubrics = choose_rubrics(rubric or ())
@@ -140,6 +151,16 @@ def check(
         _write_calibration(calibration, checked, chosen, material)
     if report and material.labels:
         _write_report(report, judges, human, material.labels.name)
+
+
+def _labels(material: _Material, seed: int) -> "list[HumanLabel]":
+    from rolellm_agents.judging.human_labels import read_labels, some_of_each_aspect
+
+    if material.labels is None:
+        return []
+    found = read_labels(material.labels.expanduser(), material.language)
+    limit = material.label_limit
+    return found if limit is None else some_of_each_aspect(found, limit, seed)
 
 
 def _faults(material: _Material, human: "Sequence[HumanLabel]", seed: int) -> "list[Fault]":
