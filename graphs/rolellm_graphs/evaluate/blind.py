@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from rolellm_agents.config.settings import DEFAULT_USER
@@ -18,17 +16,8 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.runs.folder import open_run
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
+from rolellm_graphs.evaluate.answering import AnsweringSystem
 from rolellm_graphs.runs.items import Generation, RunCallbacks, RunLimits, prepared
-
-
-@dataclass(frozen=True)
-class AnsweringSystem:
-    """A model with a strategy."""
-
-    name: str
-    """Unique among the systems."""
-    model: BaseChatModel
-    strategy: str
 
 
 async def collect_answers(

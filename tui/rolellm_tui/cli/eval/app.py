@@ -10,6 +10,7 @@ from rolellm_tui.cli.eval.rolebench import rolebench
 from rolellm_tui.cli.eval.score import score
 from rolellm_tui.cli.eval.speakers import speakers
 from rolellm_tui.cli.eval.strategies import strategies
+from rolellm_tui.cli.eval.suite import suite
 
 app = typer.Typer(
     name="eval",
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command("rolebench")(rolebench)
 app.command("paper")(paper)
+app.command("suite")(suite)
 app.command("drift")(drift)
 app.command("strategies")(strategies)
 app.command("speakers")(speakers)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rolellm_agents.evaluation.blind.questions import OpenQuestion
     from rolellm_agents.evaluation.blind.results import Comparison, Shares
     from rolellm_agents.metrics import Interval
-    from rolellm_graphs.evaluate.blind import AnsweringSystem
 
 app = typer.Typer(
     name="reading",
@@ -74,12 +73,13 @@ def prepare(
     from rolellm_agents.runs.seeds import digest_of
     from rolellm_graphs.evaluate.blind import collect_answers
     from rolellm_graphs.runs.items import RunCallbacks
+    from rolellm_tui.cli.eval.systems import answering_system
 
     names = list(dict.fromkeys(model))
     if len(names) < 2:
         raise typer.BadParameter("at least two different models are needed.", param_hint="--model")
     questions = _questions(data, limit, seed)
-    systems = [_system(name, strategy, max_tokens) for name in names]
+    systems = [answering_system(name, strategy, max_tokens) for name in names]
     folder = out or user_paths().runs / f"reading-{digest_of(f'{names} {strategy} {limit} {seed}')[:8]}"
     complain(f"The run is kept in {folder}.")
     with counted_progress("Answering") as progress:
@@ -322,17 +322,6 @@ def _questions(data: Path | None, limit: int, seed: int) -> "list[OpenQuestion]"
     corpora = read_corpus(data or corpus_folder())
     personas = {found.persona.id: found.persona for found in list_personas().found}
     return open_questions(split_conversations(corpora, personas), limit=limit, seed=seed)
-
-
-def _system(name: str, strategy: str | None, max_tokens: int | None) -> "AnsweringSystem":
-    from rolellm_agents.models.catalog import get_model
-    from rolellm_agents.prompting.default_strategy import default_strategy
-    from rolellm_agents.prompting.strategies import get_strategy
-    from rolellm_graphs.evaluate.blind import AnsweringSystem
-
-    chosen = strategy or default_strategy(name)
-    get_strategy(chosen)
-    return AnsweringSystem(name, get_model(name, max_tokens=max_tokens), chosen)
 
 
 def _items(pairs: Iterable["AnswerPair"]) -> set[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rolellm_graphs.evaluate.answering import AnsweringSystem
     from rolellm_graphs.evaluate.rolebench import NamedJudge, SystemUnderTest
 
 ANSWER_TOKENS = 120
@@ -48,3 +49,20 @@ def judges_named(names: Sequence[str], model_name: str, at_once: int) -> "list[N
         )
         for name in dict.fromkeys(names)
     ]
+
+
+def answering_system(name: str, strategy: str | None, max_tokens: int | None) -> "AnsweringSystem":
+    """A model with a strategy; its default one if none is named. It samples with its own settings.
+
+    Raises:
+        ModelError: the model's name is unknown.
+        SettingsError: there is no such strategy.
+    """
+    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.prompting.default_strategy import default_strategy
+    from rolellm_agents.prompting.strategies import get_strategy
+    from rolellm_graphs.evaluate.answering import AnsweringSystem
+
+    chosen = strategy or default_strategy(name)
+    get_strategy(chosen)
+    return AnsweringSystem(name, get_model(name, max_tokens=max_tokens), chosen)

@@ -1,0 +1,215 @@
+"""The items of published benchmarks as tasks.
+
+Prompts are our own words, and where a benchmark's judge is a model of its authors, our rubrics take its
+place; `NOTES` says what cannot be compared with published figures.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rolellm_agents.benchmarks import characterbench, charactereval, socialbench, timechara
+from rolellm_agents.evaluation.suite.tasks import (
+    AgreesWith,
+    Contains,
+    GradedBy,
+    OneOf,
+    SuiteTask,
+    in_one_turn,
+)
+from rolellm_agents.judging import ConversationTurn
+from rolellm_agents.persona import Persona, id_of
+from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.text.language import Language
+
+
+@dataclass(frozen=True)
+class PublishedBenchmark:
+    """A benchmark that the suite can run."""
+
+    name: str
+    """As in `--data NAME=PATH`."""
+    title: str
+    read: Callable[[Path, Language], list[SuiteTask]]
+    """Reads the published files; of benchmarks in two languages, those of one."""
+    note: str
+    """What cannot be compared with published figures."""
+
+
+def socialbench_tasks(path: Path, language: Language) -> list[SuiteTask]:
+    """The questions of SocialBench in one language."""
+    return [
+        _socialbench_task(one)
+        for one in socialbench.read_socialbench(path)
+        if one.language == language and (one.options or one.is_memory)
+    ]
+
+
+def _socialbench_task(item: socialbench.SocialBenchItem) -> SuiteTask:
+    key = f"socialbench/{item.category}/{item.language}/{item.number}"
+    persona = _persona(item.name, _socialbench_profile(item), item.language) if item.name else None
+    if item.is_memory:
+        # The last turn is the user's; its question is about the conversation before.
+        text = in_one_turn(item.language, item.dialogue, "")
+        expected: OneOf | Contains = Contains(item.right)
+    else:
+        question = item.instruction or _role_question(item)
+        text = in_one_turn(item.language, item.dialogue, question)
+        expected = OneOf(options=item.options, right=item.right)
+    return SuiteTask(
+        key=key,
+        benchmark="socialbench",
+        category=item.category,
+        language=item.language,
+        persona=persona,
+        turns=(ConversationTurn("user", text),),
+        expected=expected,
+    )
+
+
+def _socialbench_profile(item: socialbench.SocialBenchItem) -> str:
+    own = item.profiles.get(item.name) or next(iter(item.profiles.values()), item.name)
+    others = [text for name, text in item.profiles.items() if name != item.name and text != own]
+    return "\n\n".join([own, *others]) if item.is_group else own
+
+
+def _role_question(item: socialbench.SocialBenchItem) -> str:
+    return load_prompt("suite-own-line", item.language).fill(name=item.name) if item.name else ""
+
+
+def timechara_tasks(path: Path, _language: Language) -> list[SuiteTask]:
+    """The questions of TimeChara, which are English. The moment is part of the persona's description."""
+    return [
+        SuiteTask(
+            key=f"timechara/{one.data_type}/{one.number}",
+            benchmark="timechara",
+            category=one.data_type,
+            language="en",
+            persona=_persona(
+                one.character,
+                load_prompt("suite-moment", "en").fill(
+                    name=one.character, series=one.series, moment=one.moment
+                ),
+                "en",
+            ),
+            turns=(ConversationTurn("user", one.question),),
+            expected=AgreesWith(one.facts),
+        )
+        for one in timechara.read_timechara(path)
+        if one.facts
+    ]
+
+
+_CHARACTERBENCH_RUBRICS: Final[Mapping[str, str]] = {
+    "memory_consistency": "consistency",
+    "fact_accuracy": "knowledge",
+    "boundary_consistency": "boundary",
+    "attribute_consistency_bot": "knowledge",
+    "attribute_consistency_human": "knowledge",
+    "behavior_consistency_bot": "voice",
+    "behavior_consistency_human": "voice",
+    "emotion_self_regulation": "voice",
+    "empathetic_responsiveness": "engagement",
+    "morality_stability": "safety",
+    "morality_robustness": "safety",
+    "morality": "safety",
+    "human_likeness": "engagement",
+    "engagement": "engagement",
+}
+"""The rubric that grades each dimension of CharacterBench."""
+
+
+def characterbench_tasks(path: Path, language: Language) -> list[SuiteTask]:
+    """The conversations of CharacterBench; dimensions without a rubric are left out."""
+    return [
+        SuiteTask(
+            key=f"characterbench/{one.dimension}/{language}/{number}",
+            benchmark="characterbench",
+            category=one.dimension,
+            language=language,
+            persona=_persona(one.name, one.profile, language),
+            turns=tuple(ConversationTurn(*turn) for turn in one.turns),
+            expected=GradedBy(_CHARACTERBENCH_RUBRICS[one.dimension]),
+        )
+        for number, one in enumerate(characterbench.read_characterbench(path, language), 1)
+        if one.dimension in _CHARACTERBENCH_RUBRICS
+    ]
+
+
+_CHARACTEREVAL_RUBRICS: Final[Mapping[str, str]] = {
+    "Fluency": "engagement",
+    "Coherency": "consistency",
+    "Consistency": "consistency",
+    "Accuracy": "knowledge",
+    "Hallucination": "boundary",
+    "Exposure": "knowledge",
+    "Behavior": "voice",
+    "Utterance": "voice",
+    "Humanlikeness": "engagement",
+    "Communication_skills": "engagement",
+    "Diversity": "engagement",
+    "Empathy": "engagement",
+}
+"""The rubric that grades each metric of CharacterEval."""
+
+
+def charactereval_tasks(path: Path, _language: Language) -> list[SuiteTask]:
+    """The dialogues of CharacterEval, which are Chinese: a task for each dialogue and rubric."""
+    rubrics = {name.casefold().replace("-", "_"): rubric for name, rubric in _CHARACTEREVAL_RUBRICS.items()}
+    return [
+        SuiteTask(
+            key=f"charactereval/{one.id}/{rubric}",
+            benchmark="charactereval",
+            category=rubric,
+            language="zh",
+            persona=_persona(one.role, one.profile, "zh"),
+            turns=(ConversationTurn("user", in_one_turn("zh", one.dialogue, "")),),
+            expected=GradedBy(rubric),
+        )
+        for one in charactereval.read_charactereval(path)
+        for rubric in dict.fromkeys(
+            rubrics[metric.casefold()] for metric in one.metrics if metric.casefold() in rubrics
+        )
+    ]
+
+
+def _persona(name: str, description: str, language: Language) -> Persona:
+    return Persona(
+        id=id_of(name) or "role",
+        name=name.strip(),
+        description=description.strip() or name,
+        language=language,
+    )
+
+
+BENCHMARKS: Final[Mapping[str, PublishedBenchmark]] = {
+    one.name: one
+    for one in (
+        PublishedBenchmark(
+            "socialbench",
+            socialbench.TITLE,
+            socialbench_tasks,
+            "Prompts are our own; an answer without a letter counts as wrong (published: left out).",
+        ),
+        PublishedBenchmark(
+            "timechara",
+            timechara.TITLE,
+            timechara_tasks,
+            "The judge and its prompt are others than the published ones (GPT-4).",
+        ),
+        PublishedBenchmark(
+            "characterbench",
+            characterbench.TITLE,
+            characterbench_tasks,
+            "Our rubrics grade from 1 to 5; the published scores are those of CharacterJudge.",
+        ),
+        PublishedBenchmark(
+            "charactereval",
+            charactereval.TITLE,
+            charactereval_tasks,
+            "Our rubrics grade from 1 to 5; the published scores are those of CharacterRM.",
+        ),
+    )
+}
+"""The benchmarks by name."""

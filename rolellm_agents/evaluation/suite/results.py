@@ -1,0 +1,82 @@
+"""The table of a suite: a row for each system, benchmark and category."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rolellm_agents.evaluation.formatting import bounds, rounded
+from rolellm_agents.evaluation.suite.scoring import chance_level
+from rolellm_agents.evaluation.suite.tasks import GradedBy, SuiteTask
+from rolellm_agents.metrics import Interval, mean_interval
+
+ALL = "all"
+"""The category of all tasks of a benchmark."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteRow:
+    """A system's score in one category of a benchmark."""
+
+    system: str
+    benchmark: str
+    category: str
+    score: Interval | None
+    """With an interval by persona; None if no answer has a score."""
+    unscored: int
+    """Answers without a score: the judge gave none."""
+    best: int
+    """The highest possible score: 1, or 5 for grades."""
+    chance: float | None
+    """The score of random answers, if it is known."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The row as JSON values."""
+        return {
+            "system": self.system,
+            "benchmark": self.benchmark,
+            "category": self.category,
+            "score": rounded(self.score.mean) if self.score else None,
+            "ci95": bounds(self.score),
+            "n": self.score.n if self.score else 0,
+            "unscored": self.unscored,
+            "best": self.best,
+            "chance": rounded(self.chance),
+        }
+
+
+def suite_rows(
+    tasks: Sequence[SuiteTask], scores: Mapping[str, Mapping[str, float | None]]
+) -> list[SuiteRow]:
+    """The rows of a table, by benchmark and category, then by system.
+
+    Args:
+        tasks: the tasks.
+        scores: for each system, the score of each task by its key; None without a score.
+    """
+    benchmarks = dict.fromkeys(task.benchmark for task in tasks)
+    rows = []
+    for benchmark in benchmarks:
+        own = [task for task in tasks if task.benchmark == benchmark]
+        categories = dict.fromkeys(task.category for task in own)
+        groups = {name: [task for task in own if task.category == name] for name in categories}
+        if len(groups) > 1:
+            groups[ALL] = own
+        for category, group in groups.items():
+            rows += [_row(system, category, group, found) for system, found in scores.items()]
+    return rows
+
+
+def _row(
+    system: str, category: str, tasks: Sequence[SuiteTask], scores: Mapping[str, float | None]
+) -> SuiteRow:
+    known = [(score, task.cluster) for task in tasks if (score := scores.get(task.key)) is not None]
+    values, clusters = zip(*known, strict=True) if known else ((), ())
+    return SuiteRow(
+        system=system,
+        benchmark=tasks[0].benchmark,
+        category=category,
+        score=mean_interval(values, clusters) if known else None,
+        unscored=len(tasks) - len(known),
+        best=5 if isinstance(tasks[0].expected, GradedBy) else 1,
+        chance=chance_level(tasks),
+    )
