@@ -429,6 +429,7 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
         "about",
     }
     of_interviews = {"goal", "visitor"}
+    of_verification = {"question", "answer", "reason", "fact", "moment", "series", "options"}
     of_judges = {
         "conversation",
         "dimension",
@@ -443,6 +444,7 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
         "replies",
     }
     known = of_strategies | of_profiles | of_generators | of_scenes | of_interviews | of_judges
+    known |= of_verification
     assert fields(english) <= known
     for prompt, language in ((english, "en"), (chinese, "zh")):
         assert prompt.version >= 1

@@ -1,4 +1,4 @@
-"""Verified generation: answers are checked, and repaired once or labelled. Graph: check → repair → check.
+"""Verified generation: answers are checked, and repaired once or labelled: check → repair → check.
 
 The input is any data set of questions and answers; the answers of Context-Instruct have the lines that they
 are based on.
@@ -6,16 +6,13 @@ are based on.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
-from typing_extensions import TypedDict
 
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets.sample import Sample
@@ -65,19 +62,6 @@ class VerificationRequest:
     seed: int = 0
 
 
-class VerificationState(TypedDict, total=False):
-    """The graph's state: one answer, and its checks."""
-
-    answered: Answered
-    results: list[CheckResult]
-    repaired: str | None
-    repairing: list[CheckResult]
-    replies: list[ModelReply]
-
-
-VerificationGraph = CompiledStateGraph[VerificationState, None, VerificationState, VerificationState]
-
-
 async def verify(
     request: VerificationRequest,
     model: BaseChatModel,
@@ -118,49 +102,42 @@ def verification_guess(request: VerificationRequest) -> tuple[Callable[[], Itera
     return _Works(request).keys, _USUAL
 
 
-def verification_graph(
-    checks: Sequence[AnswerCheck], calls: ModelCalls, *, repair: bool, seed: int
-) -> VerificationGraph:
-    """Build the graph that checks an answer, and lets the persona answer again if it has a fault."""
+class AnswerVerification:
+    """Checks answers, and lets the personas answer again if an answer has a fault."""
 
-    async def checked(answered: Answered) -> list[CheckResult]:
-        own_seed = seed_of(seed, answered.key)
-        return [one for check in checks for one in await check.check(answered, calls, own_seed)]
+    def __init__(
+        self, checks: Sequence[AnswerCheck], calls: ModelCalls, *, repair: bool, seed: int
+    ) -> None:
+        """Use these checks. `repair` says whether personas answer again."""
+        self._checks = checks
+        self._calls = calls
+        self._repair = repair
+        self._seed = seed
 
-    async def check(state: VerificationState) -> VerificationState:
-        return {"results": await checked(state["answered"]), "replies": []}
+    async def verified(self, answered: Answered) -> dict[str, Any]:
+        """The item to store: the answer with its checks, or the repaired answer with its own.
 
-    def after_check(state: VerificationState) -> str:
-        return "repair" if repair and faults_of(state["results"]) else END
-
-    async def repair_once(state: VerificationState) -> VerificationState:
-        answered = state["answered"]
-        messages = repair_messages(answered, state["results"])
-        reply = await calls.say(messages, seed=seed_of(seed, f"{answered.key}/repair"))
+        Raises:
+            BudgetSpentError: the remaining budget is too small.
+            Exception: the model's error.
+        """
+        results = await self._checked(answered)
+        if not self._repair or not faults_of(results):
+            return {**item_of(answered, results, None, []), **_cost(results)}
+        reply = await self._calls.say(
+            repair_messages(answered, results), seed=seed_of(self._seed, f"{answered.key}/repair")
+        )
         text = trim_to_last_sentence(cleaned(reply.text, answered.persona), at_limit=reply.unfinished).text
         if answer_labels(
             text, answered.persona, question=answered.question, templates=_templates(answered)
         ):
-            return {"repaired": None, "replies": [reply]}
-        return {"repaired": text, "replies": [reply]}
+            return {**item_of(answered, results, None, []), **_cost([*results, reply])}
+        again = await self._checked(replace(answered, answer=text, key=f"{answered.key}/repair"))
+        return {**item_of(answered, results, text, again), **_cost([*results, reply, *again])}
 
-    def after_repair(state: VerificationState) -> str:
-        return END if state["repaired"] is None else "check_again"
-
-    async def check_again(state: VerificationState) -> VerificationState:
-        answered = state["answered"]
-        again = Answered(**{**vars(answered), "answer": state["repaired"], "key": f"{answered.key}/repair"})
-        return {"repairing": await checked(again)}
-
-    builder = StateGraph(VerificationState)
-    builder.add_node("check", check)
-    builder.add_node("repair", repair_once)
-    builder.add_node("check_again", check_again)
-    builder.add_edge(START, "check")
-    builder.add_conditional_edges("check", after_check, ["repair", END])
-    builder.add_conditional_edges("repair", after_repair, ["check_again", END])
-    builder.add_edge("check_again", END)
-    return builder.compile(name="verification")
+    async def _checked(self, answered: Answered) -> list[CheckResult]:
+        seed = seed_of(self._seed, answered.key)
+        return [one for check in self._checks for one in await check.check(answered, self._calls, seed)]
 
 
 def repair_messages(answered: Answered, results: Sequence[CheckResult]) -> list[BaseMessage]:
@@ -224,28 +201,23 @@ class _Works:
 
 
 async def _verify_all(request: VerificationRequest, works: _Works, generation: Generation) -> None:
-    graph = verification_graph(request.checks, generation.calls, repair=request.repair, seed=request.seed)
+    verification = AnswerVerification(
+        request.checks, generation.calls, repair=request.repair, seed=request.seed
+    )
 
     async def verify_one(work: _Work) -> None:
-        async def make() -> dict[str, Any]:
-            state = await graph.ainvoke({"answered": work.answered})
-            results, repairing = state["results"], state.get("repairing", [])
-            item = item_of(work.answered, results, state.get("repaired"), repairing)
-            return {**item, **_cost([*results, *repairing], state["replies"])}
-
-        await generation.item(work.number, work.answered.key, make)
+        await generation.item(work.number, work.answered.key, lambda: verification.verified(work.answered))
 
     await generation.work_through(iter(works), verify_one)
 
 
-def _cost(results: Sequence[CheckResult], replies: Sequence[ModelReply]) -> dict[str, Any]:
-    every: list[CheckResult | ModelReply] = [*results, *replies]
+def _cost(parts: Sequence[CheckResult | ModelReply]) -> dict[str, Any]:
     return {
         "tokens": {
-            "read": sum(one.tokens.read for one in every),
-            "written": sum(one.tokens.written for one in every),
+            "read": sum(one.tokens.read for one in parts),
+            "written": sum(one.tokens.written for one in parts),
         },
-        "seconds": round(sum(one.seconds for one in every), 3),
+        "seconds": round(sum(one.seconds for one in parts), 3),
     }
 
 

@@ -11,7 +11,7 @@ from rolellm_tui.output import print_json, print_text
 
 def push(
     source: Annotated[Path, typer.Argument(help="A JSONL file, a folder of RoleBench, or a run.")],
-    repository: Annotated[str, typer.Argument(help="The repository on the hub.", metavar="OWNER/NAME")],
+    repository: Annotated[str, typer.Argument(help="The repository on the hub, OWNER/NAME.")],
     licence: Annotated[
         str, typer.Option("--licence", help="Licence identifier on the hub, such as cc-by-4.0.")
     ] = "other",

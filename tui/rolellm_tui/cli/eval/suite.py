@@ -82,8 +82,7 @@ def suite(
     Examples:
       rolellm eval suite --data socialbench=SocialBench/data -m llamacpp:rolesmol --limit 50
       rolellm eval suite --data socialbench=SocialBench/data -m llamacpp:smollm2 --choosing likelihood
-      rolellm eval suite --data timechara=timechara.jsonl --data charactereval=CharacterEval/data
-          -m openai:qwen3-8b --judge openai:gpt-4o --limit 20
+      rolellm eval suite --data timechara=timechara.jsonl -m openai:qwen3-8b --judge openai:gpt-4o
     """
     import asyncio
 

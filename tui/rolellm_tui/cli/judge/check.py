@@ -124,8 +124,8 @@ def check(
     Examples:
       rolellm judge check
       rolellm judge check --judge ranking --model openai:gpt-4o-mini --limit 10
-      rolellm judge check --labels people.csv --limit 0 --judge likelihood=llamacpp:smollm2
-          --judge rubric=openai:gpt-4o-mini --rubric mine.yaml --report trust.html
+      rolellm judge check --labels people.csv --limit 0 --judge likelihood --judge rubric=openai:gpt-4o
+      rolellm judge check --labels people.csv --judge rubric --rubric mine.yaml --report trust.html
       rolellm judge check --labels CharacterBench/eval_data/raw_data --label-limit 50 --limit 0
     """
     from rolellm_agents.judging.published_judges import published_judges
