@@ -37,7 +37,7 @@ Systems = Sequence[Mapping[str, Any]]
 
 _DETECTED: Final = {name.replace("-", "_"): meaning for name, meaning in DETECTIONS.items()}
 _ONCE: Final = ("remembers", "same_as_before")
-"""Marks that are measured at one turn only, so that there is nothing to plot."""
+"""Marks of the closing questions. They are plotted only if the questions were asked several times."""
 
 
 def drift_chapter(run: ReadRun, samples: int) -> Chapter:
@@ -103,7 +103,7 @@ def _by_turn(results: Mapping[str, Any], systems: Systems, measures: Sequence[st
             for system, held in zip(systems, by_system, strict=True)
             for at in held
         ]
-        if measure not in _ONCE:
+        if measure not in _ONCE or max(map(len, by_system), default=0) > 1:
             name = _name(measure)
             alt = f"{name.capitalize()} at each turn."
             panels.append(turn_plot(by_system, names, title=name.capitalize(), alt=alt))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _WIDTH: Final = 356
 """Width of every picture in pixels, which fits a phone; wider screens show several side by side."""
 _LABEL_COLUMNS, _LINE_COLUMNS = 20, 56
+_MOST_TICKS: Final = 20
+"""More turns are not labelled one by one."""
 _MARKERS: Final = "osD^vX"
 """Each system has a marker and a colour; they repeat from the seventh system on."""
 
@@ -132,7 +134,9 @@ def turn_plot(
             places = [one.turn + aside for one in means]
             axes.plot(places, [one.mean for one in means], linewidth=1.2, **_mark(number))
         axes.plot([1, 2], [0, 0], linestyle="")  # room for two turns and for 0
-        axes.set_xticks(sorted({one.turn for means in turns for one in means} or {1}))
+        ticks = sorted({one.turn for means in turns for one in means} or {1})
+        if len(ticks) <= _MOST_TICKS:
+            axes.set_xticks(ticks)
         axes.grid(visible=False, axis="x")
         axes.set_xlabel("turn")
 

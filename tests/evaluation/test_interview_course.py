@@ -71,3 +71,27 @@ def test_different_interviews_have_different_visitors() -> None:
 def test_too_many_turns_without_further_questions_are_refused() -> None:
     with pytest.raises(JudgingError, match="no more than 10 questions"):
         planned_questions(load_course("en"), turns=11, number=0, persona="ada")
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_probes_ask_the_closing_questions_at_their_turns(number: int) -> None:
+    asked = planned_questions(
+        load_course("en"), turns=60, number=number, persona="ada", more=["Why?"], probes=(5, 50, 60)
+    )
+    assert len(asked) == 60
+    assert [asked[turn - 1].id for turn in (4, 5, 49, 50, 59, 60)] == [
+        *("name-5", "again-5", "name-50", "again-50", "name-60", "again-60")
+    ]
+    assert [asked[turn - 1].repeats for turn in (5, 50, 60)] == ["trade", "again-5", "again-5"]
+    assert {asked[turn - 1].text for turn in (5, 50, 60)} == {asked[4].text}
+    assert asked[3].expects == asked[48].expects != ()
+    assert len({one.id for one in asked}) == 60
+    assert sum(one.rotates for one in asked) == 60 - 1 - 6
+
+
+@pytest.mark.parametrize("probes", [(2,), (5, 6), (12,), (5, 5)])
+def test_probes_that_do_not_fit_are_refused(probes: tuple[int, ...]) -> None:
+    with pytest.raises(JudgingError, match="do not fit into 11 turns"):
+        planned_questions(
+            load_course("en"), turns=11, number=0, persona="ada", more=["Why?"], probes=probes
+        )

@@ -55,6 +55,8 @@ class DriftRequest:
     interviews: int = INTERVIEWS
     interviewer: SystemUnderTest | None = None
     """A model that asks the questions; the bundled course when None."""
+    probes: tuple[int, ...] = ()
+    """Turns at which the course's closing questions end; at the last turn when empty."""
     seed: int = 0
 
 
@@ -87,6 +89,7 @@ async def run_drift(
 
     Raises:
         SettingsError: no persona or model is given, or the strategy is unknown.
+        JudgingError: the probes do not fit into the turns.
         ModelError: a model cannot be loaded; finished items are kept.
         StorageError: the folder cannot be written, or contains another run.
     """
@@ -130,6 +133,9 @@ def _check(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> None:
     for given, what in ((systems, "model"), (request.personas, "persona")):
         if not given:
             raise SettingsError(f"No {what} is named; name at least one.")
+    course = load_course(request.personas[0].language)
+    more = [one.text for one in bundled_instructions().of(request.personas[0].language)]
+    planned_questions(course, turns=request.turns, number=0, persona="", more=more, probes=request.probes)
 
 
 def _planned(request: DriftRequest, systems: Sequence[SystemUnderTest]) -> Iterator[_PlannedConversation]:
@@ -235,6 +241,7 @@ class _Conversation:
             persona=persona.id,
             seed=self._request.seed,
             more=[one.text for one in bundled_instructions().of(persona.language)],
+            probes=self._request.probes,
         )
 
     def _interviewer_view(self) -> list[BaseMessage]:
@@ -320,6 +327,7 @@ def _settings(request: DriftRequest) -> dict[str, Any]:
         "strategy": strategy_name(request.strategy),
         **({"packages": packages} if packages else {}),
         "turns": request.turns,
+        **({"probes": list(request.probes)} if request.probes else {}),
         "interviews": request.interviews,
         "interviewer": request.interviewer.name if request.interviewer else None,
         "asked": [load_course(language).name for language in languages]

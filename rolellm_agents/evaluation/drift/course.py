@@ -91,30 +91,74 @@ def load_course(language: Language) -> Course:
 
 
 def planned_questions(
-    course: Course, *, turns: int, number: int, persona: str, seed: int = 0, more: Sequence[str] = ()
+    course: Course,
+    *,
+    turns: int,
+    number: int,
+    persona: str,
+    seed: int = 0,
+    more: Sequence[str] = (),
+    probes: Sequence[int] = (),
 ) -> list[PlannedQuestion]:
     """Plan the questions of one interview.
 
-    Interviews are numbered from 0. The persona's id and the seed determine the visitor. When the course has
-    fewer than `turns` questions, `more` fills the middle; these general questions repeat when there are too
-    few.
+    Args:
+        course: the questions.
+        turns: the number of questions.
+        number: the interview's number, from 0.
+        persona: the persona's id; it and the seed determine the visitor.
+        seed: see `persona`.
+        more: general questions that fill the middle of an interview with more turns than the course has
+            questions; they repeat when there are too few.
+        probes: turns, from 1, at which the closing questions end; they are then asked several times and not
+            only at the end, so that turns far apart are compared by the same questions.
 
     Raises:
-        JudgingError: there are too few questions and `more` is empty.
+        JudgingError: there are too few questions and `more` is empty, or the probes do not fit.
     """
-    closing = course.closing if turns >= LEAST_WITH_CLOSING else ()
-    places = max(0, turns - 1 - len(closing))
+    closings = _probed(course.closing, probes, turns)
+    if not probes and turns >= LEAST_WITH_CLOSING:
+        closings = dict(enumerate(course.closing, turns - len(course.closing)))
+    places = max(0, turns - 1 - len(closings))
     lacking = max(0, places - len(course.middle))
     if lacking and not more:
         raise JudgingError(
-            f"The course has no more than {1 + len(course.middle) + len(closing)} questions; "
+            f"The course has no more than {1 + len(course.middle) + len(closings)} questions; "
             "use fewer turns."
         )
     further = [CourseQuestion(id=f"more-{n}", text=more[n % len(more)]) for n in range(lacking)]
-    middle = _rotated([*course.middle, *further], number)[:places]
+    middle = iter(_rotated([*course.middle, *further], number)[:places])
     visitor = course.visitors[(seed_of(seed, persona) + number) % len(course.visitors)]
-    asked = [(course.opening, False), *((one, True) for one in middle), *((one, False) for one in closing)]
-    return [_filled(one, visitor, rotates=rotates) for one, rotates in asked[:turns]]
+    asked = [
+        (closings[turn], False) if turn in closings else (next(middle), True) for turn in range(1, turns)
+    ]
+    return [_filled(one, visitor, rotates=rotates) for one, rotates in [(course.opening, False), *asked]]
+
+
+def _probed(
+    closing: Sequence[CourseQuestion], probes: Sequence[int], turns: int
+) -> dict[int, CourseQuestion]:
+    """The closing questions of each probe by index among all questions.
+
+    A question that repeats an earlier one repeats its own first occurrence from the second probe on.
+    """
+    starts = [probe - len(closing) for probe in probes]
+    fits = all(start >= 1 for start in starts) and all(probe <= turns for probe in probes)
+    if not fits or any(start < before for start, before in zip(starts[1:], probes, strict=False)):
+        raise JudgingError(
+            f"The probes {', '.join(map(str, probes))} do not fit into {turns} turns: each asks "
+            f"{len(closing)} questions, the first at turn 2 or later."
+        )
+    return {
+        start + place: one.model_copy(
+            update={
+                "id": f"{one.id}-{probe}",
+                "repeats": f"{one.id}-{probes[0]}" if one.repeats and probe != probes[0] else one.repeats,
+            }
+        )
+        for start, probe in zip(starts, probes, strict=True)
+        for place, one in enumerate(closing)
+    }
 
 
 def _rotated(questions: Sequence[CourseQuestion], number: int) -> list[CourseQuestion]:

@@ -9,6 +9,7 @@ from rolellm_tui.cli.options import JsonOption, MaxTokensOption, RunFolderOption
 from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from rolellm_agents.persona import Persona
     from rolellm_graphs.evaluate.rolebench import NamedJudge
 
 _ANSWER_TOKENS = 100
@@ -32,7 +33,8 @@ def drift(
         list[str] | None, typer.Option("--persona", help="Persona of the conversations. Repeatable.")
     ] = None,
     personas: Annotated[
-        str, typer.Option("--personas", help="The same as a comma-separated list: ids, names or files.")
+        str,
+        typer.Option("--personas", help="The same, comma-separated: ids, names or files; or “all”."),
     ] = "",
     model: Annotated[
         list[str] | None,
@@ -46,7 +48,15 @@ def drift(
     strategy: Annotated[
         str, typer.Option("--strategy", "-s", help="Prompting strategy.", metavar="NAME")
     ] = "system",
-    turns: Annotated[int, typer.Option("--turns", min=1, max=50, help="Turns per conversation.")] = 10,
+    turns: Annotated[int, typer.Option("--turns", min=1, max=500, help="Turns per conversation.")] = 10,
+    probe: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--probe",
+            min=3,
+            help="Turn at which the two closing questions are asked. Repeatable. Default: the last turn.",
+        ),
+    ] = None,
     interviews: Annotated[
         int,
         typer.Option(
@@ -88,7 +98,8 @@ def drift(
     """Measure how a persona's likelihood, style, memory and role drift over a conversation.
 
     A visitor introduces themselves, asks about work, fear, pride, AI and smartphones, and finally for their
-    own name. The middle questions rotate between conversations. Slopes are per turn. The same command
+    own name. The middle questions rotate between conversations. Slopes are per turn. In long conversations,
+    --probe asks for the name and the work at several turns, and only these are printed. The same command
     resumes a stopped run.
 
     \b
@@ -96,25 +107,26 @@ def drift(
       rolellm eval drift --persona sherlock-holmes
       rolellm eval drift --personas shrek,thor -m llamacpp:smollm2 -m mine --turns 10 --json
       rolellm eval drift --persona shrek --interviewer openai:gpt-4o-mini --judge rubric
+      rolellm eval drift --personas all --turns 200 --probe 5 --probe 50 --probe 200 --interviews 1
     """
     import asyncio
 
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.config.settings import load_settings
-    from rolellm_agents.persona import load_persona
     from rolellm_graphs.evaluate.drift import DriftRequest, run_drift, run_name
     from rolellm_graphs.evaluate.rolebench import SystemUnderTest
     from rolellm_graphs.runs.items import RunCallbacks, RunLimits
 
-    names = [*(persona or ()), *(name.strip() for name in personas.split(",") if name.strip())]
+    probes = tuple(sorted(set(probe or ())))
     models = model or [load_settings().model]
     asking = SystemUnderTest(interviewer, _opened(interviewer, _QUESTION_TOKENS)) if interviewer else None
     request = DriftRequest(
-        personas=tuple(map(load_persona, names)),
+        personas=tuple(_personas(persona or (), personas)),
         strategy=strategy,
         turns=turns,
         interviews=interviews,
         interviewer=asking,
+        probes=probes,
         seed=seed,
     )
     systems = [SystemUnderTest(name, _opened(name, max_tokens)) for name in dict.fromkeys(models)]
@@ -137,9 +149,17 @@ def drift(
         print_json({"folder": str(folder), **results})
     else:
         for system in results["systems"]:
-            _show(system)
+            _show(system, probes)
         print_text(f"Full results: {folder / 'results.json'}")
     _raise_failures(result.failed, result.first_failure, result.notes)
+
+
+def _personas(named: Sequence[str], listed: str) -> "list[Persona]":
+    from rolellm_agents.persona import list_personas, load_persona
+
+    if listed.strip() == "all":
+        return [found.persona for found in list_personas().found]
+    return [load_persona(name) for name in (*named, *filter(None, map(str.strip, listed.split(","))))]
 
 
 def _opened(name: str, max_tokens: int | None) -> Any:
@@ -168,8 +188,8 @@ def _judge(name: str | None, model_name: str, at_once: int) -> "NamedJudge | Non
     return NamedJudge(chosen, judge, judge_config(chosen, [(model_name, model)]))
 
 
-def _show(system: Mapping[str, Any]) -> None:
-    """Print a row for each turn, and the slopes below."""
+def _show(system: Mapping[str, Any], probes: Sequence[int]) -> None:
+    """Print a row for each turn, or for each turn of the probes, and the slopes below."""
     from rolellm_agents.reports.number_format import counted
 
     print_text(
@@ -179,7 +199,8 @@ def _show(system: Mapping[str, Any]) -> None:
     figures = {(one["measure"], one["turn"]): one for one in system["turns"]}
     slopes = {one["measure"]: one for one in system["slopes"]}
     measures = [*_columns(figures)]
-    turns = sorted({turn for _, turn in figures})
+    shown = {turn for probe in probes for turn in (probe - 1, probe)}
+    turns = sorted({turn for _, turn in figures if not probes or turn in shown})
     rows = [[str(turn), *(_figure(figures.get((measure, turn))) for measure in measures)] for turn in turns]
     rows.append(["slope", *(_figure(slopes.get(measure), "+") for measure in measures)])
     print_table(("TURN", *(measure.replace("_", " ").upper() for measure in measures)), rows)
