@@ -77,12 +77,16 @@ def item_of(
         repairing: the results of the new answer's checks.
     """
     accepted = repaired is not None and not faults_of(repairing)
+    decisive = repairing if accepted else results
+    labels: list[Label] = ["repaired"] if accepted else faults_of(results)
+    if all(one.value is None for one in decisive):
+        labels.append("unchecked")
     return {
         "answer": repaired if accepted else answered.answer,
         "original": answered.answer,
         "rejected_repair": repaired if repaired is not None and not accepted else None,
-        "labels": ["repaired"] if accepted else faults_of(results),
-        "checks": [_result_json(one) for one in (repairing if accepted else results)],
+        "labels": labels,
+        "checks": [_result_json(one) for one in decisive],
         "found": [_result_json(one) for one in results] if accepted else None,
     }
 

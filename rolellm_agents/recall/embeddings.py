@@ -3,7 +3,8 @@
 import hashlib
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,17 +114,32 @@ def _sentence_transformer(place: Path | str, name: str) -> Embeddings:
             f"The embeddings {name} need the extra hf: pip install 'rolellm-agents[hf]'."
         ) from error
     try:
-        return HuggingFaceEmbeddings(
-            model_name=str(place),
-            model_kwargs={"trust_remote_code": False},
-            encode_kwargs={"normalize_embeddings": True},
-            show_progress=False,
-        )
+        with _without_progress_bars():
+            return HuggingFaceEmbeddings(
+                model_name=str(place),
+                model_kwargs={"trust_remote_code": False},
+                encode_kwargs={"normalize_embeddings": True},
+                show_progress=False,
+            )
     except Exception as error:
         raise ModelError(
             f"The embeddings {name} cannot be loaded ({one_line(str(error), 160)}); name a "
             "sentence-transformer's folder or id."
         ) from error
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Keep transformers from writing a progress bar to stderr while it loads a small model."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _openai(model: str) -> NamedEmbeddings:

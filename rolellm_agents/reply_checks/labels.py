@@ -37,11 +37,12 @@ Label = Literal[
     "low-gain",  # the answer is not likelier from the character than from anybody
     "low-grade",  # the answer has a low grade by a rubric
     "repaired",  # no fault: the answer replaces one with a fault
+    "unchecked",  # no fault known: no check applied to the answer, or none gave a judgement
     "shortened",  # no fault: the incomplete last sentence was removed
     "boundary",  # no fault: the character cannot know the answer
 ]
 
-MARKS: Final[Collection[Label]] = frozenset({"boundary", "repaired", "shortened"})
+MARKS: Final[Collection[Label]] = frozenset({"boundary", "repaired", "shortened", "unchecked"})
 """Labels that are no faults."""
 
 _NEAR = 0.2

@@ -138,13 +138,14 @@ async def test_each_answer_is_checked_by_itself(tmp_path: Path) -> None:
 
 async def test_an_answer_without_a_judgement_is_kept_and_says_so(tmp_path: Path) -> None:
     await verified(tmp_path, ScriptedChatModel(replies=["I would rather not."]), answered("Seven."))
-    assert rows(tmp_path)[0]["checks"] == [{"support": None}]
+    [row] = rows(tmp_path)
+    assert (row["checks"], row["labels"]) == ([{"support": None}], ["unchecked"])
 
 
 async def test_a_question_that_nobody_can_answer_has_no_lines_to_compare(tmp_path: Path) -> None:
     model = ScriptedChatModel(replies=["x"])
     await verified(tmp_path, model, answered("I cannot know.", labels=["boundary"]))
-    assert (rows(tmp_path)[0]["labels"], model.calls) == (["boundary"], [])
+    assert (rows(tmp_path)[0]["labels"], model.calls) == (["boundary", "unchecked"], [])
 
 
 async def test_rubrics_and_gains_are_checks_too(tmp_path: Path) -> None:
